@@ -1,0 +1,91 @@
+//! Where each endpoint lives. Ids are percent-encoded with nothing but `-_.~` kept, so a `/` in a
+//! project's name stays inside its segment.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::id::{KeyId, ProjectId, TraceId};
+
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// `GET`: whether the server is up; needs no key.
+pub const HEALTH: &str = "/health";
+/// `POST`: the first key of a project, for the holder of the bootstrap token.
+pub const BOOTSTRAP: &str = "/v1/bootstrap";
+
+/// `DELETE`: the project with all it holds.
+pub fn project(project: &ProjectId) -> String {
+    format!("/v1/projects/{}", segment(project.as_str()))
+}
+
+/// `POST`: the memories that rank best for a task.
+pub fn query_memories(of: &ProjectId) -> String {
+    project(of) + "/memory/query"
+}
+
+/// `POST` stores a trace, `GET` lists them.
+pub fn traces(of: &ProjectId) -> String {
+    project(of) + "/traces"
+}
+
+/// `GET`: one trace.
+pub fn trace(of: &ProjectId, trace: &TraceId) -> String {
+    format!("{}/{}", traces(of), segment(trace.as_str()))
+}
+
+/// `POST`: judges a stored trace.
+pub fn review_trace(of: &ProjectId, id: &TraceId) -> String {
+    trace(of, id) + "/review"
+}
+
+/// `POST`: puts a failed ingestion back into the queue.
+pub fn retry_trace(of: &ProjectId, id: &TraceId) -> String {
+    trace(of, id) + "/retry"
+}
+
+/// `POST`: removes traces.
+pub fn delete_traces(of: &ProjectId) -> String {
+    traces(of) + "/delete"
+}
+
+/// `GET`: the project's skill.
+pub fn skill(of: &ProjectId) -> String {
+    project(of) + "/skill"
+}
+
+/// `POST`: writes the skill anew.
+pub fn create_skill(of: &ProjectId) -> String {
+    skill(of) + "/create"
+}
+
+/// `GET` lists the keys, `POST` makes one.
+pub fn api_keys(of: &ProjectId) -> String {
+    project(of) + "/api-keys"
+}
+
+/// `POST`: ends a key.
+pub fn revoke_api_key(of: &ProjectId, key: &KeyId) -> String {
+    format!("{}/{}/revoke", api_keys(of), segment(key.as_str()))
+}
+
+fn segment(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, SEGMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_never_leaves_its_segment() {
+        let of = ProjectId::from("a/b c?d#e%f_-.~ü");
+        assert_eq!(project(&of), "/v1/projects/a%2Fb%20c%3Fd%23e%25f_-.~%C3%BC");
+        assert_eq!(
+            review_trace(&ProjectId::default(), &TraceId::from("x/y")),
+            "/v1/projects/default/traces/x%2Fy/review"
+        );
+    }
+}

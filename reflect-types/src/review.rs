@@ -1,0 +1,301 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::id::TraceId;
+use crate::validate::{InvalidField, Validate, not_blank, within};
+use crate::wire_enum::wire_enum;
+
+/// How a run ended: `pass` or `fail`. `success` and `failure` are read as the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The run did what it should.
+    Pass,
+    /// It did not.
+    Fail,
+    /// A verdict newer than this version. It is read, and never sent.
+    Unknown,
+}
+
+impl Verdict {
+    /// The verdict as it stands on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What the verdict says of success; `None` where it is not known.
+    pub fn success(self) -> Option<bool> {
+        match self {
+            Self::Pass => Some(true),
+            Self::Fail => Some(false),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl From<bool> for Verdict {
+    fn from(success: bool) -> Self {
+        if success { Self::Pass } else { Self::Fail }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Verdict {
+    type Err = UnknownVerdict;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVerdict> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "pass" | "success" => Ok(Self::Pass),
+            "fail" | "failure" => Ok(Self::Fail),
+            _ => Err(UnknownVerdict(text.to_owned())),
+        }
+    }
+}
+
+/// A text that is no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownVerdict(pub String);
+
+impl fmt::Display for UnknownVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no verdict: use `pass` or `fail`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownVerdict {}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Verdict {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        Ok(text.parse().unwrap_or(Self::Unknown))
+    }
+}
+
+/// A judgement to be passed on a run.
+///
+/// ```
+/// use reflect_types::Review;
+///
+/// let review = Review::fail("Missed the revenue decline in Q3").alpha(0.5);
+/// assert_eq!(
+///     serde_json::to_string(&review)?,
+///     r#"{"result":"fail","feedback_text":"Missed the revenue decline in Q3","alpha":0.5}"#
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Review {
+    /// Pass or fail.
+    pub result: Verdict,
+    /// What was wrong (or right); it shapes the reflection, so be specific.
+    #[serde(default)]
+    pub feedback_text: Option<String>,
+    /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
+    #[serde(default)]
+    pub alpha: Option<f64>,
+    /// A reflection written by the caller, to be stored instead of a generated one.
+    #[serde(default)]
+    pub reflection: Option<AuthoredReflection>,
+}
+
+impl Review {
+    /// How far a review moves the memories when nothing else is said.
+    pub const DEFAULT_ALPHA: f64 = 0.3;
+
+    /// A judgement without feedback.
+    pub fn new(result: Verdict) -> Self {
+        Self {
+            result,
+            feedback_text: None,
+            alpha: None,
+            reflection: None,
+        }
+    }
+
+    /// The run did what it should.
+    pub fn pass() -> Self {
+        Self::new(Verdict::Pass)
+    }
+
+    /// The run did not; `feedback` says what was wrong.
+    pub fn fail(feedback: impl Into<String>) -> Self {
+        Self::new(Verdict::Fail).feedback(feedback)
+    }
+
+    /// Says what was wrong, or right.
+    #[must_use]
+    pub fn feedback(mut self, text: impl Into<String>) -> Self {
+        self.feedback_text = Some(text.into());
+        self
+    }
+
+    /// Sets how far the retrieved memories move, from 0 to 1.
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = Some(alpha);
+        self
+    }
+}
+
+impl From<Verdict> for Review {
+    fn from(result: Verdict) -> Self {
+        Self::new(result)
+    }
+}
+
+impl Validate for Review {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if self.result == Verdict::Unknown {
+            return Err(InvalidField::new("result", "must be `pass` or `fail`"));
+        }
+        self.alpha
+            .map_or(Ok(()), |alpha| within("alpha", alpha, 0.0..=1.0))?;
+        self.reflection.as_ref().map_or(Ok(()), Validate::validate)
+    }
+}
+
+// By hand, because `feedback_text` is sent even when null, except beside an authored reflection.
+impl Serialize for Review {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let feedback = self.reflection.is_none() || self.feedback_text.is_some();
+        let fields = 1
+            + usize::from(feedback)
+            + usize::from(self.alpha.is_some())
+            + usize::from(self.reflection.is_some());
+        let mut review = to.serialize_struct("Review", fields)?;
+        review.serialize_field("result", &self.result)?;
+        if feedback {
+            review.serialize_field("feedback_text", &self.feedback_text)?;
+        }
+        if let Some(alpha) = &self.alpha {
+            review.serialize_field("alpha", alpha)?;
+        }
+        if let Some(reflection) = &self.reflection {
+            review.serialize_field("reflection", reflection)?;
+        }
+        review.end()
+    }
+}
+
+/// A reflection written by the caller, which becomes a memory as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthoredReflection {
+    /// What happened, in short.
+    pub summary: String,
+    /// What to do next time.
+    pub guidance: String,
+    /// What went wrong.
+    #[serde(default)]
+    pub key_mistake: String,
+    /// What would have been right.
+    #[serde(default)]
+    pub correct_action: String,
+    /// The tools the advice is about.
+    #[serde(default)]
+    pub applicable_tools: Vec<String>,
+}
+
+impl Validate for AuthoredReflection {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("summary", &self.summary, "say in short what was learned")?;
+        not_blank("guidance", &self.guidance, "say what to do next time")
+    }
+}
+
+wire_enum! {
+    /// When a review was given.
+    pub enum ReviewMode {
+        /// Together with the trace.
+        Inline = "inline",
+        /// Later.
+        Deferred = "deferred",
+    }
+}
+
+impl Default for ReviewMode {
+    fn default() -> Self {
+        Self::Deferred
+    }
+}
+
+/// A judgement as it stands on a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewRecord {
+    /// Names the review.
+    pub id: String,
+    /// The run it judges.
+    pub trace_id: TraceId,
+    /// Pass or fail.
+    pub result: Verdict,
+    /// What was wrong, or right.
+    #[serde(default)]
+    pub feedback_text: Option<String>,
+    /// Given with the trace, or later.
+    #[serde(default)]
+    pub mode: ReviewMode,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn success_and_failure_are_read_as_pass_and_fail() {
+        for (text, verdict) in [
+            ("pass", Verdict::Pass),
+            (" Success\n", Verdict::Pass),
+            ("FAILURE", Verdict::Fail),
+        ] {
+            assert_eq!(text.parse(), Ok(verdict));
+            let json = serde_json::to_string(text).unwrap();
+            assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
+        }
+        assert_eq!(
+            "maybe".parse::<Verdict>().unwrap_err().to_string(),
+            "`maybe` is no verdict: use `pass` or `fail`"
+        );
+    }
+
+    #[test]
+    fn a_verdict_of_tomorrow_is_read_but_never_sent() {
+        let review: Review = serde_json::from_str(r#"{"result": "partial"}"#).unwrap();
+        assert_eq!(review.result, Verdict::Unknown);
+        assert_eq!(review.validate().unwrap_err().field, "result");
+    }
+
+    #[test]
+    fn a_mode_of_tomorrow_round_trips() {
+        let mode: ReviewMode = serde_json::from_str(r#""automatic""#).unwrap();
+        assert_eq!(serde_json::to_string(&mode).unwrap(), r#""automatic""#);
+    }
+
+    #[test]
+    fn alpha_outside_its_range_is_refused() {
+        assert_eq!(
+            Review::pass()
+                .alpha(1.01)
+                .validate()
+                .unwrap_err()
+                .to_string(),
+            "`alpha` must be from 0 to 1, got 1.01"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+use std::fmt;
+
+/// A request that can tell whether it is in range before it is sent.
+pub trait Validate {
+    /// The first field that is out of range, with the fix.
+    fn validate(&self) -> Result<(), InvalidField>;
+}
+
+/// A field that is out of range: which one, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidField {
+    /// The field as the wire names it, such as `limit` or `review.alpha`.
+    pub field: &'static str,
+    /// What is wrong and what would be right, to be read after the field's name.
+    pub problem: String,
+}
+
+impl InvalidField {
+    /// Names `field` and what is wrong with it.
+    pub fn new(field: &'static str, problem: impl Into<String>) -> Self {
+        Self {
+            field,
+            problem: problem.into(),
+        }
+    }
+}
+
+impl fmt::Display for InvalidField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.field, self.problem)
+    }
+}
+
+impl std::error::Error for InvalidField {}
+
+pub(crate) fn not_blank(field: &'static str, text: &str, fix: &str) -> Result<(), InvalidField> {
+    if text.trim().is_empty() {
+        return Err(InvalidField::new(field, format!("is empty: {fix}")));
+    }
+    Ok(())
+}
+
+pub(crate) fn within(
+    field: &'static str,
+    value: f64,
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<(), InvalidField> {
+    // NaN is in no range, so it is refused here too.
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (low, high) = range.into_inner();
+    Err(InvalidField::new(
+        field,
+        format!("must be from {low} to {high}, got {value}"),
+    ))
+}
