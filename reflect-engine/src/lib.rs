@@ -1,0 +1,3 @@
+//! The Reflect engine: it records runs, learns from their reviews and ranks what it learned.
+
+pub mod model;

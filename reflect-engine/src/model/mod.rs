@@ -1,0 +1,109 @@
+//! The two ports behind which models stand: one turns texts into vectors, one turns a judged run
+//! into a reflection. Neither needs a model: the bundled adapters work offline.
+
+use async_trait::async_trait;
+use reflect_types::{AuthoredReflection, Message, Verdict};
+
+/// Turns texts into vectors whose dot product is their cosine similarity.
+#[async_trait]
+pub trait Embedder: Send + Sync + 'static {
+    /// Names the vector space. It is stored with every vector: vectors of different embedders are
+    /// never compared, and a changed id makes the engine embed everything anew.
+    fn id(&self) -> &str;
+
+    /// How many components a vector has.
+    fn dims(&self) -> usize;
+
+    /// The similarity below which two texts have nothing to do with each other.
+    fn noise_floor(&self) -> f32;
+
+    /// One vector per text, in order: of length 1, or all zero for a text that says nothing.
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
+}
+
+/// Writes down what a judged run teaches.
+#[async_trait]
+pub trait Reflector: Send + Sync + 'static {
+    /// Names the writer, for logs and for the reader of a memory.
+    fn id(&self) -> &str;
+
+    /// What the run teaches.
+    async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error>;
+}
+
+/// A run and its judgement, as a [`Reflector`] reads them.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgedRun<'a> {
+    /// What the agent was asked to do.
+    pub task: &'a str,
+    /// All that was said and done.
+    pub messages: &'a [Message],
+    /// The answer, or `""`.
+    pub final_response: &'a str,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What the reviewer said of it.
+    pub feedback: Option<&'a str>,
+    /// The policy or rules it worked under.
+    pub reference_context: Option<&'a str>,
+}
+
+/// What a run teaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reflection {
+    /// What happened, in short.
+    pub summary: String,
+    /// What went wrong; empty where nothing did.
+    pub key_mistake: String,
+    /// What would have been right.
+    pub correct_action: String,
+    /// What to do next time.
+    pub guidance: String,
+    /// The tools the advice is about.
+    pub applicable_tools: Vec<String>,
+    /// The tools the run used.
+    pub tools_used: Vec<String>,
+}
+
+impl Reflection {
+    /// The whole as one text, for readers that know no fields.
+    pub fn text(&self) -> String {
+        let lines = [
+            ("", &self.summary),
+            ("Mistake: ", &self.key_mistake),
+            ("Instead: ", &self.correct_action),
+            ("Next time: ", &self.guidance),
+        ];
+        let lines = lines.iter().filter(|(_, text)| !text.is_empty());
+        lines
+            .map(|(label, text)| format!("{label}{text}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+impl From<AuthoredReflection> for Reflection {
+    fn from(authored: AuthoredReflection) -> Self {
+        Self {
+            summary: authored.summary,
+            key_mistake: authored.key_mistake,
+            correct_action: authored.correct_action,
+            guidance: authored.guidance,
+            applicable_tools: authored.applicable_tools,
+            tools_used: Vec::new(),
+        }
+    }
+}
+
+/// A model that did not do its work.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What went wrong, for a person.
+    pub message: String,
+    /// Whether the same call may work later.
+    pub retryable: bool,
+    /// What the model's client said.
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
