@@ -1,5 +1,7 @@
 //! The client against a real HTTP server in the test process.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod endpoints;
 mod replies;
 mod retries;
