@@ -1,0 +1,81 @@
+//! What `cargo xtask test` checks, cheapest first.
+
+use crate::budget;
+use crate::run::{Outcome, Step, all, cargo};
+
+pub(crate) const ALL: &[Step] = &[
+    Step {
+        name: "format",
+        about: "the code is formatted",
+        check: format,
+    },
+    Step {
+        name: "budget",
+        about: "the default SDK stays light",
+        check: budget::check,
+    },
+    Step {
+        name: "clippy",
+        about: "no warnings anywhere",
+        check: clippy,
+    },
+    Step {
+        name: "features",
+        about: "each feature builds alone",
+        check: features,
+    },
+    Step {
+        name: "tests",
+        about: "unit, integration and documentation tests",
+        check: tests,
+    },
+    Step {
+        name: "docs",
+        about: "the documentation builds without warnings",
+        check: docs,
+    },
+];
+
+fn format() -> Outcome {
+    cargo(&["fmt", "--all", "--check"], &[])
+}
+
+fn clippy() -> Outcome {
+    cargo(
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )
+}
+
+fn features() -> Outcome {
+    let sdk = [
+        "check",
+        "--locked",
+        "--package",
+        "reflect-sdk",
+        "--no-default-features",
+    ];
+    let chosen: [&[&str]; 2] = [&[], &["--features", "rustls"]];
+    all(chosen
+        .into_iter()
+        .map(|features| cargo(&[&sdk, features].concat(), &[])))
+}
+
+fn tests() -> Outcome {
+    cargo(&["test", "--workspace", "--locked"], &[])
+}
+
+fn docs() -> Outcome {
+    cargo(
+        &["doc", "--workspace", "--no-deps", "--locked"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )
+}
