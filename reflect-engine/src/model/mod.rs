@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use reflect_types::{AuthoredReflection, Message, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// Turns texts into vectors whose dot product is their cosine similarity.
 #[async_trait]
@@ -49,7 +50,8 @@ pub struct JudgedRun<'a> {
 }
 
 /// What a run teaches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reflection {
     /// What happened, in short.
     pub summary: String,
