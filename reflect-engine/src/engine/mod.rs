@@ -67,11 +67,7 @@ impl Engine {
     }
 
     /// Why a query answers what it answers: every memory with its numbers.
-    pub async fn explain(
-        &self,
-        project: &ProjectId,
-        query: &QueryMemories,
-    ) -> Result<Explanation> {
+    pub async fn explain(&self, project: &ProjectId, query: &QueryMemories) -> Result<Explanation> {
         let core = self.checked(project, query)?;
         recall::explain(core, project, query).await
     }

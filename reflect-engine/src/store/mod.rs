@@ -131,11 +131,8 @@ pub trait Store: Send + Sync + 'static {
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>>;
 
     /// All that moved one memory, oldest first.
-    async fn utility_events(
-        &self,
-        project: &ProjectId,
-        id: &MemoryId,
-    ) -> Result<Vec<UtilityEvent>>;
+    async fn utility_events(&self, project: &ProjectId, id: &MemoryId)
+    -> Result<Vec<UtilityEvent>>;
 
     /// The memories of passed, or of failed, runs that are worth the most: highest utility first,
     /// then most uses, then newest.
@@ -150,11 +147,7 @@ pub trait Store: Send + Sync + 'static {
     async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>>;
 
     /// Gives memories their vectors; those that are gone are passed over.
-    async fn set_vectors(
-        &self,
-        embedder: &str,
-        vectors: Vec<(MemoryKey, Vec<f32>)>,
-    ) -> Result<()>;
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
 
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;

@@ -259,7 +259,9 @@ impl Book {
         step: Move,
     ) {
         let shelf = self.shelf(project);
-        let memory = shelf.run(id).and_then(|run| run.trace.created_memory_id.clone());
+        let memory = shelf
+            .run(id)
+            .and_then(|run| run.trace.created_memory_id.clone());
         let rewritten = memory.is_some_and(|memory| {
             shelf.change(&memory, |memory| {
                 memory.record.reflection = lesson.memory.reflection.clone();

@@ -52,7 +52,10 @@ impl Store for InMemory {
 
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         let book = self.book();
-        Ok(book.projects.get(project).map_or_else(Stats::default, |shelf| shelf.stats()))
+        Ok(book
+            .projects
+            .get(project)
+            .map_or_else(Stats::default, |shelf| shelf.stats()))
     }
 
     async fn insert_trace(
@@ -180,7 +183,10 @@ impl Store for InMemory {
         id: &MemoryId,
     ) -> Result<Vec<UtilityEvent>> {
         let book = self.book();
-        let memory = book.projects.get(project).and_then(|shelf| shelf.memory(id));
+        let memory = book
+            .projects
+            .get(project)
+            .and_then(|shelf| shelf.memory(id));
         Ok(memory.map_or_else(Vec::new, |memory| memory.history()))
     }
 
@@ -220,7 +226,10 @@ impl Store for InMemory {
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
         let book = self.book();
-        Ok(book.projects.get(project).and_then(|shelf| shelf.skill.clone()))
+        Ok(book
+            .projects
+            .get(project)
+            .and_then(|shelf| shelf.skill.clone()))
     }
 
     async fn put_skill(

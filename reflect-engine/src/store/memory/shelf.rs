@@ -102,7 +102,11 @@ impl Shelf {
     }
 
     pub(super) fn set_vector(&mut self, key: MemoryKey, embedder: &str, vector: &[f32]) {
-        let Some(id) = self.memories.get(&key).map(|memory| memory.record.id.clone()) else {
+        let Some(id) = self
+            .memories
+            .get(&key)
+            .map(|memory| memory.record.id.clone())
+        else {
             return;
         };
         self.change(&id, |memory| {

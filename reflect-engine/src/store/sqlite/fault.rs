@@ -73,9 +73,9 @@ fn sql(error: rusqlite::Error, path: &Path) -> Error {
             ),
             error,
         ),
-        Some(ErrorCode::ReadOnly) => inaccessible(
-            "the file or its directory is read-only: make both writable for this user",
-        ),
+        Some(ErrorCode::ReadOnly) => {
+            inaccessible("the file or its directory is read-only: make both writable for this user")
+        }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => inaccessible(
             "the database cannot be opened: check that its directory exists and that this user \
              may read and write both",

@@ -12,9 +12,7 @@ use crate::error::Error;
 const APPLICATION_ID: i64 = 0x5266_6c74;
 
 /// One step each from the format before; the number of steps is the format.
-const MIGRATIONS: &[&str] = &[include_str!(
-    "../../../migrations/sqlite/0001_initial.sql"
-)];
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_initial.sql")];
 
 /// How long to wait for another process to finish its write.
 const BUSY: Duration = Duration::from_secs(5);

@@ -11,10 +11,8 @@ pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
     let due: Option<i64> = db
         .prepare_cached("SELECT min(due_at) FROM job")?
         .query_row([], |row| row.get(0))?;
-    due.map(|due| {
-        Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string()))
-    })
-    .transpose()
+    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
+        .transpose()
 }
 
 pub(super) fn claim(
@@ -103,8 +101,10 @@ pub(super) fn fail(
             "failed"
         }
     };
-    db.prepare_cached("UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1")?
-        .execute(params![trace, status, error])?;
+    db.prepare_cached(
+        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1",
+    )?
+    .execute(params![trace, status, error])?;
     Ok(())
 }
 
@@ -146,7 +146,9 @@ pub(super) fn retry(
 
 fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Job, Fault> {
     let project: String = db
-        .prepare_cached("SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1")?
+        .prepare_cached(
+            "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
+        )?
         .query_row([trace], |row| row.get(0))?;
     let missing = || Fault::Data("a job without its trace or review".to_owned());
     let mut select = db.prepare_cached(&format!(

@@ -101,7 +101,9 @@ pub(super) fn apply(
 /// Computes a memory's utility and the numbers of its events from the start.
 pub(super) fn replay(db: &Connection, project: i64, memory: MemoryKey) -> Result<(), Fault> {
     let events: Vec<(i64, Move)> = db
-        .prepare_cached("SELECT key, alpha, reward FROM utility_event WHERE memory = ?1 ORDER BY key")?
+        .prepare_cached(
+            "SELECT key, alpha, reward FROM utility_event WHERE memory = ?1 ORDER BY key",
+        )?
         .query_map([memory], |row| {
             let (alpha, reward) = (row.get(1)?, row.get(2)?);
             Ok((row.get(0)?, Move { alpha, reward }))
@@ -143,8 +145,10 @@ pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
     }
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
-    db.prepare_cached("INSERT INTO deleted_memory (memory, project, revision) VALUES (?1, ?2, ?3)")?
-        .execute(params![key, project, next_revision(db, project)?])?;
+    db.prepare_cached(
+        "INSERT INTO deleted_memory (memory, project, revision) VALUES (?1, ?2, ?3)",
+    )?
+    .execute(params![key, project, next_revision(db, project)?])?;
     Ok(())
 }
 
@@ -404,14 +408,18 @@ fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<Utili
 }
 
 fn embed(db: &Connection, key: MemoryKey, embedder: &str, vector: &[f32]) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)")?
-        .execute(params![key, embedder, row::to_blob(vector)])?;
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
+    )?
+    .execute(params![key, embedder, row::to_blob(vector)])?;
     Ok(())
 }
 
 /// A number no other change of the project's memories has.
 fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
     Ok(db
-        .prepare_cached("UPDATE project SET revision = revision + 1 WHERE key = ?1 RETURNING revision")?
+        .prepare_cached(
+            "UPDATE project SET revision = revision + 1 WHERE key = ?1 RETURNING revision",
+        )?
         .query_row([project], |row| row.get(0))?)
 }

@@ -113,7 +113,12 @@ pub(super) fn put_skill(
          RETURNING version",
     )?;
     let project = ensure(db, id)?;
-    let mut rows = put.query(params![project, created_at, row::to_json(&sources)?, content])?;
+    let mut rows = put.query(params![
+        project,
+        created_at,
+        row::to_json(&sources)?,
+        content
+    ])?;
     let version = match rows.next()? {
         Some(found) => row::count(found, 0)?,
         None => 1,

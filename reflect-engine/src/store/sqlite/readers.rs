@@ -68,7 +68,10 @@ impl Readers {
     }
 }
 
-fn read<T>(db: &Connection, work: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+fn read<T>(
+    db: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let view = db.unchecked_transaction()?;
     let answer = work(&view)?;
     view.commit()?;

@@ -24,7 +24,11 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
             trace_id: id.clone(),
             result: verdict(row, 16)?,
             feedback_text: row.get(17)?,
-            mode: row.get_ref(18)?.as_str().map_err(rusqlite::Error::from)?.into(),
+            mode: row
+                .get_ref(18)?
+                .as_str()
+                .map_err(rusqlite::Error::from)?
+                .into(),
         }),
         None => None,
     };
@@ -103,8 +107,15 @@ pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
         verdict: verdict(row, 1)?,
         feedback: row.get(2)?,
         alpha: row.get(3)?,
-        reflection: reflection.as_deref().map(serde_json::from_str).transpose()?,
-        mode: row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)?.into(),
+        reflection: reflection
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose()?,
+        mode: row
+            .get_ref(5)?
+            .as_str()
+            .map_err(rusqlite::Error::from)?
+            .into(),
         created_at: created_at
             .parse::<Timestamp>()
             .map_err(|error| Fault::Data(error.to_string()))?,
@@ -112,12 +123,18 @@ pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
 }
 
 pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
     Ok(IngestStatus::from(text))
 }
 
 pub(super) fn verdict(row: &Row<'_>, column: usize) -> Result<Verdict, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
     text.parse()
         .map_err(|error: reflect_types::UnknownVerdict| Fault::Data(error.to_string()))
 }
@@ -128,7 +145,10 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
 }
 
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
     Ok(serde_json::from_str(text)?)
 }
 
@@ -146,7 +166,10 @@ pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
 }
 
 pub(super) fn from_blob(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault> {
-    let bytes = row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?;
+    let bytes = row
+        .get_ref(column)?
+        .as_blob()
+        .map_err(rusqlite::Error::from)?;
     let (components, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
         return Err(Fault::Data("a vector of a broken length".to_owned()));

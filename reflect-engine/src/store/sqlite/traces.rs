@@ -96,7 +96,9 @@ pub(super) fn insert(
 
 fn receipt(db: &Connection, project: i64, key: &str) -> Result<Option<TraceReceipt>, Fault> {
     let first = db
-        .prepare_cached("SELECT id, receipt FROM trace WHERE project = ?1 AND idempotency_key = ?2")?
+        .prepare_cached(
+            "SELECT id, receipt FROM trace WHERE project = ?1 AND idempotency_key = ?2",
+        )?
         .query_row(params![project, key], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         })
