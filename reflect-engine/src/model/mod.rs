@@ -1,8 +1,16 @@
 //! The two ports behind which models stand: one turns texts into vectors, one turns a judged run
 //! into a reflection. Neither needs a model: the bundled adapters work offline.
 
+mod hash;
+mod hashed;
+mod static_table;
+
 use async_trait::async_trait;
 use reflect_types::{AuthoredReflection, Message, Verdict};
+use serde::{Deserialize, Serialize};
+
+pub use hashed::HashedEmbedder;
+pub use static_table::StaticEmbedder;
 
 /// Turns texts into vectors whose dot product is their cosine similarity.
 #[async_trait]
@@ -49,7 +57,8 @@ pub struct JudgedRun<'a> {
 }
 
 /// What a run teaches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reflection {
     /// What happened, in short.
     pub summary: String,
@@ -106,4 +115,14 @@ pub struct Error {
     /// What the model's client said.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The vector at length 1; a vector without a length as zeros.
+fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let scale = if norm > 1e-9 { norm.recip() } else { 0.0 };
+    for x in &mut vector {
+        *x *= scale;
+    }
+    vector
 }
