@@ -5,6 +5,7 @@ mod extractive;
 mod hash;
 mod hashed;
 mod prose;
+mod skill;
 mod static_table;
 
 use async_trait::async_trait;
@@ -12,6 +13,7 @@ use reflect_types::{AuthoredReflection, Message, Verdict};
 
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
+pub use skill::{Lesson, write_skill};
 pub use static_table::StaticEmbedder;
 
 /// Turns texts into vectors whose dot product is their cosine similarity.
