@@ -115,7 +115,10 @@ fn run_tool(call: &ToolCall) -> String {
 
 /// The model's next message: from a real one where a key is set, else by a script.
 fn model(messages: &[Message]) -> Result<Message, BoxError> {
-    if let Ok(key) = env::var("OPENAI_API_KEY") {
+    if let Some(key) = env::var("OPENAI_API_KEY")
+        .ok()
+        .filter(|key| !key.is_empty())
+    {
         return ask_model(&key, messages);
     }
     let prompt = messages[1].text();
