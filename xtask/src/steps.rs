@@ -85,14 +85,8 @@ const EXAMPLES: [&str; 1] = ["quickstart"];
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
 
 fn examples() -> Outcome {
-    let run = [
-        "run",
-        "--quiet",
-        "--locked",
-        "--package",
-        "reflect-examples",
-        "--example",
-    ];
+    // Not by package: then the build of the tests serves here too.
+    let run = ["run", "--quiet", "--locked", "--example"];
     all(EXAMPLES
         .iter()
         .map(|name| cargo(&[&run[..], &[name]].concat(), OFFLINE)))
