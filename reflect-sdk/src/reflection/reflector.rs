@@ -39,6 +39,10 @@ use super::{
 /// ```
 pub trait Reflector: Send + Sync {
     /// Stands in the result's metadata.
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "implementors return fields of their own"
+    )]
     fn name(&self) -> &str {
         "reflector"
     }

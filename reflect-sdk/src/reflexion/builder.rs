@@ -46,6 +46,8 @@ pub enum OnReflectionError {
     UseFeedback,
 }
 
+type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+
 /// The options of a loop, resolved.
 #[derive(Clone)]
 pub(super) struct Config {
@@ -57,7 +59,7 @@ pub(super) struct Config {
     pub(super) trial_timeout: Option<Duration>,
     pub(super) timer: Arc<dyn Timer>,
     pub(super) hooks: Vec<Arc<dyn DynHooks>>,
-    pub(super) observers: Vec<Arc<dyn Fn(&Event) + Send + Sync>>,
+    pub(super) observers: Vec<Observer>,
 }
 
 impl Default for Config {

@@ -1,7 +1,7 @@
 //! Reflexion: an agent that tries, is judged, reflects, and tries again.
 //!
-//! After *Reflexion: Language Agents with Verbal Reinforcement Learning* (Shinn et al., NeurIPS 2023)
-//! and its Go implementation in gollem. One run of [`Reflexion`] works on one task:
+//! After *Reflexion: Language Agents with Verbal Reinforcement Learning* (Shinn et al., 2023) and
+//! its Go implementation in gollem. One run of [`Reflexion`] works on one task:
 //!
 //! 1. The [`Actor`], your agent, attempts the task. From the second trial on its prompt opens with
 //!    what the earlier ones taught.

@@ -41,18 +41,14 @@ struct Tag {
 }
 
 fn next_tag(text: &str) -> Option<Tag> {
-    let mut from = 0;
-    loop {
-        let start = from + text[from..].find('<')?;
-        if let Some((length, closing)) = tag_length(&text[start..]) {
-            return Some(Tag {
-                start,
-                end: start + length,
-                closing,
-            });
-        }
-        from = start + 1;
-    }
+    text.match_indices('<').find_map(|(start, _)| {
+        let (length, closing) = tag_length(&text[start..])?;
+        Some(Tag {
+            start,
+            end: start + length,
+            closing,
+        })
+    })
 }
 
 /// Where the next closing tag ends.
@@ -69,10 +65,10 @@ fn next_closing(text: &str) -> Option<usize> {
 
 /// The length of the tag that the text begins with, and whether it closes.
 fn tag_length(text: &str) -> Option<(usize, bool)> {
-    let inner = text.strip_prefix('<')?;
-    let (name, closing) = match inner.strip_prefix('/') {
-        Some(name) => (name, true),
-        None => (inner, false),
+    let (name, closing) = match text.as_bytes().get(1)? {
+        b't' | b'T' => (&text[1..], false),
+        b'/' => (&text[2..], true),
+        _ => return None,
     };
     TAGS.iter().find_map(|tag| {
         let head = name.get(..tag.len())?;

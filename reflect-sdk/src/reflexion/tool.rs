@@ -15,6 +15,10 @@ pub trait Tool: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// What it does, for the model.
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "implementors return fields of their own"
+    )]
     fn description(&self) -> &str {
         ""
     }

@@ -17,8 +17,8 @@ const LEAD: [&str; 8] = [
 ];
 /// Words by which a reason follows the verdict without punctuation: `success because …`.
 const REASON: [&str; 3] = ["because", "since", "as"];
-/// How many words of a line can matter.
-const MAX_WORDS: usize = 16;
+/// How much of a line is looked at, in characters: a verdict stands at its beginning.
+const MAX_LINE: usize = 200;
 
 /// Reads an evaluator's reply.
 ///
@@ -33,9 +33,8 @@ pub(super) fn read(reply: &str) -> Evaluation {
     let json = find_object(&answer, |fields| {
         fields.get("success").is_some_and(Value::is_boolean)
     });
-    let mut lines = answer.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().and_then(line_verdict);
-    let last = lines.next_back().and_then(line_verdict);
+    let (first, last) = first_and_last_line(answer.trim());
+    let (first, last) = (line_verdict(first), last.and_then(line_verdict));
 
     let stated = json.as_ref().and_then(|fields| fields["success"].as_bool());
     let verdicts: Vec<bool> = [stated, first, last].into_iter().flatten().collect();
@@ -73,13 +72,21 @@ fn feedback_or_reply<'a>(answer: &'a str, reply: &'a str) -> &'a str {
     }
 }
 
+/// The first line of a text without blank ends, and the last if it is another.
+fn first_and_last_line(text: &str) -> (&str, Option<&str>) {
+    let first = text.split('\n').next().unwrap_or_default();
+    let last = text.rsplit_once('\n').map(|(_, last)| last);
+    (first, last)
+}
+
 /// What a line says as a verdict, if it is one.
 fn line_verdict(line: &str) -> Option<bool> {
     let words = words(line);
     let mut rest = words.as_slice();
     while let [word, after @ ..] = rest {
         let led = rest.len() < words.len();
-        if !word.is_one_of(&LEAD) && !(led && word.is_one_of(&["is"])) {
+        let leads = word.is_one_of(&LEAD) || (led && word.is_one_of(&["is"]));
+        if !leads {
             break;
         }
         rest = after;
@@ -158,18 +165,18 @@ impl Word<'_> {
 
 /// The first words of a line. A brace ends it, so that a line of JSON has none.
 fn words(line: &str) -> Vec<Word<'_>> {
-    let line = line.split(['{', '}']).next().unwrap_or_default();
+    let end = line
+        .char_indices()
+        .nth(MAX_LINE)
+        .map_or(line.len(), |(at, _)| at);
+    let mut rest = line[..end].split(['{', '}']).next().unwrap_or_default();
     let mut words = Vec::new();
-    let mut rest = line;
     while let Some(start) = rest.find(char::is_alphanumeric) {
         let word = &rest[start..];
         let (text, after) = word.split_at(word_end(word));
         let then = after.chars().find(|c| !is_markup(*c));
         words.push(Word { text, then });
         rest = after;
-        if words.len() == MAX_WORDS {
-            break;
-        }
     }
     words
 }
