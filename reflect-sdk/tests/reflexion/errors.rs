@@ -1,5 +1,4 @@
 use std::error::Error as _;
-use std::panic::AssertUnwindSafe;
 
 use reflect_sdk::reflexion::{
     Attempt, Attempted, Evaluation, HookFns, HookPoint, OnReflectionError, Outcome, Reflexion,
@@ -64,7 +63,7 @@ async fn a_panic_of_the_evaluator_is_not_caught() {
         .evaluate_with(judge)
         .build()
         .unwrap();
-    let task = tokio::spawn(AssertUnwindSafe(reflexion.run("the task")).0);
+    let task = tokio::spawn(reflexion.run("the task"));
     assert!(task.await.unwrap_err().is_panic());
 }
 

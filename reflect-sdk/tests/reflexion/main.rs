@@ -2,6 +2,12 @@
 //!
 //! Comments give the rows of the table of edge cases that the modules were built after.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests are tests"
+)]
+
 mod bad_options;
 mod errors;
 mod hooks_and_events;

@@ -88,8 +88,6 @@ async fn the_response_is_the_last_and_the_best_goes_by_success_then_score() {
         let outcome = run(builder).await.unwrap();
         (outcome.response(), outcome.best().unwrap().number())
     }
-    let fails = |scores: [Option<f64>; 3]| scores.map(|score| (false, score));
-    assert_eq!(fails([None, None, None])[0], (false, None));
     assert_eq!(
         best(&[(false, Some(0.9)), (false, Some(0.2)), (false, None)]).await,
         ("answer 3".to_owned(), 1)
