@@ -116,6 +116,24 @@ async fn the_response_is_the_last_and_the_best_goes_by_success_then_score() {
     );
 }
 
+// Row 18.
+#[tokio::test]
+async fn a_score_that_cannot_be_compared_does_not_reach_the_outcome() {
+    let builder = Bench::default().builder(0).evaluate_with(|trial| {
+        let mut evaluation = Evaluation::from(trial.trial == 2);
+        evaluation.score = [Some(f64::NAN), None][trial.trial as usize - 1];
+        evaluation
+    });
+    let outcome = run(builder).await.unwrap();
+    assert_eq!(outcome.trials[0].score(), None);
+    assert_eq!(outcome.trials[1].score(), None, "not given is not 0");
+    let json = serde_json::to_value(&outcome).unwrap();
+    assert_eq!(
+        json["trials"][1]["evaluation"],
+        serde_json::json!({"success": true})
+    );
+}
+
 // Row 11.
 #[tokio::test]
 async fn each_trial_starts_afresh_unless_the_last_attempt_is_asked_for() {
