@@ -84,6 +84,11 @@ const COMMON_WORDS: &[&str] = &[
     "your",
 ];
 
+/// Whether a word, in lower case, says nothing of what a text is about.
+pub(super) fn is_common(word: &str) -> bool {
+    COMMON_WORDS.binary_search(&word).is_ok()
+}
+
 struct Feature {
     hash: u64,
     weight: f32,
@@ -96,7 +101,7 @@ fn features(text: &str) -> Vec<Feature> {
     let mut features = Vec::with_capacity(text.len().min(MAX_WORDS) * 3);
     let mut before: Option<(&str, bool)> = None;
     for word in words {
-        let common = COMMON_WORDS.binary_search(&word).is_ok();
+        let common = is_common(word);
         let weight = if common { COMMON } else { 1.0 };
         push_word(word, weight, &mut features);
         if let Some((first, first_common)) = before {

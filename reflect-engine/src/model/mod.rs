@@ -1,14 +1,17 @@
 //! The two ports behind which models stand: one turns texts into vectors, one turns a judged run
 //! into a reflection. Neither needs a model: the bundled adapters work offline.
 
+mod extractive;
 mod hash;
 mod hashed;
+mod prose;
 mod static_table;
 
 use async_trait::async_trait;
 use reflect_types::{AuthoredReflection, Message, Verdict};
 use serde::{Deserialize, Serialize};
 
+pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
 pub use static_table::StaticEmbedder;
 
@@ -77,10 +80,14 @@ pub struct Reflection {
 impl Reflection {
     /// The whole as one text, for readers that know no fields.
     pub fn text(&self) -> String {
+        let right = match self.key_mistake.as_str() {
+            "" => "Correct action: ",
+            _ => "Instead: ",
+        };
         let lines = [
             ("", &self.summary),
             ("Mistake: ", &self.key_mistake),
-            ("Instead: ", &self.correct_action),
+            (right, &self.correct_action),
             ("Next time: ", &self.guidance),
         ];
         let lines = lines.iter().filter(|(_, text)| !text.is_empty());
