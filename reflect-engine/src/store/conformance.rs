@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
     AuthoredReflection, IngestStatus, ListTraces, MemoryId, Message, Metadata, ProjectId,
-    ReviewMode, ReviewStatus, ToolCall, TraceId, Verdict,
+    ReviewMode, ReviewStatus, Skill, ToolCall, TraceId, Verdict,
 };
 use serde_json::json;
 
@@ -959,17 +959,18 @@ async fn the_best_memories_come_first(store: &dyn Store) {
 async fn a_skill_counts_its_versions(store: &dyn Store) {
     let project = ProjectId::from("conformance/skill");
     assert_eq!(store.skill(&project).await.unwrap(), None);
-    let first = store
-        .put_skill(&project, "one".to_owned(), vec!["m".into()], now())
-        .await
-        .unwrap();
-    assert_eq!((first.version, first.content.as_str()), (1, "one"));
-    let second = store
-        .put_skill(&project, "two".to_owned(), Vec::new(), now())
-        .await
-        .unwrap();
-    assert_eq!(second.version, 2);
-    assert_eq!(store.skill(&project).await.unwrap(), Some(second));
+    let version = |version| Skill {
+        content: format!("version {version}"),
+        version,
+        created_at: Some("1970-01-01T00:00:00.000Z".to_owned()),
+        source_memory_ids: vec!["m".into()],
+    };
+    let put = async |skill: &Skill| store.put_skill(&project, skill).await.unwrap();
+    assert!(!put(&version(2)).await);
+    assert!(put(&version(1)).await);
+    assert!(!put(&version(1)).await);
+    assert!(put(&version(2)).await);
+    assert_eq!(store.skill(&project).await.unwrap(), Some(version(2)));
 }
 
 async fn the_numbers_add_up(store: &dyn Store) {

@@ -161,14 +161,8 @@ pub trait Store: Send + Sync + 'static {
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
 
-    /// Writes the project's skill anew, one version up.
-    async fn put_skill(
-        &self,
-        project: &ProjectId,
-        content: String,
-        sources: Vec<MemoryId>,
-        now: Timestamp,
-    ) -> Result<Skill>;
+    /// Replaces the project's skill by one whose version is one higher; tells whether it was.
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
 
     /// Finishes what was begun and lets go of the files. Later calls may fail.
     async fn close(&self) -> Result<()> {
