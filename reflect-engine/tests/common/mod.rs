@@ -31,25 +31,25 @@ macro_rules! on_every_store {
 }
 
 /// A store, what is configured to work on it, and the time there.
-pub struct Home {
-    pub store: Arc<dyn Store>,
-    pub clock: Manual,
-    pub reflector: Arc<Puppet>,
-    pub embedder: Arc<Moody>,
+pub(crate) struct Home {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Manual,
+    pub(crate) reflector: Arc<Puppet>,
+    pub(crate) embedder: Arc<Moody>,
     folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Home {
-    pub fn in_memory() -> Self {
+    pub(crate) fn in_memory() -> Self {
         Self::on(Arc::new(InMemory::new()), None)
     }
 
-    pub fn on_sqlite() -> Self {
+    pub(crate) fn on_sqlite() -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()))
     }
 
     /// The same store and time, with models of its own.
-    pub fn beside(&self) -> Self {
+    pub(crate) fn beside(&self) -> Self {
         Self {
             clock: self.clock.clone(),
             ..Self::on(Arc::clone(&self.store), self.folder.clone())
@@ -57,7 +57,7 @@ impl Home {
     }
 
     /// The same place after its store was closed, with models of its own.
-    pub fn reopened(&self) -> Self {
+    pub(crate) fn reopened(&self) -> Self {
         let home = match &self.folder {
             Some(folder) => Self::in_folder(Arc::clone(folder)),
             None => Self::on(Arc::clone(&self.store), None),
@@ -83,7 +83,7 @@ impl Home {
         }
     }
 
-    pub fn builder(&self) -> Builder {
+    pub(crate) fn builder(&self) -> Builder {
         let Self {
             store,
             clock,
@@ -98,21 +98,21 @@ impl Home {
             .embedder(Arc::clone(embedder) as Arc<dyn Embedder>)
     }
 
-    pub fn engine(&self) -> Engine {
+    pub(crate) fn engine(&self) -> Engine {
         self.builder().start().unwrap()
     }
 }
 
 /// A reflector that fails, panics or waits when told to, and else says what it was given.
 #[derive(Default)]
-pub struct Puppet {
+pub(crate) struct Puppet {
     plan: Mutex<Vec<Act>>,
-    pub calls: AtomicU32,
+    pub(crate) calls: AtomicU32,
     gate: Mutex<Option<Arc<Semaphore>>>,
 }
 
 #[derive(Clone, Copy)]
-pub enum Act {
+pub(crate) enum Act {
     Fail,
     Refuse,
     Panic,
@@ -120,18 +120,18 @@ pub enum Act {
 
 impl Puppet {
     /// What to do at the next calls, in order.
-    pub fn plan(&self, acts: &[Act]) {
+    pub(crate) fn plan(&self, acts: &[Act]) {
         *self.plan.lock().unwrap() = acts.iter().rev().copied().collect();
     }
 
     /// From now on every call waits for a permit.
-    pub fn hold(&self) -> Arc<Semaphore> {
+    pub(crate) fn hold(&self) -> Arc<Semaphore> {
         let gate = Arc::new(Semaphore::new(0));
         *self.gate.lock().unwrap() = Some(Arc::clone(&gate));
         gate
     }
 
-    pub fn calls(&self) -> u32 {
+    pub(crate) fn calls(&self) -> u32 {
         self.calls.load(Ordering::SeqCst)
     }
 }
@@ -167,12 +167,12 @@ impl Reflector for Puppet {
 
 /// The hashed embedder, except that it fails or panics when told to.
 #[derive(Default)]
-pub struct Moody {
+pub(crate) struct Moody {
     plan: Mutex<Vec<Act>>,
 }
 
 impl Moody {
-    pub fn plan(&self, acts: &[Act]) {
+    pub(crate) fn plan(&self, acts: &[Act]) {
         *self.plan.lock().unwrap() = acts.iter().rev().copied().collect();
     }
 }
@@ -205,15 +205,15 @@ impl Embedder for Moody {
     }
 }
 
-pub fn project() -> ProjectId {
+pub(crate) fn project() -> ProjectId {
     ProjectId::default()
 }
 
-pub fn run(task: &str) -> CreateTrace {
+pub(crate) fn run(task: &str) -> CreateTrace {
     CreateTrace::new(task, "I did it.")
 }
 
-pub fn run_with(task: &str, memories: &[&MemoryId]) -> CreateTrace {
+pub(crate) fn run_with(task: &str, memories: &[&MemoryId]) -> CreateTrace {
     CreateTrace {
         retrieved_memory_ids: memories.iter().map(|id| (*id).clone()).collect(),
         ..run(task)
@@ -221,13 +221,13 @@ pub fn run_with(task: &str, memories: &[&MemoryId]) -> CreateTrace {
 }
 
 /// Records a run without a review.
-pub async fn record(engine: &Engine, trace: CreateTrace) -> TraceId {
+pub(crate) async fn record(engine: &Engine, trace: CreateTrace) -> TraceId {
     let receipt = engine.create_trace(&project(), trace, None).await.unwrap();
     receipt.trace_id
 }
 
 /// Records a run and judges it; the memory it made.
-pub async fn learn(engine: &Engine, trace: CreateTrace, verdict: Verdict) -> MemoryId {
+pub(crate) async fn learn(engine: &Engine, trace: CreateTrace, verdict: Verdict) -> MemoryId {
     let id = record(engine, trace).await;
     let trace = engine
         .review_trace(&project(), &id, Review::new(verdict))
@@ -235,7 +235,7 @@ pub async fn learn(engine: &Engine, trace: CreateTrace, verdict: Verdict) -> Mem
     trace.unwrap().created_memory_id.unwrap()
 }
 
-pub async fn q(engine: &Engine, id: &MemoryId) -> f64 {
+pub(crate) async fn q(engine: &Engine, id: &MemoryId) -> f64 {
     engine
         .get_memory(&project(), id)
         .await
@@ -245,7 +245,7 @@ pub async fn q(engine: &Engine, id: &MemoryId) -> f64 {
 }
 
 /// Waits until the work on a trace has come to an end of this kind.
-pub async fn until(engine: &Engine, id: &TraceId, status: IngestStatus) -> Trace {
+pub(crate) async fn until(engine: &Engine, id: &TraceId, status: IngestStatus) -> Trace {
     eventually(async || {
         let trace = engine.get_trace(&project(), id).await.unwrap();
         (trace.ingest_status == status).then_some(trace)
@@ -254,7 +254,7 @@ pub async fn until(engine: &Engine, id: &TraceId, status: IngestStatus) -> Trace
 }
 
 /// Asks again until there is an answer; a minute without one is a failure.
-pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {
             if let Some(answer) = ask().await {
