@@ -5,11 +5,12 @@ use std::time::Duration;
 use reflect_types::{ProjectId, Validate};
 use secrecy::SecretString;
 
-use super::{Core, ReflectClient};
+use super::{Core, ReflectClient, Settings};
 use crate::error::{Error, Result};
 use crate::transport::{Http, HttpOptions, Transport};
-use crate::worker::Worker;
+use crate::worker::outbox::Overflow;
 use crate::worker::retry::RetryPolicy;
+use crate::worker::spool::{Spool, SpoolSettings};
 
 /// Puts a [`ReflectClient`] together: the settings first, the way to Reflect last.
 ///
@@ -31,8 +32,8 @@ pub struct ClientBuilder {
     project: ProjectId,
     connect_timeout: Duration,
     timeout: Duration,
-    deadline: Duration,
-    retry: RetryPolicy,
+    settings: Settings,
+    spool: Option<SpoolSettings>,
 }
 
 impl Default for ClientBuilder {
@@ -42,8 +43,8 @@ impl Default for ClientBuilder {
             connect_timeout: Duration::from_secs(5),
             // A deferred review answers only when its reflection is written.
             timeout: Duration::from_secs(60),
-            deadline: Duration::from_secs(120),
-            retry: RetryPolicy::default(),
+            settings: Settings::default(),
+            spool: None,
         }
     }
 }
@@ -69,13 +70,43 @@ impl ClientBuilder {
 
     /// How long a call may take with all its attempts: 120 s unless set.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+        self.settings.deadline = deadline;
         self
     }
 
     /// How often a call is tried, and how long is waited in between.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry = policy;
+        self.settings.retry = policy;
+        self
+    }
+
+    /// How long a run waits for its memories before it starts without them: 5 s unless set.
+    pub fn retrieval_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.retrieval_timeout = timeout;
+        self
+    }
+
+    /// How often a finished run is sent in the background, and for how long in all: for ten
+    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time.
+    pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
+        self.settings.submit_retry = policy;
+        self.settings.submit_deadline = deadline;
+        self
+    }
+
+    /// How many finished runs may wait to be sent: 1,024 unless set. `overflow` says what happens
+    /// to the next one; with a [spool](Self::spool) it is kept on disk instead.
+    pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
+        self.settings.queue = capacity.max(1);
+        self.settings.overflow = overflow;
+        self
+    }
+
+    /// How long the last handle of the client, when it is dropped, waits for runs that are still to
+    /// be sent: 5 s unless set, and not at all where nothing is pending. Zero leaves the sending to
+    /// the background, for as long as the process lives.
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.shutdown_timeout = timeout;
         self
     }
 
@@ -93,7 +124,7 @@ impl ClientBuilder {
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)))
+        Ok(ReflectClient::with_core(self.core(transport)?))
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
@@ -128,14 +159,9 @@ impl ClientBuilder {
         }
     }
 
-    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Core {
-        Core {
-            project: self.project,
-            transport,
-            worker: Worker::default(),
-            retry: self.retry,
-            deadline: self.deadline,
-        }
+    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
+        let spool = self.spool.map(Spool::open).transpose()?;
+        Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }
 

@@ -3,8 +3,10 @@
 
 mod excerpt;
 mod http;
+mod nowhere;
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use reflect_types::{
@@ -14,6 +16,7 @@ use reflect_types::{
 };
 
 pub(crate) use self::http::{Http, HttpOptions};
+pub(crate) use self::nowhere::Nowhere;
 use crate::error::Result;
 
 /// Carries each call of the API once; retrying is the client's business.
@@ -84,4 +87,10 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// Removes the project with all it holds.
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject>;
+
+    /// A twin for a forked child, which must not use its parent's connections; `None` where this
+    /// one can be used on.
+    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
+        None
+    }
 }
