@@ -2,18 +2,17 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "embedded")]
-use reflect_engine::Engine;
 use reflect_types::{ProjectId, Validate};
 use secrecy::SecretString;
 
-use super::{Core, ReflectClient};
+use super::{Core, ReflectClient, Settings};
 use crate::error::{Error, Result};
 #[cfg(feature = "embedded")]
 use crate::transport::Embedded;
 use crate::transport::{Http, HttpOptions, Transport};
-use crate::worker::Worker;
+use crate::worker::outbox::Overflow;
 use crate::worker::retry::RetryPolicy;
+use crate::worker::spool::{Spool, SpoolSettings};
 
 /// Puts a [`ReflectClient`] together: the settings first, the way to Reflect last.
 ///
@@ -35,8 +34,8 @@ pub struct ClientBuilder {
     project: ProjectId,
     connect_timeout: Duration,
     timeout: Duration,
-    deadline: Duration,
-    retry: RetryPolicy,
+    settings: Settings,
+    spool: Option<SpoolSettings>,
 }
 
 impl Default for ClientBuilder {
@@ -46,8 +45,8 @@ impl Default for ClientBuilder {
             connect_timeout: Duration::from_secs(5),
             // A deferred review answers only when its reflection is written.
             timeout: Duration::from_secs(60),
-            deadline: Duration::from_secs(120),
-            retry: RetryPolicy::default(),
+            settings: Settings::default(),
+            spool: None,
         }
     }
 }
@@ -73,13 +72,43 @@ impl ClientBuilder {
 
     /// How long a call may take with all its attempts: 120 s unless set.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+        self.settings.deadline = deadline;
         self
     }
 
     /// How often a call is tried, and how long is waited in between.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry = policy;
+        self.settings.retry = policy;
+        self
+    }
+
+    /// How long a run waits for its memories before it starts without them: 5 s unless set.
+    pub fn retrieval_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.retrieval_timeout = timeout;
+        self
+    }
+
+    /// How often a finished run is sent in the background, and for how long in all: for ten
+    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time.
+    pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
+        self.settings.submit_retry = policy;
+        self.settings.submit_deadline = deadline;
+        self
+    }
+
+    /// How many finished runs may wait to be sent: 1,024 unless set. `overflow` says what happens
+    /// to the next one; with a [spool](Self::spool) it is kept on disk instead.
+    pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
+        self.settings.queue = capacity.max(1);
+        self.settings.overflow = overflow;
+        self
+    }
+
+    /// How long the last handle of the client, when it is dropped, waits for runs that are still to
+    /// be sent: 5 s unless set, and not at all where nothing is pending. Zero leaves the sending to
+    /// the background, for as long as the process lives.
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.shutdown_timeout = timeout;
         self
     }
 
@@ -110,9 +139,7 @@ impl ClientBuilder {
     /// ```
     #[cfg(feature = "embedded")]
     pub fn embedded(self, path: impl Into<std::path::PathBuf>) -> Result<ReflectClient> {
-        let path = path.into();
-        let place = path.display().to_string();
-        self.with_engine(place, async move { Engine::open_sqlite(path).await })
+        self.with_engine(Embedded::file(path.into()))
     }
 
     /// A client of an engine of your own making: another store, embedder or reflection writer.
@@ -128,30 +155,25 @@ impl ClientBuilder {
     /// ```
     #[cfg(feature = "embedded")]
     pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
-        self.with_engine(
-            "a store of its own".to_owned(),
-            async move { settings.start() },
-        )
+        self.with_engine(Embedded::engine(settings))
     }
 
-    /// Starts the engine on the client's own thread, where it will live.
+    /// Starts the engine on the client's own thread, where it will live, so that a file that
+    /// cannot be used is told of here and not by the first call.
     #[cfg(feature = "embedded")]
-    fn with_engine(
-        self,
-        place: String,
-        start: impl Future<Output = reflect_engine::Result<Engine>> + Send + 'static,
-    ) -> Result<ReflectClient> {
-        self.project.validate()?;
-        let worker = Worker::default();
-        let engine = worker.wait(async move { Ok(start.await?) }, self.deadline)?;
-        let transport = Arc::new(Embedded::new(engine, place));
-        Ok(ReflectClient::with_core(self.core_on(worker, transport)))
+    fn with_engine(self, embedded: Embedded) -> Result<ReflectClient> {
+        let embedded = Arc::new(embedded);
+        let client = self.transport(Arc::clone(&embedded) as _)?;
+        let core = client.core();
+        let opened = async move { embedded.open().await };
+        core.worker().wait(opened, core.settings.deadline)?;
+        Ok(client)
     }
 
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)))
+        Ok(ReflectClient::with_core(self.core(transport)?))
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
@@ -186,18 +208,9 @@ impl ClientBuilder {
         }
     }
 
-    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Core {
-        self.core_on(Worker::default(), transport)
-    }
-
-    fn core_on(self, worker: Worker, transport: Arc<dyn Transport>) -> Core {
-        Core {
-            project: self.project,
-            transport,
-            worker,
-            retry: self.retry,
-            deadline: self.deadline,
-        }
+    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
+        let spool = self.spool.map(Spool::open).transpose()?;
+        Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }
 
