@@ -177,7 +177,7 @@ impl Transport for Script {
         unused()
     }
 
-    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<Trace> {
+    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<TraceReceipt> {
         unused()
     }
 
