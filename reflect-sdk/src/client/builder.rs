@@ -1,4 +1,5 @@
 use std::env;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     timeout: Duration,
     settings: Settings,
-    spool: Option<SpoolSettings>,
+    spool: SpoolSettings,
 }
 
 impl Default for ClientBuilder {
@@ -44,7 +45,7 @@ impl Default for ClientBuilder {
             // A deferred review answers only when its reflection is written.
             timeout: Duration::from_secs(60),
             settings: Settings::default(),
-            spool: None,
+            spool: SpoolSettings::default(),
         }
     }
 }
@@ -102,6 +103,30 @@ impl ClientBuilder {
         self
     }
 
+    /// Keeps every finished run in this folder until Reflect has acknowledged it.
+    ///
+    /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
+    /// returns; what a process leaves behind is sent by the next client with the same folder and
+    /// project. Several processes may share the folder. Runs that Reflect refuses for good are put
+    /// into its folder `rejected`, with the reason.
+    ///
+    /// ```no_run
+    /// # use reflect_sdk::ReflectClient;
+    /// let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
+    /// # Ok::<(), reflect_sdk::Error>(())
+    /// ```
+    pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spool.directory = Some(folder.into());
+        self
+    }
+
+    /// How many bytes the [spool](Self::spool) may hold: 64 MiB unless set. When it is full, runs
+    /// are kept in memory alone, with a warning.
+    pub fn spool_limit(mut self, bytes: u64) -> Self {
+        self.spool.limit = Some(bytes);
+        self
+    }
+
     /// How long the last handle of the client, when it is dropped, waits for runs that are still to
     /// be sent: 5 s unless set, and not at all where nothing is pending. Zero leaves the sending to
     /// the background, for as long as the process lives.
@@ -124,7 +149,9 @@ impl ClientBuilder {
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)?))
+        let client = ReflectClient::with_core(self.core(transport)?);
+        client.core().send_left_overs();
+        Ok(client)
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
@@ -160,7 +187,7 @@ impl ClientBuilder {
     }
 
     pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
-        let spool = self.spool.map(Spool::open).transpose()?;
+        let spool = Spool::open(self.spool, &self.project)?;
         Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }
