@@ -149,6 +149,15 @@ impl Error {
         }
     }
 
+    /// Whether the request itself is at fault, so that it will never be accepted.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Api(_) => !self.is_retryable(),
+            Self::Invalid(_) | Self::Config(_) => true,
+            _ => false,
+        }
+    }
+
     /// The same error for a second listener. What a lower layer said is told, but not handed on.
     pub(crate) fn duplicate(&self) -> Self {
         match self {

@@ -1,4 +1,5 @@
 use std::env;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     timeout: Duration,
     settings: Settings,
-    spool: Option<SpoolSettings>,
+    spool: SpoolSettings,
 }
 
 impl Default for ClientBuilder {
@@ -46,7 +47,7 @@ impl Default for ClientBuilder {
             // A deferred review answers only when its reflection is written.
             timeout: Duration::from_secs(60),
             settings: Settings::default(),
-            spool: None,
+            spool: SpoolSettings::default(),
         }
     }
 }
@@ -101,6 +102,30 @@ impl ClientBuilder {
     pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.settings.queue = capacity.max(1);
         self.settings.overflow = overflow;
+        self
+    }
+
+    /// Keeps every finished run in this folder until Reflect has acknowledged it.
+    ///
+    /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
+    /// returns; what a process leaves behind is sent by the next client with the same folder and
+    /// project. Several processes may share the folder. Runs that Reflect refuses for good are put
+    /// into its folder `rejected`, with the reason.
+    ///
+    /// ```no_run
+    /// # use reflect_sdk::ReflectClient;
+    /// let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
+    /// # Ok::<(), reflect_sdk::Error>(())
+    /// ```
+    pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spool.directory = Some(folder.into());
+        self
+    }
+
+    /// How many bytes the [spool](Self::spool) may hold: 64 MiB unless set. When it is full, runs
+    /// are kept in memory alone, with a warning.
+    pub fn spool_limit(mut self, bytes: u64) -> Self {
+        self.spool.limit = Some(bytes);
         self
     }
 
@@ -173,7 +198,9 @@ impl ClientBuilder {
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)?))
+        let client = ReflectClient::with_core(self.core(transport)?);
+        client.core().send_left_overs();
+        Ok(client)
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
@@ -209,7 +236,7 @@ impl ClientBuilder {
     }
 
     pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
-        let spool = self.spool.map(Spool::open).transpose()?;
+        let spool = Spool::open(self.spool, &self.project)?;
         Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }

@@ -9,7 +9,8 @@ use reflect_types::ProjectId;
 use crate::error::{Error, Result};
 use crate::transport::{Nowhere, Transport};
 use crate::worker::Worker;
-use crate::worker::notice::Notices;
+use crate::worker::job::Job;
+use crate::worker::notice::{Cause, Notices};
 use crate::worker::outbox::{Outbox, Overflow};
 use crate::worker::retry::{Repeat, RetryPolicy, with_retries};
 use crate::worker::spool::Spool;
@@ -118,6 +119,29 @@ impl Core {
     /// The outbox, unless this process has sent nothing yet.
     pub(crate) fn outbox_in_use(&self) -> Option<&Arc<Outbox>> {
         self.process.in_use().map(|live| &live.outbox)
+    }
+
+    /// Takes a finished run, which is then sent in the background.
+    pub(crate) fn submit(self: &Arc<Self>, mut job: Job) {
+        job.keep_on_disk();
+        self.outbox().submit(self, job);
+    }
+
+    /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
+    pub(super) fn send_left_overs(self: &Arc<Self>) {
+        let Some(spool) = &self.spool else { return };
+        match spool.take_over() {
+            Ok(left) => {
+                for entry in left {
+                    let job = Job::left_over(Arc::clone(self), entry);
+                    self.outbox().submit(self, job);
+                }
+            }
+            Err(error) => self.notices.warn(
+                Cause::Spool,
+                format_args!("what was spooled before cannot be sent: {error}"),
+            ),
+        }
     }
 
     /// Makes a call that may be repeated freely.

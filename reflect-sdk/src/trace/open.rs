@@ -118,7 +118,7 @@ impl Open {
                     Arc::clone(self.context.delivery()),
                     self.options.blocking,
                 );
-                core.outbox().submit(core, job);
+                core.submit(job);
             }
             Err(why) => {
                 tracing::debug!(target: "reflect", run_id = self.context.run_id(), "{why}");

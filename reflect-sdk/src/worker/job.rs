@@ -1,5 +1,6 @@
 //! One finished run, and how it is sent.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,9 @@ use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
 use super::delivery::Delivery;
 use super::notice::Cause;
 use super::retry::{Repeat, with_retries};
-use super::spool::Entry;
+use super::spool::{Entry, Missing};
 use crate::client::{Core, Patience, wait_for};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// A run that is to be sent.
 #[derive(Debug)]
@@ -58,6 +59,31 @@ impl Job {
         }
     }
 
+    /// A run that a client before this one left on disk.
+    pub(crate) fn left_over(core: Arc<Core>, entry: Entry) -> Self {
+        Self {
+            core,
+            cargo: Cargo::OnDisk,
+            idempotency_key: entry.idempotency_key().to_owned(),
+            delivery: Arc::default(),
+            blocking: None,
+            entry: Some(entry),
+        }
+    }
+
+    /// Writes the run to disk, where there is a spool. If that fails it is sent from memory alone.
+    pub(crate) fn keep_on_disk(&mut self) {
+        if let (Some(spool), Cargo::Trace(trace)) = (&self.core.spool, &self.cargo) {
+            match spool.keep(trace, &self.idempotency_key) {
+                Ok(entry) => self.entry = Some(entry),
+                Err(error) => self.core.notices.warn(
+                    Cause::Spool,
+                    format_args!("a run is not kept on disk: {error}"),
+                ),
+            }
+        }
+    }
+
     pub(super) fn core(&self) -> &Arc<Core> {
         &self.core
     }
@@ -98,30 +124,106 @@ impl Job {
     }
 
     /// Sends the run, again and again if need be.
-    pub(super) async fn deliver(self) -> Settled {
-        let Cargo::Trace(trace) = self.cargo else {
-            return Settled::Kept;
+    pub(super) async fn deliver(mut self) -> Settled {
+        let trace = match self.unpack() {
+            Ok(trace) => trace,
+            Err(settled) => return settled,
         };
-        let settings = &self.core.settings;
-        let sent = match trace.validate() {
-            Err(invalid) => Err(invalid.into()),
-            Ok(()) => {
-                let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
-                with_retries(policy, limit, Repeat::Freely, || {
-                    let (project, key) = (&self.core.project, &self.idempotency_key);
-                    self.core.transport().create_trace(project, &trace, key)
-                })
-                .await
-            }
-        };
-        match sent {
+        match self.send(&trace).await {
             Ok(receipt) => {
+                self.clear_disk();
                 let limit = self.blocking.filter(|_| trace.review.is_some());
                 arrived(&self.core, self.delivery, receipt, limit);
                 Settled::Sent
             }
-            Err(error) => Settled::failed(&self.core, &self.delivery, error),
+            Err(error) if error.is_refusal() => {
+                self.reject(&trace, &error);
+                Settled::failed(&self.core, &self.delivery, error)
+            }
+            Err(error) => self.put_off(error),
         }
+    }
+
+    async fn send(&self, trace: &CreateTrace) -> Result<TraceReceipt> {
+        trace.validate()?;
+        let settings = &self.core.settings;
+        let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
+        with_retries(policy, limit, Repeat::Freely, || {
+            let (project, key) = (&self.core.project, &self.idempotency_key);
+            self.core.transport().create_trace(project, trace, key)
+        })
+        .await
+    }
+
+    /// The run itself, from memory or from disk.
+    fn unpack(&mut self) -> Result<CreateTrace, Settled> {
+        let (spool, entry) = match (mem::replace(&mut self.cargo, Cargo::OnDisk), &self.entry) {
+            (Cargo::Trace(trace), _) => return Ok(*trace),
+            (Cargo::OnDisk, Some(entry)) => (self.core.spool.as_ref(), entry),
+            // Nothing makes such a job.
+            (Cargo::OnDisk, None) => return Err(Settled::Failed),
+        };
+        let missing = match spool.map(|spool| spool.load(entry)) {
+            Some(Ok(trace)) => return Ok(trace),
+            Some(Err(missing)) => missing,
+            None => Missing::Gone,
+        };
+        let (why, settled) = match missing {
+            Missing::Gone => ("another process sends it".to_owned(), Settled::Kept),
+            Missing::Unreadable(why) => {
+                self.core.notices.warn(Cause::Unreadable, &why);
+                (why, Settled::Failed)
+            }
+        };
+        self.delivery.settle(Err(Error::NotRecorded(why)));
+        Err(settled)
+    }
+
+    /// The run has arrived, so that its file is of no use any more.
+    fn clear_disk(&self) {
+        if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
+            if let Err(error) = spool.remove(entry) {
+                let what = format_args!(
+                    "a run that was sent cannot be removed from the spool, and will be sent again \
+                     (it is stored once all the same): {error}"
+                );
+                self.core.notices.warn(Cause::Spool, what);
+            }
+        }
+    }
+
+    fn reject(&self, trace: &CreateTrace, why: &Error) {
+        if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
+            if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
+                let what = format_args!("a refused run cannot be put aside: {error}");
+                self.core.notices.warn(Cause::Spool, what);
+            }
+        }
+    }
+
+    /// Gives up for now. What is on disk is tried again later, by this client or the next.
+    fn put_off(self, error: Error) -> Settled {
+        /// Long enough not to be a nuisance, short enough to be soon after an outage.
+        const LATER: Duration = Duration::from_secs(60);
+
+        let settled = Settled::failed(&self.core, &self.delivery, error);
+        let Some(entry) = self.entry else {
+            return settled;
+        };
+        // A client that is gone by then leaves it to the next one.
+        let core = Arc::downgrade(&self.core);
+        let delivery = self.delivery;
+        tokio::spawn(async move {
+            tokio::time::sleep(LATER).await;
+            if let Some(core) = core.upgrade() {
+                let job = Self {
+                    delivery,
+                    ..Self::left_over(Arc::clone(&core), entry)
+                };
+                core.outbox().submit(&core, job);
+            }
+        });
+        Settled::Kept
     }
 }
 

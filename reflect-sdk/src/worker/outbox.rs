@@ -266,7 +266,8 @@ async fn lane(outbox: Arc<Outbox>, first: Numbered) {
         // A task of its own, so that a panic in a transport ends this run alone.
         let settled = tokio::spawn(job.deliver()).await.unwrap_or_else(|error| {
             let error = Error::Worker(format!("sending the run failed: {error}"));
-            Settled::failed(&core, &delivery, error)
+            let failed = Settled::failed(&core, &delivery, error);
+            if on_disk { Settled::Kept } else { failed }
         });
         settled.count(&core);
         drop(core);

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::spool::Spool;
 use crate::client::Core;
 
 /// What became of all runs since the client was made; see
@@ -119,7 +120,7 @@ impl Core {
     }
 
     fn spooled(&self) -> u64 {
-        self.spool.as_ref().map_or(0, |spool| spool.waiting())
+        self.spool.as_ref().map_or(0, Spool::waiting)
     }
 
     fn pending(&self) -> u64 {
