@@ -20,7 +20,6 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Opens the file for writing; the first thing that changes it is a migration it needs.
 pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let mut db = connect(path)?;
-    let format = format(&db, path)?;
     // SQLite opens for reading what it may not write, and would fail only at the first write.
     if db.is_readonly(rusqlite::MAIN_DB)? {
         return Err(Fault::Plain(Error::Inaccessible {
@@ -29,7 +28,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
                 .to_owned(),
         }));
     }
-    if format < known() {
+    if format(&db, path)? < known() {
         migrate(&mut db, path)?;
     }
     use_wal(&db)?;
