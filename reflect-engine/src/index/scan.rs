@@ -1,4 +1,4 @@
-//! Two looks at the codes: a coarse one at all rows, a fine one at what it leaves.
+//! Looks at the codes, plane by plane: at the first of all rows, at the next of what that leaves.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use reflect_types::Metadata;
 
 use super::block::{Block, ROWS, Row};
-use super::code::{Bounds, Probe};
+use super::code::{Bounds, PLANES, Probe};
 use crate::rank::{self, Params, required_signature};
 
 /// See [`Index::shortlist`](super::Index::shortlist).
@@ -18,9 +18,11 @@ pub(super) fn shortlist(
 ) -> Vec<i64> {
     let probe = Probe::new(probe);
     let filter = Filter::new(filter);
-    let coarse = look_at_all(blocks, &probe, params, &filter);
-    let fine = look_closer(blocks, &probe, params, coarse);
-    let mut keys = without_surplus_twins(blocks, params, &fine);
+    let mut survivors = look_at_all(blocks, &probe, params, &filter);
+    for plane in 1..PLANES {
+        survivors = look_closer(blocks, &probe, params, survivors, plane);
+    }
+    let mut keys = without_surplus_twins(blocks, params, &survivors);
     keys.sort_unstable();
     keys
 }
@@ -29,8 +31,8 @@ pub(super) fn shortlist(
 struct Survivor {
     block: usize,
     row: usize,
-    /// The dot product of the probe with the upper parts of the row's code.
-    dot: i32,
+    /// Its dot product with the probe by the planes looked at.
+    dot: f64,
     /// What its score does not exceed.
     high: f64,
 }
@@ -43,25 +45,31 @@ fn look_at_all(
 ) -> Vec<Survivor> {
     let mut cut = Cut::new(params);
     let mut survivors = Vec::new();
+    let mut look = |number: usize, block: &Block, row: usize, dot: i32| {
+        let (dot, scale) = (f64::from(dot), block.scales()[row]);
+        let bounds = probe.bounds(dot, scale.step, scale.error);
+        let high = params.score(bounds.high, scale.q);
+        // In this order: the row's cold part is read only if its score may suffice.
+        if cut.surely_misses(bounds, high) || !filter.passes(block.row(row)) {
+            return;
+        }
+        if cut.admits(bounds, scale.q, high, block.row(row).entry.key) {
+            survivors.push(Survivor {
+                block: number,
+                row,
+                dot,
+                high,
+            });
+        }
+    };
     let mut dots = [0; ROWS];
     for (number, block) in blocks.iter().enumerate() {
-        block.coarse_dots(probe, &mut dots);
-        for (row, (scale, dot)) in block.scales().iter().zip(dots).enumerate() {
-            let bounds = probe.coarse_bounds(dot, scale.step, scale.coarse_error);
-            let high = params.score(bounds.high, scale.q);
-            // In this order: the row's cold part is read only if its score may suffice.
-            if cut.surely_misses(bounds, high) || !filter.passes(block.row(row)) {
-                continue;
-            }
-            let key = block.row(row).entry.key;
-            if cut.admits(bounds, scale.q, high, key) {
-                survivors.push(Survivor {
-                    block: number,
-                    row,
-                    dot,
-                    high,
-                });
-            }
+        let rows = block.scales().len();
+        if let Some(few) = filter.few(block) {
+            few.for_each(|row| look(number, block, row, block.dot(probe, 0, row)));
+        } else {
+            block.first_dots(probe, &mut dots);
+            (0..rows).for_each(|row| look(number, block, row, dots[row]));
         }
     }
     survivors.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
@@ -73,17 +81,23 @@ fn look_closer(
     probe: &Probe,
     params: &Params,
     survivors: Vec<Survivor>,
+    plane: usize,
 ) -> Vec<Survivor> {
+    let share = [1.0, 1.0 / 16.0, 1.0 / 256.0][plane];
     let mut cut = Cut::new(params);
     let mut closer = Vec::new();
     for survivor in survivors {
         let block = &blocks[survivor.block];
         let (scale, row) = (block.scales()[survivor.row], block.row(survivor.row));
-        let dot = block.fine_dot(probe, survivor.row);
-        let bounds = probe.fine_bounds(survivor.dot, dot, scale.step, row.fine_error);
+        let dot = survivor.dot + share * f64::from(block.dot(probe, plane, survivor.row));
+        let bounds = probe.bounds(dot, scale.step, row.errors[plane - 1]);
         let high = params.score(bounds.high, scale.q);
         if cut.admits(bounds, scale.q, high, row.entry.key) {
-            closer.push(Survivor { high, ..survivor });
+            closer.push(Survivor {
+                dot,
+                high,
+                ..survivor
+            });
         }
     }
     closer.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
@@ -218,10 +232,23 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// The rows that may pass, if they are so few that each is better looked at alone.
+    fn few<'b>(&'b self, block: &'b Block) -> Option<impl Iterator<Item = usize> + 'b> {
+        if self.signature == 0 {
+            return None;
+        }
+        let rows = 0..block.scales().len();
+        let few = rows.filter(|row| self.may_pass(block.row(*row)));
+        (few.clone().count() <= ROWS / 8).then_some(few)
+    }
+
+    fn may_pass(&self, row: &Row) -> bool {
+        row.entry.signature & self.signature == self.signature
+    }
+
     fn passes(&self, row: &Row) -> bool {
         self.filter.is_none_or(|filter| {
-            row.entry.signature & self.signature == self.signature
-                && rank::matches(filter, row.entry.metadata.as_deref())
+            self.may_pass(row) && rank::matches(filter, row.entry.metadata.as_deref())
         })
     }
 }

@@ -196,8 +196,8 @@ fn noise(seed: u64, dims: usize) -> Vec<f32> {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        let high = i16::from_be_bytes([(state >> 56) as u8, (state >> 48) as u8]);
-        f32::from(high) / 32_768.0
+        let [high, low, ..] = state.to_be_bytes();
+        f32::from(i16::from_be_bytes([high, low])) / 32_768.0
     };
     (0..dims).map(|_| next()).collect()
 }

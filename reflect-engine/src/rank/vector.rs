@@ -1,5 +1,7 @@
 //! Exact cosine similarity of `f32` vectors, the same on every machine.
 
+use fearless_simd::{Level, dispatch};
+
 /// How many sums run side by side, so that the compiler can use wide registers.
 const LANES: usize = 8;
 
@@ -44,9 +46,19 @@ impl<'a> Direction<'a> {
 /// The dot product, accumulated in `f64`.
 ///
 /// Each product of two `f32` is exact in `f64`; component `i` goes to sum `i % 8`, in order, and the
-/// eight sums are added pairwise. Rust neither reorders nor fuses these operations, so the result
-/// has the same bits on every machine, and it does not depend on the order of the arguments.
+/// eight sums are added pairwise. Rust neither reorders nor fuses these operations, whatever the
+/// instruction set, so the result has the same bits on every machine, and it does not depend on the
+/// order of the arguments.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
+    dispatch!(Level::new(), _simd => dot_inlined(a, b))
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn dot_inlined(a: &[f32], b: &[f32]) -> f64 {
     let mut sums = [0.0_f64; LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();
     let (b_chunks, b_rest) = b.as_chunks::<LANES>();
