@@ -282,7 +282,9 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
     let norm = dot(&vector, &vector).sqrt();
-    vector.iter_mut().for_each(|x| *x /= norm);
+    for x in &mut vector {
+        *x /= norm;
+    }
     vector
 }
 
@@ -290,7 +292,7 @@ fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = cpu_time();
     let result = work();
-    (result, cpu_time() - start)
+    (result, cpu_time().saturating_sub(start))
 }
 
 fn cpu_time() -> Duration {
@@ -307,7 +309,7 @@ fn median_and_p95(mut times: Vec<f64>) -> (f64, f64) {
     (times[times.len() / 2], times[times.len() * 95 / 100])
 }
 
-/// SplitMix64: the same numbers in every run.
+/// `SplitMix64`: the same numbers in every run.
 struct Random(u64);
 
 impl Random {

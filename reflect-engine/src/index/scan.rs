@@ -1,12 +1,12 @@
-//! Looks at the codes, plane by plane: at the first of all rows, at the next of what that leaves.
+//! Looks at the first plane of all rows, and at the others of what that does not rule out.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
 use reflect_types::Metadata;
 
-use super::block::{Block, ROWS, Row};
-use super::code::{Bounds, PLANES, Probe};
+use super::block::{Block, Entry, ROWS, Row};
+use super::code::{Bounds, Probe};
 use crate::rank::{self, Params, required_signature};
 
 /// See [`Index::shortlist`](super::Index::shortlist).
@@ -18,90 +18,86 @@ pub(super) fn shortlist(
 ) -> Vec<i64> {
     let probe = Probe::new(probe);
     let filter = Filter::new(filter);
-    let mut survivors = look_at_all(blocks, &probe, params, &filter);
-    for plane in 1..PLANES {
-        survivors = look_closer(blocks, &probe, params, survivors, plane);
+    let mut scan = Scan {
+        probe: &probe,
+        params,
+        filter: &filter,
+        cut: Cut::new(params),
+        survivors: Vec::new(),
+    };
+    let mut dots = [0; ROWS];
+    for block in blocks {
+        if let Some(few) = filter.few(block) {
+            few.for_each(|row| scan.look(block, row, block.dot(&probe, 0, row)));
+        } else {
+            block.first_dots(&probe, &mut dots);
+            for (row, dot) in (0..block.scales().len()).zip(dots) {
+                scan.look(block, row, dot);
+            }
+        }
     }
-    let mut keys = without_surplus_twins(blocks, params, &survivors);
+    let Scan {
+        cut, mut survivors, ..
+    } = scan;
+    survivors.retain(|s| cut.still_admits(s.high, s.entry.key));
+    let mut keys = without_surplus_twins(&survivors, params);
     keys.sort_unstable();
     keys
 }
 
 /// A row that may be in the pool.
-struct Survivor {
-    block: usize,
-    row: usize,
-    /// Its dot product with the probe by the planes looked at.
-    dot: f64,
+struct Survivor<'a> {
+    entry: &'a Entry,
+    q: f64,
     /// What its score does not exceed.
     high: f64,
 }
 
-fn look_at_all(
-    blocks: &[Block],
-    probe: &Probe,
-    params: &Params,
-    filter: &Filter<'_>,
-) -> Vec<Survivor> {
-    let mut cut = Cut::new(params);
-    let mut survivors = Vec::new();
-    let mut look = |number: usize, block: &Block, row: usize, dot: i32| {
-        let (dot, scale) = (f64::from(dot), block.scales()[row]);
-        let bounds = probe.bounds(dot, scale.step, scale.error);
-        let high = params.score(bounds.high, scale.q);
-        // In this order: the row's cold part is read only if its score may suffice.
-        if cut.surely_misses(bounds, high) || !filter.passes(block.row(row)) {
-            return;
-        }
-        if cut.admits(bounds, scale.q, high, block.row(row).entry.key) {
-            survivors.push(Survivor {
-                block: number,
-                row,
-                dot,
-                high,
-            });
-        }
-    };
-    let mut dots = [0; ROWS];
-    for (number, block) in blocks.iter().enumerate() {
-        let rows = block.scales().len();
-        if let Some(few) = filter.few(block) {
-            few.for_each(|row| look(number, block, row, block.dot(probe, 0, row)));
-        } else {
-            block.first_dots(probe, &mut dots);
-            (0..rows).for_each(|row| look(number, block, row, dots[row]));
-        }
-    }
-    survivors.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
-    survivors
+struct Scan<'a> {
+    probe: &'a Probe,
+    params: &'a Params,
+    filter: &'a Filter<'a>,
+    cut: Cut<'a>,
+    survivors: Vec<Survivor<'a>>,
 }
 
-fn look_closer(
-    blocks: &[Block],
-    probe: &Probe,
-    params: &Params,
-    survivors: Vec<Survivor>,
-    plane: usize,
-) -> Vec<Survivor> {
-    let share = [1.0, 1.0 / 16.0, 1.0 / 256.0][plane];
-    let mut cut = Cut::new(params);
-    let mut closer = Vec::new();
-    for survivor in survivors {
-        let block = &blocks[survivor.block];
-        let (scale, row) = (block.scales()[survivor.row], block.row(survivor.row));
-        let dot = survivor.dot + share * f64::from(block.dot(probe, plane, survivor.row));
-        let bounds = probe.bounds(dot, scale.step, row.errors[plane - 1]);
-        let high = params.score(bounds.high, scale.q);
-        if cut.admits(bounds, scale.q, high, row.entry.key) {
-            closer.push(Survivor {
-                dot,
+impl<'a> Scan<'a> {
+    /// Looks at a row, of which the dot product with the first plane is known.
+    #[inline]
+    fn look(&mut self, block: &'a Block, row: usize, dot: i32) {
+        let scale = block.scales()[row];
+        let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
+        let high = self.params.score(bounds.high, scale.q);
+        // Most rows end here, of which only the first plane is read.
+        if !self.cut.surely_misses(bounds, high) && self.filter.passes(block.row(row)) {
+            self.look_closer(block, row, dot);
+        }
+    }
+
+    fn look_closer(&mut self, block: &'a Block, row: usize, first: i32) {
+        let (scale, Row { entry, errors }) = (block.scales()[row], block.row(row));
+        let (mut dot, mut share) = (f64::from(first), 1.0);
+        let mut closest = None;
+        for (plane, error) in (1..).zip(errors) {
+            share /= 16.0;
+            dot += share * f64::from(block.dot(self.probe, plane, row));
+            let bounds = self.probe.bounds(dot, scale.step, *error);
+            let high = self.params.score(bounds.high, scale.q);
+            if self.cut.surely_misses(bounds, high) {
+                return;
+            }
+            closest = Some((bounds, high));
+        }
+        if let Some((bounds, high)) = closest
+            && self.cut.admits(bounds, scale.q, high, entry.key)
+        {
+            self.survivors.push(Survivor {
+                entry,
+                q: scale.q,
                 high,
-                ..survivor
             });
         }
     }
-    closer.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
-    closer
 }
 
 /// The keys of the survivors, but of those with the same vector and the same part of utility only
@@ -110,18 +106,13 @@ fn look_closer(
 /// A project that meets one task again and again would otherwise put all of it on the shortlist.
 /// Vectors count as the same by a keyed 64-bit hash, so different ones pass for the same once in
 /// 2^64 pairs.
-fn without_surplus_twins(blocks: &[Block], params: &Params, survivors: &[Survivor]) -> Vec<i64> {
-    let entries = survivors.iter().map(|s| {
-        let block = &blocks[s.block];
-        let utility = params.utility(block.scales()[s.row].q);
-        (&block.row(s.row).entry, utility)
-    });
+fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64> {
     if survivors.len() <= params.pool() {
-        return entries.map(|(entry, _)| entry.key).collect();
+        return survivors.iter().map(|s| s.entry.key).collect();
     }
     let mut twins: HashMap<_, Vec<i64>> = HashMap::new();
-    for (entry, utility) in entries {
-        let same = (entry.fingerprint, utility.to_bits());
+    for Survivor { entry, q, .. } in survivors {
+        let same = (entry.fingerprint, params.utility(*q).to_bits());
         twins.entry(same).or_default().push(entry.key);
     }
     let lowest = twins.into_values().flat_map(|mut keys| {
