@@ -19,6 +19,8 @@
 //! dimensions, its rounding and that of the exact similarity stay below 2^-31 together, and [`SLACK`]
 //! covers them. A zero vector or a zero probe has exactly the similarity 0.
 
+use fearless_simd::{Level, dispatch};
+
 use super::kernel::{self, CHUNK, Chunk, ProbeChunk, WORDS};
 use crate::rank::vector::Direction;
 
@@ -54,27 +56,41 @@ pub(super) fn encode(vector: &[f32]) -> Code {
         step: 0.0,
         errors: [0.0; PLANES],
     };
-    let Some(unit) = unit_vector(vector) else {
-        return code;
-    };
-    code.step = to_f32(max_abs(&unit) / LARGEST);
-    let step = f64::from(code.step);
-    let mut squares = [0.0; PLANES];
-    for (i, u) in unit.iter().enumerate() {
-        let mut approximation = 0.0;
-        let mut size = step;
-        for (plane, part) in parts(nearest(u / step * UNITS)).into_iter().enumerate() {
-            code.planes[plane][i / CHUNK][i % WORDS] |= (part + BIAS) << (i % CHUNK / WORDS * 4);
-            approximation += size * f64::from(part);
-            squares[plane] += (u - approximation) * (u - approximation);
-            size /= 16.0;
-        }
+    if let Some(mut unit) = unit_vector(vector) {
+        code.step = to_f32(max_abs(&unit) / LARGEST);
+        unit.resize(chunks(vector.len()) * CHUNK, 0.0);
+        dispatch!(Level::new(), _simd => fill(&mut code, &unit));
     }
-    code.errors = squares.map(error_bound);
     code
 }
 
+/// Writes the planes and the errors, the step being known.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn fill(code: &mut Code, unit: &[f64]) {
+    let step = f64::from(code.step);
+    let (per_step, sizes) = (UNITS / step, [step, step / 16.0, step / 256.0]);
+    let mut squares = [[0.0; WORDS]; PLANES];
+    for (chunk, components) in unit.as_chunks::<CHUNK>().0.iter().enumerate() {
+        for (quarter, components) in components.as_chunks::<WORDS>().0.iter().enumerate() {
+            for (i, u) in components.iter().enumerate() {
+                let mut rest = *u;
+                for (plane, part) in parts(nearest(u * per_step)).into_iter().enumerate() {
+                    code.planes[plane][chunk][i] |= (part + BIAS) << (4 * quarter);
+                    rest -= sizes[plane] * f64::from(part);
+                    squares[plane][i] += rest * rest;
+                }
+            }
+        }
+    }
+    code.errors = squares.map(|squares| error_bound(squares.iter().sum()));
+}
+
 /// A code's share of each plane, from -8 to 7.
+#[inline]
 fn parts(code: i16) -> [i16; PLANES] {
     // What four bits hold, moved to lie around zero; the rest is a multiple of 16.
     let lowest = |code: i16| ((code + BIAS) & 0xf) - BIAS;
@@ -197,6 +213,7 @@ fn to_f64(dims: usize) -> f64 {
     clippy::cast_possible_truncation,
     reason = "callers scale to the range, and the cast saturates at its ends"
 )]
+#[inline]
 fn nearest(x: f64) -> i16 {
     (x + 0.5_f64.copysign(x)) as i16
 }

@@ -44,3 +44,41 @@ fn dots_with<S: Simd>(simd: S, probe: &[ProbeChunk], rows: &[Chunk], dots: &mut 
         *dot = sums.reduce_sum();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instruction_set_computes_the_same() {
+        let word = |i: usize| {
+            let [.., high, low] = (i * 23_209).to_be_bytes();
+            i16::from_be_bytes([high, low])
+        };
+        let rows: Vec<Chunk> = (0..6)
+            .map(|c| std::array::from_fn(|i| word(c * WORDS + i)))
+            .collect();
+        let probe: Vec<ProbeChunk> = (0..2)
+            .map(|c| std::array::from_fn(|q| std::array::from_fn(|i| word(7 + c + 5 * q + 3 * i))))
+            .collect();
+
+        let part = |words: &Chunk, quarter: usize, i: usize| {
+            i32::from((words[i].cast_unsigned() >> (4 * quarter)) & 0xf)
+        };
+        let chunk_dot = |probe: &ProbeChunk, words: &Chunk| -> i32 {
+            let places = (0..4).flat_map(|quarter| (0..WORDS).map(move |i| (quarter, i)));
+            let products = places.map(|(q, i)| i32::from(probe[q][i]) * part(words, q, i));
+            products.sum()
+        };
+        let plain: Vec<i32> = rows
+            .chunks(2)
+            .map(|row| chunk_dot(&probe[0], &row[0]) + chunk_dot(&probe[1], &row[1]))
+            .collect();
+
+        for level in [Level::new(), Level::baseline()] {
+            let mut answers = [0; 3];
+            dispatch!(level, simd => dots_with(simd, &probe, &rows, &mut answers));
+            assert_eq!(answers.as_slice(), plain, "{level:?}");
+        }
+    }
+}

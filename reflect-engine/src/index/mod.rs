@@ -7,6 +7,7 @@
 
 mod block;
 mod code;
+mod cut;
 mod kernel;
 mod scan;
 

@@ -142,6 +142,8 @@ fn filter() -> impl Strategy<Value = Option<Metadata>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
     #[test]
     fn the_shortlist_holds_the_exact_pool(
         (memories, probe) in memories(),
