@@ -248,6 +248,31 @@ fn a_task_met_again_and_again_does_not_flood_the_shortlist() {
 }
 
 #[test]
+fn what_just_misses_the_floor_pushes_nothing_out() {
+    // Their bounds reach the floor although they do not, and their utility is hard to beat.
+    let missing = [0.299_99, 0.954, 0.0, 0.0];
+    let stored = |key: i64| Stored {
+        vector: if key < 200 {
+            missing
+        } else {
+            [1.0, 0.0, 0.0, 0.0]
+        }
+        .to_vec(),
+        q: if key < 200 { 1.0 } else { 0.0 },
+        metadata: None,
+    };
+    let memories: Memories = (0..210).map(|key| (key, stored(key))).collect();
+    let params = Params {
+        lambda: 0.9,
+        floor: 0.3,
+        ..PARAMS
+    };
+    let index = index_of(4, &memories);
+    let shortlist = checked_shortlist(&index, &memories, &[1.0, 0.0, 0.0, 0.0], &params, None);
+    assert!(shortlist.ends_with(&(200..210).collect::<Vec<_>>()));
+}
+
+#[test]
 fn a_zero_probe_ranks_by_utility_without_a_flood() {
     let memories = noisy_memories(1_000, 16);
     let index = index_of(16, &memories);
