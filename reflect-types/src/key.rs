@@ -30,33 +30,25 @@ wire_enum! {
 
 wire_enum! {
     /// Whether a key is for production or for trying things out.
+    #[derive(Default)]
     pub enum Environment {
         /// Keys that begin `rf_live_`.
+        #[default]
         Live = "live",
         /// Keys that begin `rf_test_`.
         Test = "test",
     }
 }
 
-impl Default for Environment {
-    fn default() -> Self {
-        Self::Live
-    }
-}
-
 wire_enum! {
     /// Whether a key still opens anything.
+    #[derive(Default)]
     pub enum KeyStatus {
         /// It does.
+        #[default]
         Active = "active",
         /// It was revoked and never will again.
         Revoked = "revoked",
-    }
-}
-
-impl Default for KeyStatus {
-    fn default() -> Self {
-        Self::Active
     }
 }
 

@@ -4,6 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::id::{KeyId, ProjectId, TraceId};
+use crate::trace::{ListTraces, ReviewStatus};
 
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -29,6 +30,30 @@ pub fn query_memories(of: &ProjectId) -> String {
 /// `POST` stores a trace, `GET` lists them.
 pub fn traces(of: &ProjectId) -> String {
     project(of) + "/traces"
+}
+
+/// `GET`: the traces that `which` asks for, as query parameters.
+pub fn list_traces(of: &ProjectId, which: &ListTraces) -> String {
+    let limit = which.limit.map(|limit| limit.to_string());
+    let parameters = [
+        (
+            "review_status",
+            which.review_status.as_ref().map(ReviewStatus::as_str),
+        ),
+        ("limit", limit.as_deref()),
+        ("before", which.before.as_ref().map(TraceId::as_str)),
+    ];
+    let given = parameters
+        .iter()
+        .filter_map(|(name, value)| Some((name, (*value)?)));
+    let given: Vec<String> = given
+        .map(|(name, value)| format!("{name}={}", segment(value)))
+        .collect();
+    if given.is_empty() {
+        traces(of)
+    } else {
+        format!("{}?{}", traces(of), given.join("&"))
+    }
 }
 
 /// `GET`: one trace.
@@ -86,6 +111,19 @@ mod tests {
         assert_eq!(
             review_trace(&ProjectId::default(), &TraceId::from("x/y")),
             "/v1/projects/default/traces/x%2Fy/review"
+        );
+    }
+
+    #[test]
+    fn only_the_parameters_that_were_given_are_sent() {
+        let of = ProjectId::default();
+        let mut which = ListTraces::default();
+        assert_eq!(list_traces(&of, &which), "/v1/projects/default/traces");
+        which.review_status = Some(ReviewStatus::Pending);
+        which.before = Some(TraceId::from("a&b"));
+        assert_eq!(
+            list_traces(&of, &which),
+            "/v1/projects/default/traces?review_status=pending&before=a%26b"
         );
     }
 }

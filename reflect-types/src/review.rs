@@ -222,17 +222,13 @@ impl Validate for AuthoredReflection {
 
 wire_enum! {
     /// When a review was given.
+    #[derive(Default)]
     pub enum ReviewMode {
         /// Together with the trace.
         Inline = "inline",
         /// Later.
+        #[default]
         Deferred = "deferred",
-    }
-}
-
-impl Default for ReviewMode {
-    fn default() -> Self {
-        Self::Deferred
     }
 }
 

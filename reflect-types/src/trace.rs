@@ -91,21 +91,17 @@ wire_enum! {
 
 wire_enum! {
     /// How far the work on a trace has come.
+    #[derive(Default)]
     pub enum IngestStatus {
         /// Waiting for its turn.
         Queued = "queued",
         /// Being worked on.
         Processing = "processing",
         /// Nothing left to do.
+        #[default]
         Completed = "completed",
         /// Given up; the trace says why.
         Failed = "failed",
-    }
-}
-
-impl Default for IngestStatus {
-    fn default() -> Self {
-        Self::Completed
     }
 }
 

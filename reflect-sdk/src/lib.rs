@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+
+mod client;
+mod error;
+pub mod reflection;
+pub mod reflexion;
+mod trace;
+pub mod transport;
+mod worker;
+
+/// What calls are made of; you rarely need to name these.
+pub mod calls {
+    pub use crate::client::{
+        Async, Augment, Blocking, BootstrapProject, Call, CallContext, CreateKey, DeleteProject,
+        DeleteRecords, GetHealth, GetRecord, GetSkill, ListKeys, ListRecords, Operation, Patience,
+        Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey, StoreMemory,
+        WaitForRecord, WriteSkill,
+    };
+    pub use crate::trace::{InScope, StrictTrace, Wait};
+}
+
+/// The engine behind an embedded client, for settings of your own.
+#[cfg(feature = "embedded")]
+pub use reflect_engine as engine;
+pub use reflect_types::{
+    ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
+    DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField, KeyId,
+    KeyStatus, Memory, MemoryId, Message, Metadata, ProjectId, Review, ReviewMode, ReviewRecord,
+    ReviewStatus, Role, Scope, Skill, ToolCall, Trace, TraceId, TraceReceipt, Trajectory, Verdict,
+};
+
+pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, ReflectClient};
+pub use crate::error::{ApiError, BoxError, Error, Result};
+pub use crate::trace::{
+    OnCancel, Outcome, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput,
+    TraceResult, TraceReturn,
+};
+pub use crate::transport::Transport;
+pub use crate::worker::outbox::Overflow;
+pub use crate::worker::retry::RetryPolicy;
+pub use crate::worker::stats::{FlushReport, Stats};

@@ -1,0 +1,199 @@
+//! The client's own thread, where all I/O happens.
+//!
+//! One thread with one current-thread runtime serves every call, async or blocking. So a client
+//! works under any executor or none, can be shared by several runtimes (a connection pool bound to
+//! a runtime that is no longer driven hangs), and a blocking call can never dead-lock the caller's
+//! runtime: it waits on a channel of the standard library, with a limit.
+
+pub(crate) mod delivery;
+pub(crate) mod job;
+pub(crate) mod notice;
+pub(crate) mod outbox;
+pub(crate) mod retry;
+pub(crate) mod spool;
+pub(crate) mod stats;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::task::{Context, Poll, ready};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::error::{Error, Result};
+
+/// The thread, started when it is first needed, so that an unused client costs nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    runtime: Handle,
+    thread: ThreadId,
+    /// The thread ends when this is dropped.
+    _stop: oneshot::Sender<()>,
+}
+
+impl Worker {
+    /// Runs the future on the thread. Dropping the task cancels it.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<Task<T>> {
+        let (runtime, _) = self.start()?;
+        Ok(Task(runtime.spawn(future)))
+    }
+
+    /// Runs the future on the thread, for as long as the thread lives.
+    pub(crate) fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        let (runtime, _) = self.start()?;
+        runtime.spawn(future);
+        Ok(())
+    }
+
+    /// Whether this is the worker's thread, which nothing on it may wait for.
+    pub(crate) fn is_this_thread(&self) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running
+            .as_ref()
+            .is_some_and(|running| running.thread == thread::current().id())
+    }
+
+    /// Runs the future on the thread and waits for it, at most for `limit`.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        limit: Duration,
+    ) -> Result<T> {
+        let (runtime, io_thread) = self.start()?;
+        if thread::current().id() == io_thread {
+            return Err(Error::WouldDeadlock);
+        }
+        let (reply, answer) = mpsc::sync_channel(1);
+        let task = runtime.spawn(async move {
+            // The receiver is gone only when the caller stopped waiting.
+            let _ = reply.send(future.await);
+        });
+        answer.recv_timeout(limit).unwrap_or_else(|gone| {
+            task.abort();
+            Err(match gone {
+                mpsc::RecvTimeoutError::Timeout => Error::Timeout {
+                    what: "the call".to_owned(),
+                    after: limit,
+                },
+                mpsc::RecvTimeoutError::Disconnected => {
+                    Error::Worker("the call panicked".to_owned())
+                }
+            })
+        })
+    }
+
+    fn start(&self) -> Result<(Handle, ThreadId)> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = &*running {
+            return Ok((running.runtime.clone(), running.thread));
+        }
+        let started = launch()
+            .map_err(|error| Error::Worker(format!("the thread cannot be started: {error}")))?;
+        let address = (started.runtime.clone(), started.thread);
+        *running = Some(started);
+        Ok(address)
+    }
+}
+
+fn launch() -> std::io::Result<Running> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let thread = thread::Builder::new()
+        .name("reflect-io".to_owned())
+        .spawn(move || {
+            // An error means that the client is gone, which is what is waited for.
+            let _ = runtime.block_on(stopped);
+            // Whatever still runs on the blocking pool must not hold up the end of the process.
+            runtime.shutdown_background();
+        })?;
+    Ok(Running {
+        runtime: handle,
+        thread: thread.thread().id(),
+        _stop: stop,
+    })
+}
+
+/// A future that runs on the worker's thread; any executor can wait for it.
+pub(crate) struct Task<T>(JoinHandle<T>);
+
+impl<T> Future for Task<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        let ended = ready!(Pin::new(&mut self.0).poll(cx));
+        Poll::Ready(ended.map_err(|error| Error::Worker(error.to_string())))
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_on_the_thread_is_an_error_and_the_next_call_works() {
+        let worker = Worker::default();
+        let panicked = worker.wait(
+            async { panic!("boom") as Result<()> },
+            Duration::from_secs(5),
+        );
+        assert!(matches!(panicked, Err(Error::Worker(_))), "{panicked:?}");
+        assert_eq!(
+            worker
+                .wait(async { Ok(1) }, Duration::from_secs(5))
+                .unwrap(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_blocking_call_on_the_thread_itself_is_refused() {
+        let worker = Arc::new(Worker::default());
+        let inner = Arc::clone(&worker);
+        let limit = Duration::from_secs(5);
+        let nested = worker.wait(async move { inner.wait(async { Ok(1) }, limit) }, limit);
+        assert!(matches!(nested, Err(Error::WouldDeadlock)), "{nested:?}");
+    }
+
+    #[test]
+    fn waiting_is_bounded() {
+        let worker = Worker::default();
+        let never = worker.wait(
+            std::future::pending::<Result<()>>(),
+            Duration::from_millis(1),
+        );
+        assert!(matches!(never, Err(Error::Timeout { .. })), "{never:?}");
+    }
+
+    #[tokio::test]
+    async fn a_dropped_task_is_cancelled() {
+        let (alive, ended) = oneshot::channel::<()>();
+        let worker = Worker::default();
+        let task = worker.spawn(async move {
+            let _alive = alive;
+            std::future::pending::<()>().await;
+        });
+        drop(task.unwrap());
+        assert!(ended.await.is_err());
+    }
+}

@@ -1,0 +1,263 @@
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::error::{Error, Result};
+
+/// How often a call is tried, and how long is waited in between.
+///
+/// Waits grow twofold from `base` to `cap` and are drawn at random from zero to that bound, so that
+/// many clients do not come back at once. A server's `Retry-After` is honoured instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    attempts: u32,
+    base: Duration,
+    cap: Duration,
+}
+
+impl RetryPolicy {
+    /// Tries once.
+    pub fn never() -> Self {
+        Self {
+            attempts: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Sets how often a call is tried in all; 0 counts as 1.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// Sets the bound of the first wait, and the bound that no wait exceeds.
+    #[must_use]
+    pub fn backoff(mut self, base: Duration, cap: Duration) -> Self {
+        (self.base, self.cap) = (base, cap);
+        self
+    }
+
+    fn bound(&self, retry: u32) -> Duration {
+        self.base
+            .saturating_mul(2_u32.saturating_pow(retry))
+            .min(self.cap)
+    }
+
+    fn jittered(&self, retry: u32) -> Duration {
+        self.bound(retry).mul_f64(fastrand::f64())
+    }
+}
+
+impl Default for RetryPolicy {
+    /// Three attempts, waiting up to 250 ms, then up to 500 ms.
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            base: Duration::from_millis(250),
+            cap: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Whether a call may be sent again when nobody knows if it was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Yes: it changes nothing, or the server recognises it.
+    Freely,
+    /// Only when it certainly was not.
+    IfNotDone,
+}
+
+/// Calls until it works, the error is final, the attempts are used up or the limit has passed.
+pub(crate) async fn with_retries<T, F>(
+    policy: RetryPolicy,
+    limit: Duration,
+    repeat: Repeat,
+    mut call: impl FnMut() -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let deadline = Instant::now() + limit;
+    let mut retry = 0;
+    loop {
+        let Ok(outcome) = timeout_at(deadline, call()).await else {
+            return Err(Error::Timeout {
+                what: "the call to Reflect".to_owned(),
+                after: limit,
+            });
+        };
+        let error = match outcome {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let may_repeat = match repeat {
+            Repeat::Freely => error.is_retryable(),
+            Repeat::IfNotDone => error.nothing_was_done(),
+        };
+        let wait = error
+            .retry_after()
+            .unwrap_or_else(|| policy.jittered(retry));
+        retry += 1;
+        // Waiting past the deadline could only turn this error into a less telling one.
+        if !may_repeat || retry >= policy.attempts || Instant::now() + wait >= deadline {
+            return Err(error);
+        }
+        tracing::debug!(target: "reflect", %error, retry, ?wait, "retrying");
+        sleep(wait).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use proptest::prelude::*;
+    use reflect_types::{ErrorBody, ErrorCode};
+
+    use super::*;
+    use crate::error::ApiError;
+
+    const LIMIT: Duration = Duration::from_secs(120);
+
+    fn refused(code: ErrorCode, retry_after: Option<u64>) -> Error {
+        let Error::Api(api) = Error::from(ErrorBody::new(code, "no")) else {
+            unreachable!()
+        };
+        let retry_after = retry_after.map(Duration::from_secs);
+        Error::Api(Box::new(ApiError {
+            retry_after,
+            ..*api
+        }))
+    }
+
+    fn lost(maybe_done: bool) -> Error {
+        Error::Transport {
+            message: "lost".to_owned(),
+            maybe_done,
+            source: None,
+        }
+    }
+
+    /// Plays the errors, then succeeds; tells how often it was called and how long it took.
+    async fn play(
+        policy: RetryPolicy,
+        limit: Duration,
+        repeat: Repeat,
+        errors: Vec<Error>,
+    ) -> (Result<u32>, u32, Duration) {
+        let script = RefCell::new(errors.into_iter());
+        let calls = RefCell::new(0);
+        let start = Instant::now();
+        let result = with_retries(policy, limit, repeat, || {
+            *calls.borrow_mut() += 1;
+            let next = script.borrow_mut().next();
+            async move { next.map_or(Ok(7), Err) }
+        })
+        .await;
+        (result, calls.into_inner(), start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_passing_fault_is_tried_again_within_the_jitter_bounds() {
+        let faults = vec![refused(ErrorCode::Unavailable, None), lost(true)];
+        let (result, calls, took) =
+            play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
+        assert_eq!((result.unwrap(), calls), (7, 3));
+        assert!(took <= Duration::from_millis(250 + 500 + 2), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_is_honoured_to_the_second() {
+        let faults = vec![refused(ErrorCode::RateLimited, Some(7))];
+        let (result, _, took) = play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
+        assert!(result.is_ok());
+        assert!(
+            took >= Duration::from_secs(7) && took < Duration::from_secs(8),
+            "{took:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_retry_after_beyond_the_deadline_is_told_at_once() {
+        let faults = vec![refused(ErrorCode::RateLimited, Some(3_600))];
+        let (result, calls, took) =
+            play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
+        assert_eq!(
+            result.unwrap_err().retry_after(),
+            Some(Duration::from_secs(3_600))
+        );
+        assert_eq!((calls, took), (1, Duration::ZERO));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_final_error_is_not_tried_again() {
+        for code in [
+            ErrorCode::MalformedJson,
+            ErrorCode::Unauthorized,
+            ErrorCode::Conflict,
+        ] {
+            let (result, calls, _) = play(
+                RetryPolicy::default(),
+                LIMIT,
+                Repeat::Freely,
+                vec![refused(code.clone(), None)],
+            )
+            .await;
+            assert_eq!((result.unwrap_err().code(), calls), (Some(&code), 1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_are_counted_in_all() {
+        let faults = || {
+            (0..9)
+                .map(|_| refused(ErrorCode::Unavailable, None))
+                .collect()
+        };
+        for (policy, expected) in [
+            (RetryPolicy::never(), 1),
+            (RetryPolicy::default().attempts(5), 5),
+        ] {
+            let (result, calls, _) = play(policy, LIMIT, Repeat::Freely, faults()).await;
+            assert_eq!((result.unwrap_err().status(), calls), (Some(503), expected));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_must_not_happen_twice_is_repeated_only_if_it_was_not_done() {
+        let policy = RetryPolicy::default();
+        let (result, calls, _) = play(policy, LIMIT, Repeat::IfNotDone, vec![lost(true)]).await;
+        assert!(result.is_err());
+        assert_eq!(calls, 1);
+        let safe = vec![lost(false), refused(ErrorCode::Unavailable, None)];
+        let (result, calls, _) = play(policy, LIMIT, Repeat::IfNotDone, safe).await;
+        assert_eq!((result.unwrap(), calls), (7, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_hangs_ends_at_the_deadline() {
+        let start = Instant::now();
+        let hung: Result<()> = with_retries(
+            RetryPolicy::default(),
+            LIMIT,
+            Repeat::Freely,
+            std::future::pending,
+        )
+        .await;
+        assert!(matches!(hung, Err(Error::Timeout { .. })), "{hung:?}");
+        assert!((LIMIT..LIMIT + Duration::from_millis(5)).contains(&start.elapsed()));
+    }
+
+    proptest! {
+        #[test]
+        fn every_wait_lies_within_its_bound(retry in 0_u32..2_000, base in 0_u64..10_000) {
+            let policy = RetryPolicy::default()
+                .backoff(Duration::from_millis(base), Duration::from_secs(20));
+            prop_assert!(policy.jittered(retry) <= policy.bound(retry));
+            prop_assert!(policy.bound(retry) <= Duration::from_secs(20));
+        }
+    }
+}
