@@ -2,6 +2,8 @@
 
 mod client;
 mod error;
+pub mod reflection;
+pub mod reflexion;
 mod trace;
 pub mod transport;
 mod worker;
@@ -17,6 +19,9 @@ pub mod calls {
     pub use crate::trace::{InScope, StrictTrace, Wait};
 }
 
+/// The engine behind an embedded client, for settings of your own.
+#[cfg(feature = "embedded")]
+pub use reflect_engine as engine;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
     DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField, KeyId,

@@ -8,6 +8,8 @@ use secrecy::SecretString;
 
 use super::{Core, ReflectClient, Settings};
 use crate::error::{Error, Result};
+#[cfg(feature = "embedded")]
+use crate::transport::Embedded;
 use crate::transport::{Http, HttpOptions, Transport};
 use crate::worker::outbox::Overflow;
 use crate::worker::retry::RetryPolicy;
@@ -153,6 +155,53 @@ impl ClientBuilder {
         let key = SecretString::from(api_key.into());
         let http = Http::new(base_url.as_ref(), Some(&key), self.http_options())?;
         self.transport(Arc::new(http))
+    }
+
+    /// A client of an engine in this process, which keeps everything in the file at `path`; it is
+    /// made where there is none.
+    ///
+    /// No key, server or download is needed. Several processes may use one file.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("reflect.db");
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// let client = ReflectClient::builder().project("support").embedded(path)?;
+    /// assert!(client.blocking().query_memories("Refund order 7").call()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded(self, path: impl Into<std::path::PathBuf>) -> Result<ReflectClient> {
+        self.with_engine(Embedded::file(path.into()))
+    }
+
+    /// A client of an engine of your own making: another store, embedder or reflection writer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use reflect_sdk::{ReflectClient, engine};
+    ///
+    /// // Nothing is kept beyond the process, as in a test.
+    /// let settings = engine::Engine::builder().alpha(0.5);
+    /// let client = ReflectClient::builder().embedded_engine(settings)?;
+    /// # Ok::<(), reflect_sdk::Error>(())
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
+        self.with_engine(Embedded::engine(settings))
+    }
+
+    /// Starts the engine on the client's own thread, where it will live, so that a file that
+    /// cannot be used is told of here and not by the first call.
+    #[cfg(feature = "embedded")]
+    fn with_engine(self, embedded: Embedded) -> Result<ReflectClient> {
+        let embedded = Arc::new(embedded);
+        let client = self.transport(Arc::clone(&embedded) as _)?;
+        let core = client.core();
+        let opened = async move { embedded.open().await };
+        core.worker().wait(opened, core.settings.deadline)?;
+        Ok(client)
     }
 
     /// A client of a transport of your own.

@@ -136,7 +136,7 @@ impl<M> ReflectClient<M> {
     }
 
     fn call<O>(&self, operation: O) -> Call<O, M> {
-        Call::new(Arc::clone(self.core()), operation)
+        Call::new(Arc::clone(&self.handle), operation)
     }
 }
 

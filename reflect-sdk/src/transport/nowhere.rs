@@ -32,7 +32,7 @@ refuse! {
     list_traces(&ProjectId, &ListTraces) -> Vec<Trace>;
     get_trace(&ProjectId, &TraceId) -> Trace;
     review_trace(&ProjectId, &TraceId, &Review) -> Trace;
-    retry_trace(&ProjectId, &TraceId) -> Trace;
+    retry_trace(&ProjectId, &TraceId) -> TraceReceipt;
     delete_traces(&ProjectId, &DeleteTraces) -> DeletedTraces;
     get_skill(&ProjectId) -> Option<Skill>;
     create_skill(&ProjectId, &CreateSkill) -> Skill;

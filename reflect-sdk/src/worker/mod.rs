@@ -73,6 +73,12 @@ impl Worker {
         Ok(())
     }
 
+    /// Whether the thread was started.
+    pub(crate) fn is_running(&self) -> bool {
+        let running = self.running.lock();
+        running.unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Whether this is the worker's thread, which nothing on it may wait for.
     pub(crate) fn is_this_thread(&self) -> bool {
         THIS_WORKER.get() == self.id

@@ -210,7 +210,7 @@ impl Transport for Script {
         unused()
     }
 
-    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<Trace> {
+    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<TraceReceipt> {
         unused()
     }
 

@@ -160,12 +160,13 @@ async fn no_error_shows_a_secret() {
         client("http://127.0.0.1:9").health().await.unwrap_err(),
     ];
     for error in errors {
-        let mut shown = format!("{error} {error:?}");
+        let mut shown = vec![format!("{error} {error:?}")];
         let mut source = std::error::Error::source(&error);
         while let Some(deeper) = source {
-            shown += &format!(" {deeper} {deeper:?}");
+            shown.push(format!("{deeper} {deeper:?}"));
             source = deeper.source();
         }
+        let shown = shown.join("\n");
         assert!(!shown.contains("secret456"), "{shown}");
     }
 }

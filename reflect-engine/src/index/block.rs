@@ -1,0 +1,188 @@
+//! A few hundred quantised vectors side by side.
+
+use std::sync::Arc;
+
+use reflect_types::Metadata;
+use serde_json::Value;
+
+use super::code::{self, PLANES, Probe};
+use super::kernel::Chunk;
+
+/// How many vectors a block holds. Blocks are allocated one by one, so that a large index has
+/// neither spare capacity nor a moment at which everything is copied.
+pub(super) const ROWS: usize = 256;
+
+/// Up to [`ROWS`] vectors.
+pub(super) struct Block {
+    /// How many chunks a plane of a row has.
+    chunks: usize,
+    /// The planes of the codes, each row by row.
+    planes: [Vec<Chunk>; PLANES],
+    /// What every scan reads.
+    scales: Vec<Scale>,
+    /// What a scan reads of the few that matter.
+    rows: Vec<Row>,
+}
+
+/// What turns a dot product of codes into bounds of a score.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) q: f64,
+    pub(super) step: f32,
+    /// The error by the first plane.
+    pub(super) error: f32,
+}
+
+/// Who a vector belongs to.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) key: i64,
+    /// The same for equal vectors.
+    pub(super) fingerprint: u64,
+    /// See [`signature`](crate::rank::signature).
+    pub(super) signature: u64,
+    pub(super) metadata: Option<Arc<Metadata>>,
+}
+
+/// The cold part of a vector.
+#[derive(Clone)]
+pub(super) struct Row {
+    pub(super) entry: Entry,
+    /// The errors by one more plane and by two.
+    pub(super) errors: [f32; PLANES - 1],
+}
+
+/// A vector on its way to another place.
+pub(super) struct Taken {
+    planes: [Vec<Chunk>; PLANES],
+    scale: Scale,
+    row: Row,
+}
+
+impl Taken {
+    pub(super) fn key(&self) -> i64 {
+        self.row.entry.key
+    }
+}
+
+impl Block {
+    pub(super) fn new(dims: usize) -> Self {
+        Self {
+            chunks: code::chunks(dims),
+            planes: Default::default(),
+            scales: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn scales(&self) -> &[Scale] {
+        &self.scales
+    }
+
+    pub(super) fn row(&self, row: usize) -> &Row {
+        &self.rows[row]
+    }
+
+    /// Writes over a row, or appends the next one.
+    pub(super) fn put(&mut self, row: usize, vector: &[f32], q: f64, entry: Entry) {
+        let code = code::encode(vector);
+        let [error, errors @ ..] = code.errors;
+        self.replace(
+            row,
+            Taken {
+                planes: code.planes,
+                scale: Scale {
+                    q,
+                    step: code.step,
+                    error,
+                },
+                row: Row { entry, errors },
+            },
+        );
+    }
+
+    /// Writes over a row, or appends the next one.
+    pub(super) fn replace(&mut self, row: usize, taken: Taken) {
+        if row == self.rows.len() {
+            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
+                // By whole rows to twice the size, which ends at a full block and nothing to spare.
+                if plane.len() == plane.capacity() {
+                    plane.reserve_exact(plane.len().max(taken.len()));
+                }
+                plane.extend_from_slice(taken);
+            }
+            self.scales.push(taken.scale);
+            self.rows.push(taken.row);
+        } else {
+            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
+                plane[row * self.chunks..][..self.chunks].copy_from_slice(taken);
+            }
+            self.scales[row] = taken.scale;
+            self.rows[row] = taken.row;
+        }
+    }
+
+    pub(super) fn set_q(&mut self, row: usize, q: f64) {
+        self.scales[row].q = q;
+    }
+
+    /// Takes the last row out.
+    pub(super) fn pop(&mut self) -> Option<Taken> {
+        let (scale, row) = (self.scales.pop()?, self.rows.pop()?);
+        let start = self.rows.len() * self.chunks;
+        Some(Taken {
+            planes: self.planes.each_mut().map(|p| p.split_off(start)),
+            scale,
+            row,
+        })
+    }
+
+    /// The dot product of the probe with the first plane of every row.
+    pub(super) fn first_dots(&self, probe: &Probe, dots: &mut [i32; ROWS]) {
+        probe.dots(&self.planes[0], &mut dots[..self.rows.len()]);
+    }
+
+    /// The dot product of the probe with one plane of one row.
+    pub(super) fn dot(&self, probe: &Probe, plane: usize, row: usize) -> i32 {
+        let mut dot = [0];
+        let start = row * self.chunks;
+        probe.dots(&self.planes[plane][start..][..self.chunks], &mut dot);
+        dot[0]
+    }
+
+    /// The memory it takes, its own place in a list included.
+    pub(super) fn bytes(&self) -> usize {
+        let metadata = self.rows.iter().filter_map(|r| r.entry.metadata.as_deref());
+        let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
+        size_of::<Self>()
+            + chunks * size_of::<Chunk>()
+            + self.scales.capacity() * size_of::<Scale>()
+            + self.rows.capacity() * size_of::<Row>()
+            + metadata.map(metadata_bytes).sum::<usize>()
+    }
+}
+
+/// About what a JSON object takes on the heap: a tree's nodes are on average two thirds full.
+fn metadata_bytes(metadata: &Metadata) -> usize {
+    const ENTRY: usize = size_of::<(String, Value)>() * 3 / 2;
+    let entries = metadata
+        .iter()
+        .map(|(k, v)| ENTRY + k.capacity() + value_bytes(v));
+    size_of::<Metadata>() + entries.sum::<usize>()
+}
+
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.capacity(),
+        Value::Array(values) => {
+            let held: usize = values.iter().map(value_bytes).sum();
+            values.capacity() * size_of::<Value>() + held
+        }
+        Value::Object(object) => metadata_bytes(object),
+    }
+}

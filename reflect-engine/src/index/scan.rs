@@ -1,0 +1,163 @@
+//! Looks at the first plane of all rows, and at the others of what that does not rule out.
+
+use std::collections::HashMap;
+
+use reflect_types::Metadata;
+
+use super::block::{Block, Entry, ROWS, Row};
+use super::code::Probe;
+use super::cut::Cut;
+use crate::rank::{self, Params, required_signature};
+
+/// See [`Index::shortlist`](super::Index::shortlist).
+pub(super) fn shortlist(
+    blocks: &[Block],
+    probe: &[f32],
+    params: &Params,
+    filter: Option<&Metadata>,
+) -> Vec<i64> {
+    let probe = Probe::new(probe);
+    let filter = Filter::new(filter);
+    let mut scan = Scan {
+        probe: &probe,
+        params,
+        filter: &filter,
+        cut: Cut::new(params),
+        survivors: Vec::new(),
+    };
+    let mut dots = [0; ROWS];
+    for block in blocks {
+        if let Some(few) = filter.few(block) {
+            few.for_each(|row| scan.look(block, row, block.dot(&probe, 0, row)));
+        } else {
+            block.first_dots(&probe, &mut dots);
+            for (row, dot) in (0..block.scales().len()).zip(dots) {
+                scan.look(block, row, dot);
+            }
+        }
+    }
+    let Scan {
+        cut, mut survivors, ..
+    } = scan;
+    survivors.retain(|s| cut.still_admits(s.high, s.entry.key));
+    let mut keys = without_surplus_twins(&survivors, params);
+    keys.sort_unstable();
+    keys
+}
+
+/// A row that may be in the pool.
+struct Survivor<'a> {
+    entry: &'a Entry,
+    q: f64,
+    /// What its score does not exceed.
+    high: f64,
+}
+
+struct Scan<'a> {
+    probe: &'a Probe,
+    params: &'a Params,
+    filter: &'a Filter<'a>,
+    cut: Cut<'a>,
+    survivors: Vec<Survivor<'a>>,
+}
+
+impl<'a> Scan<'a> {
+    /// Looks at a row, of which the dot product with the first plane is known.
+    #[inline]
+    fn look(&mut self, block: &'a Block, row: usize, dot: i32) {
+        let scale = block.scales()[row];
+        let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
+        let high = self.params.score(bounds.high, scale.q);
+        // Most rows end here, of which only the first plane is read.
+        if self.cut.surely_misses(bounds, high) {
+            return;
+        }
+        let cold = block.row(row);
+        if self.cut.still_admits(high, cold.entry.key) && self.filter.passes(cold) {
+            self.look_closer(block, row, dot);
+        }
+    }
+
+    fn look_closer(&mut self, block: &'a Block, row: usize, first: i32) {
+        let (scale, Row { entry, errors }) = (block.scales()[row], block.row(row));
+        let (mut dot, mut share) = (f64::from(first), 1.0);
+        let mut closest = None;
+        for (plane, error) in (1..).zip(errors) {
+            share /= 16.0;
+            dot += share * f64::from(block.dot(self.probe, plane, row));
+            let bounds = self.probe.bounds(dot, scale.step, *error);
+            let high = self.params.score(bounds.high, scale.q);
+            if self.cut.surely_misses(bounds, high) {
+                return;
+            }
+            closest = Some((bounds, high));
+        }
+        if let Some((bounds, high)) = closest
+            && self.cut.admits(bounds, scale.q, high, entry.key)
+        {
+            self.survivors.push(Survivor {
+                entry,
+                q: scale.q,
+                high,
+            });
+        }
+    }
+}
+
+/// The keys of the survivors, but of those with the same vector and the same part of utility only
+/// as many as the pool holds: their scores are equal, so the lowest keys go first.
+///
+/// A project that meets one task again and again would otherwise put all of it on the shortlist.
+/// Vectors count as the same by a keyed 64-bit hash, so different ones pass for the same once in
+/// 2^64 pairs.
+fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64> {
+    if survivors.len() <= params.pool() {
+        return survivors.iter().map(|s| s.entry.key).collect();
+    }
+    let mut twins: HashMap<_, Vec<i64>> = HashMap::new();
+    for Survivor { entry, q, .. } in survivors {
+        let same = (entry.fingerprint, params.utility(*q).to_bits());
+        twins.entry(same).or_default().push(entry.key);
+    }
+    let lowest = twins.into_values().flat_map(|mut keys| {
+        keys.sort_unstable();
+        keys.truncate(params.pool());
+        keys
+    });
+    lowest.collect()
+}
+
+/// A metadata filter, ready for many rows.
+struct Filter<'a> {
+    filter: Option<&'a Metadata>,
+    signature: u64,
+}
+
+impl<'a> Filter<'a> {
+    fn new(filter: Option<&'a Metadata>) -> Self {
+        Self {
+            filter,
+            signature: filter.map_or(0, required_signature),
+        }
+    }
+
+    /// The rows that may pass, if they are so few that each is better looked at alone.
+    fn few<'b>(&'b self, block: &'b Block) -> Option<impl Iterator<Item = usize> + 'b> {
+        if self.signature == 0 {
+            return None;
+        }
+        let rows = 0..block.scales().len();
+        let few = rows.filter(|row| self.may_pass(block.row(*row)));
+        (few.clone().count() <= ROWS / 8).then_some(few)
+    }
+
+    fn may_pass(&self, row: &Row) -> bool {
+        row.entry.signature & self.signature == self.signature
+    }
+
+    fn passes(&self, row: &Row) -> bool {
+        self.filter.is_none_or(|filter| {
+            self.may_pass(row) && rank::matches(filter, row.entry.metadata.as_deref())
+        })
+    }
+}

@@ -1,0 +1,468 @@
+//! Everything in one SQLite file.
+//!
+//! One thread writes and groups what waits into one commit; a few connections read beside it.
+//! Several processes may share a file: SQLite's locks keep them apart.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+};
+use rusqlite::Connection;
+
+use super::{
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
+    Store, StoredMemory, Unembedded, Withdrawn,
+};
+use crate::error::Result;
+use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+
+mod fault;
+mod file;
+mod jobs;
+mod memories;
+mod projects;
+mod readers;
+mod reviews;
+mod row;
+mod traces;
+mod writer;
+
+use fault::Fault;
+use readers::Readers;
+use writer::Writer;
+
+/// Keeps everything in one SQLite file.
+#[derive(Debug)]
+pub struct Sqlite {
+    path: Arc<Path>,
+    writer: Writer,
+    readers: Readers,
+}
+
+impl Sqlite {
+    /// Opens the file, makes it where there is none, and brings an older one up to date. A file
+    /// that is damaged, newer than this version or another program's is refused unchanged.
+    ///
+    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path: Arc<Path> = path.into().into();
+        let writing = file::open(&path).map_err(|fault| fault.at(&path))?;
+        Ok(Self {
+            writer: Writer::start(writing, Arc::clone(&path))?,
+            readers: Readers::new(Arc::clone(&path)),
+            path,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.readers.run(work).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.run(&self.path, work).await
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        self.read(projects::list).await
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        let project = project.clone();
+        self.write(move |db| projects::delete(db, &project)).await
+    }
+
+    async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        let project = project.clone();
+        self.read(move |db| projects::stats(db, &project)).await
+    }
+
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt> {
+        let project = project.clone();
+        // Here and not in the closure, because all writers share one thread.
+        let trace = traces::Encoded::new(trace).map_err(|fault| fault.at(&self.path))?;
+        self.write(move |db| traces::insert(db, &project, &trace, intake))
+            .await
+    }
+
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| traces::get(db, &project, &id)).await
+    }
+
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| traces::list(db, &project, &list)).await
+    }
+
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        ids: &[TraceId],
+        with_memories: bool,
+    ) -> Result<DeletedTraces> {
+        let (project, ids) = (project.clone(), ids.to_vec());
+        self.write(move |db| traces::delete(db, &project, &ids, with_memories))
+            .await
+    }
+
+    async fn apply_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        basis: Basis,
+        lesson: Lesson,
+    ) -> Result<Applied> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| reviews::apply(db, &project, &id, &basis, &lesson))
+            .await
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| reviews::withdraw(db, &project, &id))
+            .await
+    }
+
+    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims> {
+        // Looking first keeps an idle engine from taking the write lock again and again.
+        let next_due = self.read(jobs::next_due).await?;
+        if limit == 0 || next_due.is_none_or(|due| due > now) {
+            return Ok(Claims {
+                jobs: Vec::new(),
+                next_due,
+            });
+        }
+        let lease = lease.clone();
+        self.write(move |db| jobs::claim(db, now, &lease, limit))
+            .await
+    }
+
+    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>> {
+        let (lease, traces) = (lease.clone(), traces.to_vec());
+        self.write(move |db| jobs::renew(db, &lease, traces)).await
+    }
+
+    async fn fail_job(
+        &self,
+        owner: &str,
+        id: &TraceId,
+        error: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let (owner, id, error) = (owner.to_owned(), id.clone(), error.to_owned());
+        self.write(move |db| jobs::fail(db, &owner, &id, &error, retry_at))
+            .await
+    }
+
+    async fn release_jobs(&self, owner: &str) -> Result<()> {
+        let owner = owner.to_owned();
+        self.write(move |db| jobs::release(db, &owner)).await
+    }
+
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Retried> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| jobs::retry(db, &project, &id, now))
+            .await
+    }
+
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<Changes> {
+        let (project, embedder) = (project.clone(), embedder.to_owned());
+        self.read(move |db| memories::changes(db, &project, &embedder, since, limit))
+            .await
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<StoredMemory>> {
+        let (project, embedder, keys) = (project.clone(), embedder.to_owned(), keys.to_vec());
+        self.read(move |db| memories::by_key(db, &project, &embedder, &keys))
+            .await
+    }
+
+    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| memories::list(db, &project, &list))
+            .await
+    }
+
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| memories::get(db, &project, &id)).await
+    }
+
+    async fn utility_events(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+    ) -> Result<Vec<UtilityEvent>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| memories::events(db, &project, &id))
+            .await
+    }
+
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>> {
+        let project = project.clone();
+        self.read(move |db| memories::best(db, &project, success, limit))
+            .await
+    }
+
+    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
+        let embedder = embedder.to_owned();
+        self.read(move |db| memories::unembedded(db, &embedder, limit))
+            .await
+    }
+
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
+        let embedder = embedder.to_owned();
+        self.write(move |db| memories::set_vectors(db, &embedder, &vectors))
+            .await
+    }
+
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        let project = project.clone();
+        self.read(move |db| projects::skill(db, &project)).await
+    }
+
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
+        let (project, skill) = (project.clone(), skill.clone());
+        self.write(move |db| projects::put_skill(db, &project, &skill))
+            .await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.readers.close().await;
+        self.writer.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    fn store() -> (tempfile::TempDir, Arc<Sqlite>) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
+        store_is_set_up(&store);
+        (folder, Arc::new(store))
+    }
+
+    fn store_is_set_up(store: &Sqlite) {
+        let db = Connection::open(store.path()).unwrap();
+        let mode: String = db
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    fn add_project(name: String) -> impl FnOnce(&Connection) -> Result<(), Fault> {
+        move |db| projects::ensure(db, &ProjectId::new(name)).map(drop)
+    }
+
+    /// Holds the writing thread until the answer is dropped, so that what comes meanwhile waits.
+    async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
+        let (release, held) = std::sync::mpsc::channel();
+        let (begun, waiting) = tokio::sync::oneshot::channel();
+        let writer = Arc::clone(store);
+        tokio::spawn(async move {
+            let work = move |_: &Connection| {
+                let _ = begun.send(());
+                let _ = held.recv();
+                Ok(())
+            };
+            writer.write(work).await
+        });
+        waiting.await.unwrap();
+        release
+    }
+
+    /// Sends all of them to the held thread, in order, then lets it go.
+    async fn together<T: Send + 'static>(
+        store: &Arc<Sqlite>,
+        writes: Vec<Box<dyn FnOnce(&Connection) -> Result<T, Fault> + Send>>,
+    ) -> Vec<Result<T>> {
+        let release = hold(store).await;
+        let waiting: Vec<_> = writes
+            .into_iter()
+            .map(|work| {
+                let store = Arc::clone(store);
+                // Polled once in order by the current-thread runtime, which is when it is sent.
+                tokio::spawn(async move { store.write(work).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        drop(release);
+        let mut answers = Vec::new();
+        for write in waiting {
+            answers.push(write.await.unwrap());
+        }
+        answers
+    }
+
+    #[tokio::test]
+    async fn commits_wait_for_the_disk_and_references_hold() {
+        let (_folder, store) = store();
+        let pragmas = store.write(|db| {
+            let read = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+            Ok((read("synchronous")?, read("foreign_keys")?))
+        });
+        assert_eq!(pragmas.await.unwrap(), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_or_panics_does_not_take_its_neighbours_with_it() {
+        let (_folder, store) = store();
+        let writes: Vec<Box<dyn FnOnce(&Connection) -> Result<(), Fault> + Send>> = vec![
+            Box::new(add_project("before".to_owned())),
+            Box::new(|db| {
+                add_project("failed".to_owned())(db)?;
+                db.execute("INSERT INTO nowhere VALUES (1)", []).map(drop)?;
+                Ok(())
+            }),
+            Box::new(|db| {
+                add_project("panicked".to_owned())(db)?;
+                panic!("in the middle of it")
+            }),
+            Box::new(add_project("after".to_owned())),
+        ];
+        let answers = together(&store, writes).await;
+        let went: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+        assert_eq!(went, [true, false, false, true]);
+        let names: Vec<String> = store
+            .projects()
+            .await
+            .unwrap()
+            .into_iter()
+            .map(String::from)
+            .collect();
+        assert_eq!(names, ["after", "before"]);
+    }
+
+    #[tokio::test]
+    async fn what_waits_shares_a_commit() {
+        let (_folder, store) = store();
+        let version = |db: &Connection| -> Result<i64, Fault> {
+            // Counts the commits of other connections, as this one sees them.
+            Ok(db.pragma_query_value(None, "data_version", |row| row.get(0))?)
+        };
+        let watching = Connection::open(store.path()).unwrap();
+        let release = hold(&store).await;
+        let before = version(&watching).unwrap();
+        let waiting: Vec<_> = (0..50)
+            .map(|n| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move { store.write(add_project(format!("p{n}"))).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert_eq!(
+            version(&watching).unwrap(),
+            before,
+            "nothing is committed yet"
+        );
+        drop(release);
+        let mut seen = std::collections::BTreeSet::new();
+        for write in waiting {
+            write.await.unwrap().unwrap();
+            seen.insert(version(&watching).unwrap());
+        }
+        assert_eq!(store.projects().await.unwrap().len(), 50);
+        // One for the write that held the thread, one for the rest.
+        assert!(seen.len() <= 2, "{seen:?}");
+    }
+
+    #[tokio::test]
+    async fn a_full_database_refuses_clearly_and_goes_on_when_there_is_room() {
+        let (_folder, store) = store();
+        let limit = |pages: i64| {
+            let store = Arc::clone(&store);
+            async move {
+                let set = move |db: &Connection| {
+                    db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+                    Ok(())
+                };
+                store.write(set).await.unwrap();
+            }
+        };
+        store.write(add_project("first".to_owned())).await.unwrap();
+        limit(1).await;
+        let big = |name: &str| add_project(format!("{name}{}", "x".repeat(100_000)));
+        let writes: Vec<Box<dyn FnOnce(&Connection) -> Result<(), Fault> + Send>> = vec![
+            Box::new(add_project("small".to_owned())),
+            Box::new(big("large")),
+        ];
+        let answers = together(&store, writes).await;
+        let error = answers[1].as_ref().unwrap_err();
+        assert!(
+            error.is_retryable() && error.to_string().contains("disk"),
+            "{error}"
+        );
+        if let Err(error) = &answers[0] {
+            assert!(error.is_retryable(), "{error}");
+        }
+        let stored = store.projects().await.unwrap().len();
+        assert_eq!(
+            stored,
+            1 + usize::from(answers[0].is_ok()),
+            "acknowledged is stored, and no more"
+        );
+        limit(1_000_000).await;
+        store.write(big("large")).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_is_unavailable() {
+        let (_folder, store) = store();
+        store.close().await.unwrap();
+        store.close().await.unwrap();
+        let read = store.projects().await.unwrap_err();
+        let written = store
+            .delete_project(&ProjectId::default())
+            .await
+            .unwrap_err();
+        assert!(matches!(read, Error::Unavailable { .. }));
+        assert!(matches!(written, Error::Unavailable { .. }));
+    }
+}

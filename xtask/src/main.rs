@@ -1,0 +1,59 @@
+//! The project's own commands: `cargo xtask help`.
+
+mod budget;
+mod run;
+mod steps;
+
+use std::process::ExitCode;
+
+use run::Runner;
+
+const HELP: &str = "\
+The project's own commands.
+
+    cargo xtask test              everything CI checks, with a summary at the end
+    cargo xtask test STEP…        only these steps
+    cargo xtask steps             what the steps are
+    cargo xtask help              this text
+
+`cargo test` alone is hermetic: it needs nothing but the crates.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["test", chosen @ ..] => test(chosen),
+        ["steps"] => {
+            for step in steps::ALL {
+                println!("{:<12} {}", step.name, step.about);
+            }
+            ExitCode::SUCCESS
+        }
+        [] | ["help" | "-h" | "--help", ..] => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        [unknown, ..] => {
+            eprintln!("there is no command `{unknown}`\n\n{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test(chosen: &[&str]) -> ExitCode {
+    if let Some(unknown) = chosen
+        .iter()
+        .find(|name| !steps::ALL.iter().any(|s| s.name == **name))
+    {
+        eprintln!("there is no step `{unknown}`: `cargo xtask steps` lists them");
+        return ExitCode::from(2);
+    }
+    let mut runner = Runner::default();
+    for step in steps::ALL
+        .iter()
+        .filter(|s| chosen.is_empty() || chosen.contains(&s.name))
+    {
+        runner.run(step);
+    }
+    runner.finish()
+}

@@ -1,0 +1,83 @@
+//! Runs steps one after the other and tells at the end how each went.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// One thing that is checked.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) check: fn() -> Outcome,
+}
+
+/// How a step went; the texts say why, for a person.
+pub(crate) enum Outcome {
+    Passed,
+    Failed(String),
+    /// For a step whose needs cannot be met on this machine.
+    #[expect(dead_code, reason = "no step needs anything but crates yet")]
+    Skipped(String),
+}
+
+#[derive(Default)]
+pub(crate) struct Runner {
+    done: Vec<(&'static str, Outcome, Duration)>,
+}
+
+impl Runner {
+    pub(crate) fn run(&mut self, step: &Step) {
+        println!("\n== {}: {}", step.name, step.about);
+        let start = Instant::now();
+        let outcome = (step.check)();
+        if let Outcome::Failed(why) | Outcome::Skipped(why) = &outcome {
+            println!("{why}");
+        }
+        self.done.push((step.name, outcome, start.elapsed()));
+    }
+
+    /// Prints the summary; a failed step makes the whole fail.
+    pub(crate) fn finish(self) -> ExitCode {
+        let mut counts = [0; 3];
+        println!("\n== summary");
+        for (name, outcome, took) in &self.done {
+            let (column, word, why) = match outcome {
+                Outcome::Passed => (0, "passed", ""),
+                Outcome::Failed(why) => (1, "FAILED", why.as_str()),
+                Outcome::Skipped(why) => (2, "skipped", why.as_str()),
+            };
+            counts[column] += 1;
+            println!("{word:<8} {name:<12} {:>4} s  {why}", took.as_secs());
+        }
+        let [passed, failed, skipped] = counts;
+        println!("\nsteps: {passed} passed, {failed} failed, {skipped} skipped");
+        if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `cargo` with the arguments, showing what it prints.
+pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let shown = format!("cargo {}", arguments.join(" "));
+    println!("$ {shown}");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    match Command::new(cargo)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .status()
+    {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) => Outcome::Failed(format!("`{shown}` ended with {status}")),
+        Err(error) => Outcome::Failed(format!("`{shown}` could not be started: {error}")),
+    }
+}
+
+/// Runs the checks in order, up to the first that does not pass.
+pub(crate) fn all(checks: impl IntoIterator<Item = Outcome>) -> Outcome {
+    checks
+        .into_iter()
+        .find(|outcome| !matches!(outcome, Outcome::Passed))
+        .unwrap_or(Outcome::Passed)
+}

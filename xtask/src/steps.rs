@@ -1,0 +1,100 @@
+//! What `cargo xtask test` checks, cheapest first.
+
+use crate::budget;
+use crate::run::{Outcome, Step, all, cargo};
+
+pub(crate) const ALL: &[Step] = &[
+    Step {
+        name: "format",
+        about: "the code is formatted",
+        check: format,
+    },
+    Step {
+        name: "budget",
+        about: "the default SDK stays light",
+        check: budget::check,
+    },
+    Step {
+        name: "clippy",
+        about: "no warnings anywhere",
+        check: clippy,
+    },
+    Step {
+        name: "features",
+        about: "each feature builds alone",
+        check: features,
+    },
+    Step {
+        name: "tests",
+        about: "unit, integration and documentation tests",
+        check: tests,
+    },
+    Step {
+        name: "examples",
+        about: "every offline example runs",
+        check: examples,
+    },
+    Step {
+        name: "docs",
+        about: "the documentation builds without warnings",
+        check: docs,
+    },
+];
+
+fn format() -> Outcome {
+    cargo(&["fmt", "--all", "--check"], &[])
+}
+
+fn clippy() -> Outcome {
+    cargo(
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )
+}
+
+fn features() -> Outcome {
+    let sdk = [
+        "check",
+        "--locked",
+        "--package",
+        "reflect-sdk",
+        "--no-default-features",
+    ];
+    let chosen: [&[&str]; 3] = [&[], &["--features", "rustls"], &["--features", "embedded"]];
+    all(chosen
+        .into_iter()
+        .map(|features| cargo(&[&sdk, features].concat(), &[])))
+}
+
+fn tests() -> Outcome {
+    cargo(&["test", "--workspace", "--locked"], &[])
+}
+
+/// The examples that need no server; each ends by itself.
+const EXAMPLES: [&str; 3] = ["quickstart", "reflexion_loop", "reflection_pipeline"];
+
+/// A key of the caller's must not make the examples talk to a model.
+const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
+
+fn examples() -> Outcome {
+    // Not by package: then the build of the tests serves here too.
+    let run = ["run", "--quiet", "--locked", "--example"];
+    all(EXAMPLES
+        .iter()
+        .map(|name| cargo(&[&run[..], &[name]].concat(), OFFLINE)))
+}
+
+fn docs() -> Outcome {
+    cargo(
+        &["doc", "--workspace", "--no-deps", "--locked"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )
+}
