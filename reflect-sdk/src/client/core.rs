@@ -45,6 +45,9 @@ pub(crate) struct Settings {
     pub(crate) overflow: Overflow,
     /// How long the last handle waits for what is still to be sent.
     pub(crate) shutdown_timeout: Duration,
+    /// Whether a panic may be the end of the process.
+    #[cfg(feature = "panic-hook")]
+    pub(crate) flush_on_panic: bool,
 }
 
 impl Default for Settings {
@@ -61,6 +64,8 @@ impl Default for Settings {
             queue: 1_024,
             overflow: Overflow::default(),
             shutdown_timeout: Duration::from_secs(5),
+            #[cfg(feature = "panic-hook")]
+            flush_on_panic: cfg!(panic = "abort"),
         }
     }
 }

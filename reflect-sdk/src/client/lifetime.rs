@@ -15,8 +15,12 @@ pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
     pub(super) fn new(core: Arc<Core>) -> Self {
+        #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+        if core.is_enabled() {
+            super::registry::register(&core);
+        }
         #[cfg(feature = "flush-at-exit")]
-        super::at_exit::register(&core);
+        super::at_exit::register();
         Self(core)
     }
 

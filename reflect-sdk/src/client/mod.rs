@@ -13,6 +13,8 @@ mod lifetime;
 mod memories;
 mod project;
 mod record;
+#[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+pub(crate) mod registry;
 mod skill;
 mod traces;
 mod wait;

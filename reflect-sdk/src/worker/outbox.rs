@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::job::{Job, Settled};
+use super::job::{Job, failed};
 use crate::client::Core;
 use crate::error::Error;
 
@@ -270,12 +270,10 @@ async fn lane(outbox: Arc<Outbox>, first: Numbered) {
         let (core, on_disk) = (Arc::clone(job.core()), job.is_on_disk());
         let delivery = Arc::clone(job.delivery());
         // A task of its own, so that a panic in a transport ends this run alone.
-        let settled = tokio::spawn(job.deliver()).await.unwrap_or_else(|error| {
-            let error = Error::Worker(format!("sending the run failed: {error}"));
-            let failed = Settled::failed(&core, &delivery, error);
-            if on_disk { Settled::Kept } else { failed }
-        });
-        settled.count(&core);
+        if let Err(panic) = tokio::spawn(job.deliver()).await {
+            let error = Error::Worker(format!("sending the run failed: {panic}"));
+            failed(&core, &delivery, error, on_disk);
+        }
         drop(core);
         next = outbox.settle_and_take(number, on_disk);
     }
