@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should panic"
 )]
 
+mod embedded;
 mod learning;
 mod recording;
 mod reflexion;

@@ -121,6 +121,13 @@ impl Core {
         self.process.in_use().map(|live| &live.outbox)
     }
 
+    /// The worker and the transport, if this process has used them and nothing is on its way.
+    pub(super) fn idle_in_use(&self) -> Option<(&Worker, Arc<dyn Transport>)> {
+        let live = self.process.in_use()?;
+        let idle = live.worker.is_running() && live.outbox.is_idle();
+        idle.then(|| (&live.worker, Arc::clone(&live.transport)))
+    }
+
     /// Takes a finished run, which is then sent in the background.
     pub(crate) fn submit(self: &Arc<Self>, mut job: Job) {
         job.keep_on_disk();

@@ -1,5 +1,7 @@
 //! [`ReflectClient`] and its calls.
 
+#[cfg(feature = "flush-at-exit")]
+mod at_exit;
 mod augment;
 mod authored;
 mod builder;
@@ -133,7 +135,7 @@ impl<M> ReflectClient<M> {
     }
 
     fn call<O>(&self, operation: O) -> Call<O, M> {
-        Call::new(Arc::clone(self.core()), operation)
+        Call::new(Arc::clone(&self.handle), operation)
     }
 }
 

@@ -95,6 +95,12 @@ impl Outbox {
         }
     }
 
+    /// Whether all runs so far are settled.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.first >= state.next_number()
+    }
+
     /// The number that a flush has to wait for.
     pub(crate) fn mark(&self) -> u64 {
         self.lock().next_number()
