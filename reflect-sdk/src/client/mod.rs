@@ -26,6 +26,7 @@ use std::sync::Arc;
 use reflect_types::ProjectId;
 
 pub use self::augment::AugmentedTask;
+pub(crate) use self::augment::blocks as memory_blocks;
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
 pub use self::call::{Async, Blocking, Call, CallContext, Operation};
