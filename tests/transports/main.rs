@@ -5,6 +5,7 @@
 mod embedded;
 mod learning;
 mod recording;
+mod runs;
 mod upkeep;
 mod world;
 
