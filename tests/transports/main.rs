@@ -10,6 +10,7 @@ mod embedded;
 mod learning;
 mod recording;
 mod reflexion;
+mod runs;
 mod upkeep;
 mod world;
 

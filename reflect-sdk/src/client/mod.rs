@@ -154,7 +154,7 @@ impl<M> fmt::Debug for ReflectClient<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflectClient")
             .field("project", &self.core().project)
-            .field("transport", self.core().transport())
+            .field("transport", &self.core().transport())
             .finish_non_exhaustive()
     }
 }

@@ -167,7 +167,7 @@ impl Job {
     fn clear_disk(&self) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
             if let Err(error) = spool.remove(entry) {
-                let what = format_args!(
+                let what = format!(
                     "a run that was sent cannot be removed from the spool, and will be sent again \
                      (it is stored once all the same): {error}"
                 );
@@ -179,7 +179,7 @@ impl Job {
     fn reject(&self, trace: &CreateTrace, why: &Error) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
             if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
-                let what = format_args!("a refused run cannot be put aside: {error}");
+                let what = format!("a refused run cannot be put aside: {error}");
                 self.core.notices.warn(Cause::Spool, what);
             }
         }
@@ -239,11 +239,11 @@ pub(super) fn failed(core: &Core, delivery: &Delivery, error: Error, on_disk: bo
         Cause::Submission
     };
     if on_disk {
-        let what = format_args!("a run could not be sent yet, and is kept on disk: {error}");
+        let what = format!("a run could not be sent yet, and is kept on disk: {error}");
         core.notices.warn(cause, what);
     } else {
         core.counters.failed.add_one();
-        let what = format_args!("a run was not recorded: {error}");
+        let what = format!("a run was not recorded: {error}");
         core.notices.warn(cause, what);
     }
     // Last, so that whoever waits finds it counted.

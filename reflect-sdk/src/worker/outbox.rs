@@ -278,3 +278,37 @@ async fn lane(outbox: Arc<Outbox>, first: Numbered) {
         next = outbox.settle_and_take(number, on_disk);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Accepts that many runs, without any to send.
+    fn numbered(count: u64) -> State {
+        State {
+            settled: (0..count).map(|_| false).collect(),
+            on_no_disk: count,
+            ..State::default()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn in_whatever_order_runs_are_settled_a_mark_is_reached_with_the_last_before_it(
+            order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(),
+            mark in 0..=40_u64,
+        ) {
+            let mut state = numbered(40);
+            let mut left: std::collections::BTreeSet<u64> = (0..40).collect();
+            for number in order {
+                let reached = left.range(..mark).next().is_none();
+                prop_assert_eq!(state.first >= mark, reached);
+                state.settle(number, false);
+                left.remove(&number);
+            }
+            prop_assert_eq!((state.first, state.next_number(), state.on_no_disk), (40, 40, 0));
+        }
+    }
+}
