@@ -1,3 +1,21 @@
 //! The Reflect engine: it records runs, learns from their reviews and ranks what it learned.
 
+pub mod clock;
+mod engine;
+mod error;
+pub mod index;
+mod ingest;
+pub mod learn;
 pub mod model;
+pub mod rank;
+mod recall;
+mod record;
+mod reembed;
+pub mod store;
+
+pub use engine::{Builder, Engine};
+pub use error::{Error, Result, Source};
+pub use recall::{ExplainedMemory, Explanation};
+pub use record::{
+    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
+};

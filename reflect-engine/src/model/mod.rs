@@ -1,8 +1,19 @@
 //! The two ports behind which models stand: one turns texts into vectors, one turns a judged run
 //! into a reflection. Neither needs a model: the bundled adapters work offline.
 
+mod extractive;
+mod hash;
+mod hashed;
+mod prose;
+mod static_table;
+
 use async_trait::async_trait;
 use reflect_types::{AuthoredReflection, Message, Verdict};
+use serde::{Deserialize, Serialize};
+
+pub use extractive::Extractive;
+pub use hashed::HashedEmbedder;
+pub use static_table::StaticEmbedder;
 
 /// Turns texts into vectors whose dot product is their cosine similarity.
 #[async_trait]
@@ -49,7 +60,8 @@ pub struct JudgedRun<'a> {
 }
 
 /// What a run teaches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reflection {
     /// What happened, in short.
     pub summary: String,
@@ -68,10 +80,14 @@ pub struct Reflection {
 impl Reflection {
     /// The whole as one text, for readers that know no fields.
     pub fn text(&self) -> String {
+        let right = match self.key_mistake.as_str() {
+            "" => "Correct action: ",
+            _ => "Instead: ",
+        };
         let lines = [
             ("", &self.summary),
             ("Mistake: ", &self.key_mistake),
-            ("Instead: ", &self.correct_action),
+            (right, &self.correct_action),
             ("Next time: ", &self.guidance),
         ];
         let lines = lines.iter().filter(|(_, text)| !text.is_empty());
@@ -106,4 +122,14 @@ pub struct Error {
     /// What the model's client said.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The vector at length 1; a vector without a length as zeros.
+fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let scale = if norm > 1e-9 { norm.recip() } else { 0.0 };
+    for x in &mut vector {
+        *x *= scale;
+    }
+    vector
 }

@@ -1,0 +1,121 @@
+//! The time as the engine sees it. Leases, back-off and timestamps go by it, so that a test can
+//! move it by hand instead of waiting.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+/// Tells the time and waits for it to pass.
+#[async_trait]
+pub trait Clock: Send + Sync + 'static {
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// Returns when `duration` has passed.
+    async fn sleep(&self, duration: Duration);
+}
+
+/// The clock on the wall.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+#[async_trait]
+impl Clock for System {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+/// A clock that moves only when it is told to, for tests.
+#[derive(Clone, Debug)]
+pub struct Manual {
+    now: Arc<watch::Sender<Timestamp>>,
+    sleepers: Arc<Mutex<usize>>,
+}
+
+impl Manual {
+    /// A clock that stands at `now`.
+    pub fn at(now: Timestamp) -> Self {
+        Self {
+            now: Arc::new(watch::Sender::new(now)),
+            sleepers: Arc::default(),
+        }
+    }
+
+    /// Moves the clock forward and wakes whoever waited for it.
+    pub fn advance(&self, duration: Duration) {
+        self.now.send_modify(|now| *now = later(*now, duration));
+    }
+
+    /// How many wait for the clock to move.
+    pub fn sleepers(&self) -> usize {
+        *self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, change: impl FnOnce(&mut usize)) {
+        change(&mut self.sleepers.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[async_trait]
+impl Clock for Manual {
+    fn now(&self) -> Timestamp {
+        *self.now.borrow()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        struct Asleep<'a>(&'a Manual);
+        impl Drop for Asleep<'_> {
+            fn drop(&mut self) {
+                self.0.count(|n| *n -= 1);
+            }
+        }
+        let until = later(self.now(), duration);
+        let mut changes = self.now.subscribe();
+        self.count(|n| *n += 1);
+        let _asleep = Asleep(self);
+        // The sender lives in `self`, so the channel cannot be closed while we wait.
+        let _ = changes.wait_for(|now| *now >= until).await;
+    }
+}
+
+/// `time` moved forward; the end of time where that is beyond it.
+pub(crate) fn later(time: Timestamp, by: Duration) -> Timestamp {
+    time.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+/// The time as it is stored: RFC 3339 in UTC, to the millisecond.
+pub(crate) fn text(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_manual_clock_wakes_its_sleepers_when_it_is_moved_far_enough() {
+        let clock = Manual::at(Timestamp::UNIX_EPOCH);
+        let sleeper = tokio::spawn({
+            let clock = clock.clone();
+            async move { clock.sleep(Duration::from_secs(10)).await }
+        });
+        while clock.sleepers() == 0 {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(Duration::from_secs(9));
+        tokio::task::yield_now().await;
+        assert!(!sleeper.is_finished());
+        clock.advance(Duration::from_secs(1));
+        sleeper.await.unwrap();
+        assert_eq!(clock.sleepers(), 0);
+        assert_eq!(text(clock.now()), "1970-01-01T00:00:10.000Z");
+    }
+}

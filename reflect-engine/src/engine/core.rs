@@ -1,0 +1,122 @@
+//! What the operations and the background work share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::{Notify, watch};
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::model::{self, Embedder, Reflector};
+use crate::recall::Recall;
+use crate::store::Store;
+
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) reflector: Arc<dyn Reflector>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) recall: Recall,
+    /// How far a review moves the memories when it does not say.
+    pub(crate) alpha: f64,
+    /// The similarity below which a memory does not count when a query does not say.
+    pub(crate) floor: f64,
+    /// How many jobs are worked on at once.
+    pub(crate) concurrency: usize,
+    /// How long a job is held before others may take it over.
+    pub(crate) lease: Duration,
+    /// Rings when a job is queued.
+    pub(crate) work: Notify,
+    /// Whether the engine is shutting down.
+    pub(crate) stopping: watch::Sender<bool>,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Refuses to begin anything new while shutting down.
+    pub(crate) fn open(&self) -> Result<()> {
+        if *self.stopping.borrow() {
+            return Err(Error::unavailable(
+                "the engine is shutting down: try again when it is back",
+            ));
+        }
+        Ok(())
+    }
+
+    /// One vector per text, checked: what the embedder gets wrong must not reach the store.
+    pub(crate) async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, model::Error> {
+        let embedder = &self.embedder;
+        let vectors = embedder.embed(texts).await?;
+        let wrong = |problem: String| model::Error {
+            message: format!("the embedder `{}` {problem}", embedder.id()),
+            retryable: false,
+            source: None,
+        };
+        if vectors.len() != texts.len() {
+            let (asked, got) = (texts.len(), vectors.len());
+            return Err(wrong(format!("answered {asked} texts with {got} vectors")));
+        }
+        for vector in &vectors {
+            if vector.len() != embedder.dims() {
+                let (declared, got) = (embedder.dims(), vector.len());
+                return Err(wrong(format!(
+                    "declares {declared} dimensions and gave {got}"
+                )));
+            }
+            if vector.iter().any(|x| !x.is_finite()) {
+                return Err(wrong(
+                    "gave a vector with a component that is no number".to_owned(),
+                ));
+            }
+        }
+        Ok(vectors)
+    }
+}
+
+/// Runs the work in a task of its own, so that a panic in a model ends the task and not the engine,
+/// and a caller that goes away does not end it halfway.
+pub(crate) async fn contained<T, E>(
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T>
+where
+    T: Send + 'static,
+    E: Into<Error> + Send + 'static,
+{
+    match tokio::spawn(work).await {
+        Ok(outcome) => outcome.map_err(Into::into),
+        Err(error) => Err(ended(error)),
+    }
+}
+
+/// Runs arithmetic where it blocks nobody.
+pub(crate) async fn computed<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(ended)
+}
+
+/// What a task that did not finish means.
+pub(crate) fn ended(error: tokio::task::JoinError) -> Error {
+    match error.try_into_panic() {
+        Ok(panic) => {
+            let said = panic
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned());
+            Error::Model(model::Error {
+                message: match said {
+                    Some(said) => format!("the embedder or the reflector panicked: {said}"),
+                    None => "the embedder or the reflector panicked".to_owned(),
+                },
+                // Whatever it stumbled over may be gone the next time.
+                retryable: true,
+                source: None,
+            })
+        }
+        Err(_) => Error::unavailable("the runtime is shutting down: try again when it is back"),
+    }
+}

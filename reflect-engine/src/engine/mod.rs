@@ -1,0 +1,405 @@
+//! One method per operation: it checks the request, asks the models, and hands the rest to the
+//! store.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reflect_types::{
+    CreateSkill, CreateTrace, DeleteTraces, DeletedProject, DeletedTraces, IngestStatus,
+    ListTraces, Memory, MemoryId, Message, ProjectId, QueryMemories, Review, ReviewMode,
+    ReviewStatus, Skill, Trace, TraceId, TraceReceipt, Validate, Verdict,
+};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+mod builder;
+pub(crate) mod core;
+
+pub use builder::Builder;
+
+use self::core::{Core, contained};
+use crate::error::{Error, Result};
+use crate::ingest;
+use crate::recall::{self, Explanation};
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, Stats, TracePage};
+use crate::store::{Applied, Basis, Intake, NewReview, NewTrace, Retried, Sqlite, Withdrawn};
+
+/// Records runs, learns from their reviews and finds what fits a task. Clones share one engine.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    core: Arc<Core>,
+    background: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The background work holds the core, not this: it ends with the last handle.
+        self.core.stopping.send_replace(true);
+    }
+}
+
+impl Engine {
+    /// Sets up an engine.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// An engine on one SQLite file, made where there is none, with the defaults that need no key,
+    /// server or download. Call it inside a tokio runtime, on which the engine then lives.
+    pub async fn open_sqlite(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let opened = self::core::computed(move || Sqlite::open(path)).await?;
+        Self::builder().store(Arc::new(opened?)).start()
+    }
+
+    /// The memories that rank best for a task, best first.
+    pub async fn query_memories(
+        &self,
+        project: &ProjectId,
+        query: &QueryMemories,
+    ) -> Result<Vec<Memory>> {
+        let core = self.checked(project, query)?;
+        recall::query(core, project, query).await
+    }
+
+    /// Why a query answers what it answers: every memory with its numbers.
+    pub async fn explain(&self, project: &ProjectId, query: &QueryMemories) -> Result<Explanation> {
+        let core = self.checked(project, query)?;
+        recall::explain(core, project, query).await
+    }
+
+    /// Stores a run. With a review it is queued and becomes a memory in the background, unless the
+    /// review brings its own reflection: then the memory is there at once.
+    ///
+    /// The same `idempotency_key` again stores nothing and gives the first receipt again, whatever
+    /// became of the run and even if the rest of the request is another.
+    pub async fn create_trace(
+        &self,
+        project: &ProjectId,
+        trace: CreateTrace,
+        idempotency_key: Option<&str>,
+    ) -> Result<TraceReceipt> {
+        let core = self.checked(project, &trace)?;
+        let (new, review) = self.intake(trace, idempotency_key);
+        let intake = match review {
+            None => Intake::Unreviewed,
+            Some(review) if review.reflection.is_some() => {
+                let lesson = ingest::authored(core, &new.task, &review).await;
+                // An embedder that is away must not cost the run: then it is done later.
+                lesson.map_or_else(|_| Intake::Queued(review), Intake::Learned)
+            }
+            Some(review) => Intake::Queued(review),
+        };
+        let queued = matches!(intake, Intake::Queued(_));
+        let receipt = core.store.insert_trace(project, new, intake).await?;
+        if queued {
+            core.work.notify_one();
+        }
+        Ok(receipt)
+    }
+
+    /// One run.
+    pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let core = self.checked(project, id)?;
+        let found = core.store.trace(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
+    }
+
+    /// Runs, newest first.
+    pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+        let core = self.checked(project, list)?;
+        core.store.list_traces(project, list).await
+    }
+
+    /// Judges a run; its memory is there when this returns. The same verdict again changes
+    /// nothing, another one is refused: see [`change_review`](Self::change_review).
+    pub async fn review_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: Review,
+    ) -> Result<Trace> {
+        self.checked(project, &review)?;
+        let trace = self.get_trace(project, id).await?;
+        let given = review.result;
+        if let Some(answer) = self.settled(&trace, given)? {
+            return Ok(answer);
+        }
+        match self.judge(project, trace, review, Basis::Fresh).await? {
+            Applied::Reviewed(verdict) if verdict != given => Err(other_verdict(id, verdict)),
+            Applied::Done | Applied::Reviewed(_) => self.get_trace(project, id).await,
+            other => Err(refused(id, other)),
+        }
+    }
+
+    /// Judges a run otherwise than before. Its memory is written anew under the same id, and the
+    /// utilities become what they would be had this been the review from the start.
+    pub async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: Review,
+    ) -> Result<Trace> {
+        self.checked(project, &review)?;
+        let trace = self.get_trace(project, id).await?;
+        let basis = match (&trace.ingest_status, &trace.review) {
+            // Nothing was learned from the review before, so there is nothing to replace.
+            (IngestStatus::Failed, _) => Basis::Fresh,
+            (_, Some(current)) => Basis::Replace {
+                review_id: current.id.clone(),
+            },
+            (_, None) => return Err(refused(id, Applied::NoReview)),
+        };
+        match self.judge(project, trace, review, basis).await? {
+            Applied::Done => self.get_trace(project, id).await,
+            other => Err(refused(id, other)),
+        }
+    }
+
+    /// Takes a run's review back: the memory it made goes, and the utilities become what they
+    /// would be had it never been given. The run waits for a review again.
+    pub async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let core = self.checked(project, id)?;
+        match core.store.withdraw_review(project, id).await? {
+            Withdrawn::Done => self.get_trace(project, id).await,
+            Withdrawn::NoTrace => Err(no_trace(id)),
+            Withdrawn::NoReview => Err(refused(id, Applied::NoReview)),
+        }
+    }
+
+    /// Queues the review of a run again whose work was given up.
+    pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
+        let core = self.checked(project, id)?;
+        match core.store.retry_trace(project, id, core.now()).await? {
+            Retried::Done => {
+                core.work.notify_one();
+                Ok(TraceReceipt {
+                    trace_id: id.clone(),
+                    ingest_status: IngestStatus::Queued,
+                })
+            }
+            Retried::NoTrace => Err(no_trace(id)),
+            Retried::NotFailed => Err(Error::Conflict(format!(
+                "the work on trace `{id}` has not failed: there is nothing to retry"
+            ))),
+        }
+    }
+
+    /// Removes runs. What was learned from them stays, unless the request says otherwise.
+    pub async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        delete: &DeleteTraces,
+    ) -> Result<DeletedTraces> {
+        let core = self.checked(project, delete)?;
+        let DeleteTraces {
+            trace_ids,
+            delete_memories,
+        } = delete;
+        core.store
+            .delete_traces(project, trace_ids, *delete_memories)
+            .await
+    }
+
+    /// The projects that hold anything, by name.
+    pub async fn list_projects(&self) -> Result<Vec<ProjectId>> {
+        let core = self.core();
+        core.open()?;
+        core.store.projects().await
+    }
+
+    /// Removes a project with all it holds.
+    pub async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
+        let core = self.checked(project, project)?;
+        let deleted = core.store.delete_project(project).await?;
+        core.recall.forget(project);
+        Ok(DeletedProject {
+            project_id: Some(project.clone()),
+            deleted,
+        })
+    }
+
+    /// The project's skill.
+    pub async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        let core = self.checked(project, project)?;
+        core.store.skill(project).await
+    }
+
+    /// Writes the project's skill anew, from the memories that are worth the most.
+    pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
+        let core = self.checked(project, create)?;
+        ingest::skill(core, project, create).await
+    }
+
+    /// Memories, newest first, each with all that moved it.
+    pub async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<MemoryPage> {
+        let core = self.checked(project, list)?;
+        core.store.list_memories(project, list).await
+    }
+
+    /// One memory with all that moved it.
+    pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
+        let core = self.checked(project, id)?;
+        let found = core.store.memory(project, id).await?;
+        let memory = found.ok_or_else(|| Error::not_found("memory", id.as_str()))?;
+        let events = core.store.utility_events(project, id).await?;
+        Ok(MemoryHistory { memory, events })
+    }
+
+    /// The project in numbers.
+    pub async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        let core = self.checked(project, project)?;
+        core.store.stats(project).await
+    }
+
+    /// Ends the engine: work in progress is finished, or handed back if it takes too long; then
+    /// the store is closed. Calls on any clone are refused from now on.
+    pub async fn shutdown(&self) -> Result<()> {
+        self.core().stopping.send_replace(true);
+        let background = {
+            let mut tasks = self
+                .shared
+                .background
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tasks)
+        };
+        for task in background {
+            // A task that panicked has ended too.
+            let _ = task.await;
+        }
+        self.core().store.close().await
+    }
+
+    pub(super) fn new(core: Arc<Core>, background: Mutex<Vec<JoinHandle<()>>>) -> Self {
+        Self {
+            shared: Arc::new(Shared { core, background }),
+        }
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        &self.shared.core
+    }
+
+    fn checked(&self, project: &ProjectId, request: &impl Validate) -> Result<&Arc<Core>> {
+        self.core().open()?;
+        project.validate()?;
+        request.validate()?;
+        Ok(self.core())
+    }
+
+    /// The rows of a run and of its review.
+    fn intake(&self, trace: CreateTrace, key: Option<&str>) -> (NewTrace, Option<NewReview>) {
+        let now = self.core().now();
+        let trajectory = trace.trajectory.into_messages();
+        let final_response = trace
+            .final_response
+            .unwrap_or_else(|| Message::final_response(&trajectory));
+        let review = trace
+            .review
+            .map(|review| self.review(review, ReviewMode::Inline));
+        let new = NewTrace {
+            id: TraceId::new(new_id()),
+            task: trace.task,
+            trajectory,
+            final_response,
+            retrieved_memory_ids: trace.retrieved_memory_ids,
+            model: trace.model,
+            metadata: trace.metadata,
+            reference_context: trace.reference_context,
+            idempotency_key: key.map(str::to_owned),
+            created_at: now,
+        };
+        (new, review)
+    }
+
+    fn review(&self, review: Review, mode: ReviewMode) -> NewReview {
+        NewReview {
+            id: new_id(),
+            verdict: review.result,
+            feedback: review.feedback_text,
+            alpha: review.alpha.unwrap_or(self.core().alpha),
+            reflection: review.reflection,
+            mode,
+            created_at: self.core().now(),
+        }
+    }
+
+    /// The answer where the run was judged already and alike.
+    fn settled(&self, trace: &Trace, verdict: Verdict) -> Result<Option<Trace>> {
+        match (&trace.ingest_status, &trace.review) {
+            (IngestStatus::Queued | IngestStatus::Processing, _) => {
+                Err(refused(&trace.id, Applied::Working))
+            }
+            (_, Some(review)) if trace.review_status == ReviewStatus::Reviewed => {
+                if review.result == verdict {
+                    Ok(Some(trace.clone()))
+                } else {
+                    Err(other_verdict(&trace.id, review.result))
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn judge(
+        &self,
+        project: &ProjectId,
+        trace: Trace,
+        review: Review,
+        basis: Basis,
+    ) -> Result<Applied> {
+        let core = Arc::clone(self.core());
+        let review = self.review(review, ReviewMode::Deferred);
+        let id = trace.id.clone();
+        let lesson = contained(async move { ingest::lesson(&core, &trace, review).await }).await?;
+        let store = &self.core().store;
+        store.apply_review(project, &id, basis, lesson).await
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("embedder", &self.core().embedder.id())
+            .field("reflector", &self.core().reflector.id())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An id that sorts by the time it was made.
+pub(crate) fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+fn no_trace(id: &TraceId) -> Error {
+    Error::not_found("trace", id.as_str())
+}
+
+fn other_verdict(id: &TraceId, verdict: Verdict) -> Error {
+    Error::Conflict(format!(
+        "trace `{id}` was reviewed as `{verdict}` already: change or withdraw that review instead"
+    ))
+}
+
+fn refused(id: &TraceId, applied: Applied) -> Error {
+    Error::Conflict(match applied {
+        Applied::Working => {
+            format!("the review of trace `{id}` is still being worked on: wait until it is done")
+        }
+        Applied::NoTrace => return no_trace(id),
+        Applied::NoReview => format!("trace `{id}` has no review: give it one first"),
+        Applied::Reviewed(verdict) => return other_verdict(id, verdict),
+        Applied::LeaseLost | Applied::Done => {
+            format!("the review of trace `{id}` was changed meanwhile: read it and try again")
+        }
+    })
+}

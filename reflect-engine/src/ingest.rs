@@ -1,0 +1,236 @@
+//! From a review to a memory: what a run teaches, and the queue that sees to it.
+//!
+//! A queued review is worked on under a lease, so that another worker takes over from one that
+//! died, and is finished in one transaction that checks the lease: whatever happens in between, a
+//! review makes one memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reflect_types::{CreateSkill, MemoryId, ProjectId, Skill, Trace, TraceId};
+use tokio::task::JoinSet;
+
+use crate::clock::later;
+use crate::engine::core::{Core, ended};
+use crate::engine::new_id;
+use crate::error::{Error, Result};
+use crate::model::{JudgedRun, Reflection};
+use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview};
+
+/// How often the work on a review is tried before it is given up.
+const MAX_ATTEMPTS: u32 = 5;
+/// How long to wait after the first failure; four times as long after each further one.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// How often to look for jobs that nobody told us of: those of other processes.
+const POLL: Duration = Duration::from_secs(2);
+/// How long a shutdown waits for work in progress.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What a run teaches under this judgement.
+pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<Lesson> {
+    let reflection = match &review.reflection {
+        Some(authored) => Reflection::from(authored.clone()),
+        None => {
+            let run = JudgedRun {
+                task: &trace.task,
+                messages: &trace.trajectory,
+                final_response: &trace.final_response,
+                verdict: review.verdict,
+                feedback: review.feedback.as_deref(),
+                reference_context: trace.reference_context.as_deref(),
+            };
+            core.reflector.reflect(&run).await?
+        }
+    };
+    let memory = memory(core, &trace.task, reflection).await?;
+    Ok(Lesson { review, memory })
+}
+
+/// The lesson of a review that brings its own reflection.
+pub(crate) async fn authored(core: &Arc<Core>, task: &str, review: &NewReview) -> Result<Lesson> {
+    let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
+    crate::engine::core::contained(async move {
+        let reflection = review.reflection.clone().map(Reflection::from);
+        let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
+        Ok::<_, Error>(Lesson { review, memory })
+    })
+    .await
+}
+
+async fn memory(core: &Core, task: &str, reflection: Reflection) -> Result<NewMemory> {
+    let vectors = core.embed(&[task]).await?;
+    Ok(NewMemory {
+        id: MemoryId::new(new_id()),
+        reflection,
+        embedder: core.embedder.id().to_owned(),
+        vector: vectors.into_iter().next().unwrap_or_default(),
+        created_at: core.now(),
+    })
+}
+
+/// Works on queued reviews until the engine stops.
+pub(crate) async fn worker(core: Arc<Core>) {
+    let owner: Arc<str> = new_id().into();
+    let mut stopping = core.stopping.subscribe();
+    let mut jobs = JoinSet::new();
+    while !*stopping.borrow() {
+        let pause = claim(&core, &owner, &mut jobs).await;
+        let free = jobs.len() < core.concurrency;
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => break,
+            Some(_) = jobs.join_next() => {
+                // One claim for all that ended, not one each.
+                while jobs.try_join_next().is_some() {}
+            }
+            () = core.work.notified(), if free => {}
+            () = core.clock.sleep(pause), if free => {}
+        }
+    }
+    let finished = async { while jobs.join_next().await.is_some() {} };
+    tokio::select! {
+        () = finished => {}
+        () = core.clock.sleep(GRACE) => {}
+    }
+    jobs.abort_all();
+    while jobs.join_next().await.is_some() {}
+    if let Err(error) = core.store.release_jobs(&owner).await {
+        tracing::warn!(%error, "could not hand back jobs: they are taken over when their leases end");
+    }
+}
+
+/// Takes as many jobs as there are hands; answers how long to wait for the next.
+async fn claim(core: &Arc<Core>, owner: &Arc<str>, jobs: &mut JoinSet<()>) -> Duration {
+    let now = core.now();
+    let free = core.concurrency.saturating_sub(jobs.len());
+    match core.store.claim_jobs(now, &lease(core, owner), free).await {
+        Ok(claims) => {
+            for job in claims.jobs {
+                jobs.spawn(work(Arc::clone(core), Arc::clone(owner), job));
+            }
+            let due = claims.next_due.map(|due| due.duration_since(now));
+            let due = due.map(|due| Duration::try_from(due).unwrap_or_default());
+            due.map_or(POLL, |due| due.min(POLL))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "could not look for queued reviews: trying again");
+            POLL
+        }
+    }
+}
+
+fn lease(core: &Core, owner: &str) -> Lease {
+    Lease {
+        owner: owner.to_owned(),
+        until: later(core.now(), core.lease),
+    }
+}
+
+/// One attempt at one review.
+async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
+    let Job {
+        project,
+        trace,
+        review,
+        attempts,
+    } = job;
+    let id = trace.id.clone();
+    let outcome = if attempts > MAX_ATTEMPTS {
+        Err(given_up())
+    } else {
+        learn(&core, &owner, &project, trace, review).await
+    };
+    let error = match outcome {
+        Ok(Applied::Done) => return,
+        Ok(applied) => {
+            tracing::debug!(trace = %id, ?applied, "another has taken the review over");
+            return;
+        }
+        Err(error) => error,
+    };
+    let again = attempts < MAX_ATTEMPTS && worth_another(&error);
+    tracing::warn!(trace = %id, attempts, again, %error, "a review could not be worked on");
+    let retry_at = again.then(|| later(core.now(), pause(attempts)));
+    let told = core
+        .store
+        .fail_job(&owner, &id, &error.to_string(), retry_at)
+        .await;
+    if let Err(error) = told {
+        tracing::warn!(trace = %id, %error, "could not put a review back: it is when its lease ends");
+    }
+}
+
+async fn learn(
+    core: &Arc<Core>,
+    owner: &Arc<str>,
+    project: &ProjectId,
+    trace: Trace,
+    review: NewReview,
+) -> Result<Applied> {
+    let id = trace.id.clone();
+    // In a set of its own, so that a panic ends the attempt only, and an abort of this ends it too.
+    let mut attempt = JoinSet::new();
+    let context = Arc::clone(core);
+    attempt.spawn(async move { lesson(&context, &trace, review).await });
+    let lesson = loop {
+        tokio::select! {
+            Some(ended_with) = attempt.join_next() => break ended_with.map_err(ended)??,
+            () = core.clock.sleep(core.lease / 3) => {
+                if !still_ours(core, owner, &id).await {
+                    return Ok(Applied::LeaseLost);
+                }
+            }
+        }
+    };
+    let basis = Basis::Job {
+        owner: owner.to_string(),
+    };
+    core.store.apply_review(project, &id, basis, lesson).await
+}
+
+/// Renews the lease; a store that is away for a moment is no reason to stop.
+async fn still_ours(core: &Core, owner: &str, id: &TraceId) -> bool {
+    let ids = std::slice::from_ref(id);
+    match core.store.renew_jobs(&lease(core, owner), ids).await {
+        Ok(kept) => !kept.is_empty(),
+        Err(error) => {
+            tracing::warn!(trace = %id, %error, "could not renew the lease of a review");
+            true
+        }
+    }
+}
+
+fn worth_another(error: &Error) -> bool {
+    // What a model refuses for good it will refuse again.
+    !matches!(error, Error::Model(error) if !error.retryable)
+}
+
+/// Growing, and spread by chance so that many that failed together do not come back together.
+fn pause(attempts: u32) -> Duration {
+    let longest = FIRST_PAUSE * 4u32.saturating_pow(attempts.saturating_sub(1));
+    longest.mul_f64(0.5 + fastrand::f64() / 2.0)
+}
+
+fn given_up() -> Error {
+    Error::Internal {
+        message: format!(
+            "given up after {MAX_ATTEMPTS} attempts that never ended: the process that worked on \
+             it died each time. Retry it when the cause is found"
+        ),
+        source: None,
+    }
+}
+
+/// Writes the project's skill anew.
+pub(crate) async fn skill(core: &Core, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
+    let sample = |asked: Option<u32>| asked.unwrap_or(CreateSkill::DEFAULT_SAMPLE) as usize;
+    let passed = core
+        .store
+        .best_memories(project, true, sample(create.n_passed))
+        .await?;
+    let failed = core
+        .store
+        .best_memories(project, false, sample(create.n_failed))
+        .await?;
+    let _ = (passed, failed);
+    Err(Error::Conflict("no skill writer".into()))
+}

@@ -1,0 +1,48 @@
+//! A hash that is the same on every platform and in every version, because stored vectors and the
+//! vocabulary's index are built on it.
+
+/// FNV-1a with 64 bits, fed piece by piece.
+#[derive(Clone, Copy)]
+pub(super) struct Fnv(u64);
+
+impl Fnv {
+    pub(super) const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    #[must_use]
+    pub(super) const fn byte(self, byte: u8) -> Self {
+        Self((self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+
+    #[must_use]
+    pub(super) fn bytes(self, bytes: &[u8]) -> Self {
+        bytes.iter().fold(self, |hash, byte| hash.byte(*byte))
+    }
+
+    /// The hash with its bits mixed (`MurmurHash3`'s finaliser): FNV alone leaves the upper bits of
+    /// short inputs alike.
+    pub(super) const fn finish(self) -> u64 {
+        let mut hash = self.0;
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        hash ^ (hash >> 33)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_published_fnv_1a() {
+        assert_eq!(Fnv::new().bytes(b"").0, 0xcbf2_9ce4_8422_2325);
+        assert_eq!(Fnv::new().bytes(b"a").0, 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(Fnv::new().bytes(b"foobar").0, 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn stored_vectors_depend_on_these_values() {
+        assert_eq!(Fnv::new().bytes(b"foobar").finish(), 0x2c22_1949_22d1_672b);
+    }
+}

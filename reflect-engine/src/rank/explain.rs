@@ -1,0 +1,139 @@
+//! Why a ranking came out as it did.
+
+use reflect_types::Metadata;
+use serde::Serialize;
+
+use super::vector::Direction;
+use super::{Candidate, Params, Ranked, Scored, by_score, filter, keep_best, variety};
+
+/// A candidate with its numbers and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// The candidate's key.
+    pub key: i64,
+    /// The cosine similarity with the probe; 0 where they cannot be compared.
+    pub similarity: f64,
+    /// The utility.
+    pub q: f64,
+    /// The blend of both.
+    pub score: f64,
+    /// What it was worth at the turn it was chosen in, or at the last turn it lost: the score less
+    /// the likeness to those chosen before. `None` for what did not reach the pool.
+    pub mmr: Option<f64>,
+    /// Its place in the answer, from 1.
+    pub rank: Option<usize>,
+    /// Why it is not in the answer.
+    pub dropped: Option<Dropped>,
+}
+
+/// Why a candidate is not in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Dropped {
+    /// Its metadata does not match the filter.
+    Metadata,
+    /// Its vector has other dimensions than the probe, or one of the two is not finite.
+    Incomparable,
+    /// It is less similar than the floor.
+    Floor,
+    /// Too many scored better for it to be looked at for variety.
+    Pool,
+    /// Its score would have sufficed, but it is too much like those that were chosen.
+    Variety,
+    /// Others were better, and the limit was reached.
+    Limit,
+}
+
+/// Every candidate with its numbers: the answer first, in its order, then the others by score.
+///
+/// The answer is that of [`rank`](super::rank) over the candidates that pass the filter.
+pub fn explain(
+    probe: &[f32],
+    candidates: &[Candidate<'_>],
+    params: &Params,
+    filter: Option<&Metadata>,
+) -> Vec<Explained> {
+    let probe = Direction::of(probe);
+    let mut pool = Vec::new();
+    let mut others = Vec::new();
+    for candidate in candidates {
+        let scored = probe.and_then(|probe| Scored::of(&probe, candidate, params));
+        let filtered = filter.is_some_and(|f| !filter::matches(f, candidate.metadata));
+        match scored {
+            Some(scored) if filtered => others.push(dropped(&scored.ranked, Dropped::Metadata)),
+            Some(scored) if scored.ranked.similarity >= params.floor => pool.push(scored),
+            Some(scored) => others.push(dropped(&scored.ranked, Dropped::Floor)),
+            None => others.push(incomparable(candidate, params)),
+        }
+    }
+    let beyond = keep_best(&mut pool, params.pool());
+    others.extend(beyond.iter().map(|s| dropped(&s.ranked, Dropped::Pool)));
+
+    let turns = variety::choose(&pool, params);
+    let mut lost = vec![true; pool.len()];
+    let mut explained = Vec::with_capacity(candidates.len());
+    for (turn, rank) in turns.iter().zip(1..) {
+        lost[turn.place] = false;
+        explained.push(Explained {
+            mmr: Some(turn.value),
+            rank: Some(rank),
+            ..numbers(&pool[turn.place].ranked)
+        });
+    }
+    for (place, scored) in pool.iter().enumerate().filter(|(place, _)| lost[*place]) {
+        // By score alone the first places of the pool would have been the answer.
+        let reason = if place < turns.len() {
+            Dropped::Variety
+        } else {
+            Dropped::Limit
+        };
+        others.push(Explained {
+            mmr: Some(variety::last_value(place, &pool, &turns, params)),
+            ..dropped(&scored.ranked, reason)
+        });
+    }
+    others.sort_unstable_by(|a, b| by_score(&a.ranked(), &b.ranked()));
+    explained.extend(others);
+    explained
+}
+
+impl Explained {
+    fn ranked(&self) -> Ranked {
+        Ranked {
+            key: self.key,
+            similarity: self.similarity,
+            q: self.q,
+            score: self.score,
+        }
+    }
+}
+
+fn dropped(ranked: &Ranked, reason: Dropped) -> Explained {
+    Explained {
+        dropped: Some(reason),
+        ..numbers(ranked)
+    }
+}
+
+fn numbers(ranked: &Ranked) -> Explained {
+    Explained {
+        key: ranked.key,
+        similarity: ranked.similarity,
+        q: ranked.q,
+        score: ranked.score,
+        mmr: None,
+        rank: None,
+        dropped: None,
+    }
+}
+
+fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Explained {
+    let ranked = Ranked {
+        key: candidate.key,
+        similarity: 0.0,
+        q: candidate.q,
+        score: params.score(0.0, candidate.q),
+    };
+    dropped(&ranked, Dropped::Incomparable)
+}

@@ -1,0 +1,94 @@
+//! Brings the memories of another embedder into the space of this one, in the background.
+//!
+//! What is left to do stands in the store, so that it goes on where it was when the engine is
+//! started again. Queries use what is done already.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::core::{Core, ended};
+use crate::error::{Error, Result};
+use crate::model;
+use crate::store::Unembedded;
+
+/// How many memories are embedded at a time.
+const BATCH: usize = 128;
+/// How long to wait after a failure.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Embeds all that has to be embedded anew, then ends.
+pub(crate) async fn all(core: Arc<Core>) {
+    let mut stopping = core.stopping.subscribe();
+    let mut done = 0_usize;
+    while !*stopping.borrow() {
+        let step = batch(&core);
+        let outcome = tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            outcome = step => outcome,
+        };
+        match outcome {
+            Ok(0) => {
+                if done > 0 {
+                    tracing::info!(
+                        done,
+                        embedder = core.embedder.id(),
+                        "all memories are embedded anew"
+                    );
+                }
+                return;
+            }
+            Ok(count) => done += count,
+            Err(error) => {
+                tracing::warn!(%error, "could not embed memories anew: trying again");
+                tokio::select! {
+                    _ = stopping.wait_for(|stop| *stop) => return,
+                    () = core.clock.sleep(PAUSE) => {}
+                }
+            }
+        }
+    }
+}
+
+async fn batch(core: &Arc<Core>) -> Result<usize> {
+    let stale = core.store.unembedded(core.embedder.id(), BATCH).await?;
+    if stale.is_empty() {
+        return Ok(0);
+    }
+    let keys: Vec<_> = stale.iter().map(|memory| memory.key).collect();
+    let vectors = embed(core, stale).await?;
+    let vectors: Vec<_> = keys.into_iter().zip(vectors).collect();
+    let count = vectors.len();
+    core.store.set_vectors(core.embedder.id(), vectors).await?;
+    Ok(count)
+}
+
+/// Together if possible; one by one where the embedder refuses one of them for good.
+async fn embed(core: &Arc<Core>, stale: Vec<Unembedded>) -> Result<Vec<Vec<f32>>> {
+    let core = Arc::clone(core);
+    let work = async move {
+        let texts: Vec<&str> = stale.iter().map(|memory| memory.task.as_str()).collect();
+        match core.embed(&texts).await {
+            Err(error) if !error.retryable => one_by_one(&core, &texts).await,
+            outcome => outcome,
+        }
+    };
+    Ok(tokio::spawn(work)
+        .await
+        .map_err(ended)?
+        .map_err(Error::from)?)
+}
+
+async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model::Error> {
+    let mut vectors = Vec::with_capacity(texts.len());
+    for text in texts {
+        match core.embed(&[text]).await {
+            Ok(vector) => vectors.extend(vector),
+            Err(error) if error.retryable => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "a memory's task cannot be embedded: it will not be found");
+                vectors.push(vec![0.0; core.embedder.dims()]);
+            }
+        }
+    }
+    Ok(vectors)
+}

@@ -1,0 +1,154 @@
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, ProjectId, Trace, TraceId};
+
+use super::book::Book;
+use crate::store::{Claims, Job as Claimed, Lease, Retried};
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) project: ProjectId,
+    pub(super) owner: Option<String>,
+    trace: TraceId,
+    /// While the job is held, when its lease ends: in both cases others may take it from then.
+    due: Timestamp,
+    attempts: u32,
+}
+
+impl Job {
+    pub(super) fn new(project: ProjectId, trace: TraceId, due: Timestamp) -> Self {
+        Self {
+            project,
+            owner: None,
+            trace,
+            due,
+            attempts: 0,
+        }
+    }
+}
+
+impl Book {
+    pub(super) fn claim(&mut self, now: Timestamp, lease: &Lease, limit: usize) -> Claims {
+        let mut due: Vec<(Timestamp, i64)> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.due <= now)
+            .map(|(key, job)| (job.due, *key))
+            .collect();
+        due.sort_unstable();
+        due.truncate(limit);
+        let mut jobs = Vec::new();
+        for (_, key) in due {
+            let Some(job) = self.jobs.get_mut(&key) else {
+                continue;
+            };
+            let shelf = self.projects.get_mut(&job.project);
+            let Some(run) = shelf.and_then(|shelf| shelf.runs.get_mut(&key)) else {
+                continue;
+            };
+            let Some(review) = &run.review else { continue };
+            job.owner = Some(lease.owner.clone());
+            job.due = lease.until;
+            job.attempts += 1;
+            run.trace.ingest_status = IngestStatus::Processing;
+            run.trace.ingest_attempts = job.attempts;
+            jobs.push(Claimed {
+                project: job.project.clone(),
+                trace: run.trace.clone(),
+                review: review.clone(),
+                attempts: job.attempts,
+            });
+        }
+        Claims {
+            jobs,
+            next_due: self.jobs.values().map(|job| job.due).min(),
+        }
+    }
+
+    pub(super) fn renew(&mut self, lease: &Lease, traces: &[TraceId]) -> Vec<TraceId> {
+        let mut kept = Vec::new();
+        for job in self.jobs.values_mut() {
+            if job.owner.as_ref() == Some(&lease.owner) && traces.contains(&job.trace) {
+                job.due = lease.until;
+                kept.push(job.trace.clone());
+            }
+        }
+        kept
+    }
+
+    pub(super) fn fail(
+        &mut self,
+        owner: &str,
+        id: &TraceId,
+        error: &str,
+        retry_at: Option<Timestamp>,
+    ) {
+        let held = self
+            .jobs
+            .iter_mut()
+            .find(|(_, job)| job.trace == *id && job.owner.as_deref() == Some(owner));
+        let Some((key, job)) = held else { return };
+        let (key, project) = (*key, job.project.clone());
+        let status = match retry_at {
+            Some(at) => {
+                job.owner = None;
+                job.due = at;
+                IngestStatus::Queued
+            }
+            None => {
+                self.jobs.remove(&key);
+                IngestStatus::Failed
+            }
+        };
+        self.mark(&project, key, |trace| {
+            trace.ingest_status = status;
+            trace.last_ingest_error = Some(error.to_owned());
+        });
+    }
+
+    pub(super) fn release(&mut self, owner: &str) {
+        let mut released = Vec::new();
+        for (key, job) in &mut self.jobs {
+            if job.owner.as_deref() == Some(owner) {
+                job.owner = None;
+                job.due = Timestamp::UNIX_EPOCH;
+                job.attempts -= 1;
+                released.push((*key, job.project.clone()));
+            }
+        }
+        for (key, project) in released {
+            self.mark(&project, key, |trace| {
+                trace.ingest_status = IngestStatus::Queued;
+                trace.ingest_attempts -= 1;
+            });
+        }
+    }
+
+    pub(super) fn retry(&mut self, project: &ProjectId, id: &TraceId, now: Timestamp) -> Retried {
+        let shelf = self.projects.get_mut(project);
+        let key = shelf.and_then(|shelf| shelf.run_keys.get(id).copied());
+        let Some(key) = key else {
+            return Retried::NoTrace;
+        };
+        let mut failed = false;
+        self.mark(project, key, |trace| {
+            failed = trace.ingest_status == IngestStatus::Failed;
+            if failed {
+                trace.ingest_status = IngestStatus::Queued;
+                trace.ingest_attempts = 0;
+            }
+        });
+        if !failed {
+            return Retried::NotFailed;
+        }
+        self.jobs
+            .insert(key, Job::new(project.clone(), id.clone(), now));
+        Retried::Done
+    }
+
+    fn mark(&mut self, project: &ProjectId, key: i64, change: impl FnOnce(&mut Trace)) {
+        let shelf = self.projects.get_mut(project);
+        if let Some(run) = shelf.and_then(|shelf| shelf.runs.get_mut(&key)) {
+            change(&mut run.trace);
+        }
+    }
+}

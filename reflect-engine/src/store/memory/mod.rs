@@ -1,0 +1,253 @@
+//! Everything in memory, for tests and for runs that leave nothing behind.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+};
+
+use super::{
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
+    Store, StoredMemory, Unembedded, Withdrawn,
+};
+use crate::clock;
+use crate::error::Result;
+use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+
+mod book;
+mod jobs;
+mod shelf;
+
+use book::Book;
+
+/// Keeps everything in memory: it is gone with the process.
+#[derive(Debug, Default)]
+pub struct InMemory {
+    book: Mutex<Book>,
+}
+
+impl InMemory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        // Every change is checked before it is begun, so a panic elsewhere left it whole.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for InMemory {
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        Ok(self.book().projects.keys().cloned().collect())
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        Ok(self.book().delete_project(project))
+    }
+
+    async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        let book = self.book();
+        Ok(book
+            .projects
+            .get(project)
+            .map_or_else(Stats::default, |shelf| shelf.stats()))
+    }
+
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt> {
+        self.book().insert_trace(project, trace, intake)
+    }
+
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {
+        let book = self.book();
+        let shelf = book.projects.get(project);
+        Ok(shelf.and_then(|shelf| Some(shelf.run(id)?.trace.clone())))
+    }
+
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+        match self.book().projects.get(project) {
+            Some(shelf) => shelf.list_traces(list),
+            None => shelf::Shelf::default().list_traces(list),
+        }
+    }
+
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        ids: &[TraceId],
+        with_memories: bool,
+    ) -> Result<DeletedTraces> {
+        Ok(self.book().delete_traces(project, ids, with_memories))
+    }
+
+    async fn apply_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        basis: Basis,
+        lesson: Lesson,
+    ) -> Result<Applied> {
+        self.book().apply_review(project, id, &basis, &lesson)
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {
+        Ok(self.book().withdraw_review(project, id))
+    }
+
+    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims> {
+        Ok(self.book().claim(now, lease, limit))
+    }
+
+    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>> {
+        Ok(self.book().renew(lease, traces))
+    }
+
+    async fn fail_job(
+        &self,
+        owner: &str,
+        id: &TraceId,
+        error: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<()> {
+        self.book().fail(owner, id, error, retry_at);
+        Ok(())
+    }
+
+    async fn release_jobs(&self, owner: &str) -> Result<()> {
+        self.book().release(owner);
+        Ok(())
+    }
+
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Retried> {
+        Ok(self.book().retry(project, id, now))
+    }
+
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<Changes> {
+        let book = self.book();
+        Ok(match book.projects.get(project) {
+            Some(shelf) => shelf.changes(embedder, since, limit),
+            None => Changes {
+                reset: since.epoch != 0,
+                ..Changes::default()
+            },
+        })
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<StoredMemory>> {
+        let book = self.book();
+        let shelf = book.projects.get(project);
+        Ok(shelf.map_or_else(Vec::new, |shelf| shelf.by_key(embedder, keys)))
+    }
+
+    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {
+        match self.book().projects.get(project) {
+            Some(shelf) => shelf.list_memories(list),
+            None => Ok(MemoryPage::default()),
+        }
+    }
+
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>> {
+        let book = self.book();
+        let shelf = book.projects.get(project);
+        Ok(shelf.and_then(|shelf| Some(shelf.memory(id)?.record.clone())))
+    }
+
+    async fn utility_events(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+    ) -> Result<Vec<UtilityEvent>> {
+        let book = self.book();
+        let memory = book
+            .projects
+            .get(project)
+            .and_then(|shelf| shelf.memory(id));
+        Ok(memory.map_or_else(Vec::new, |memory| memory.history()))
+    }
+
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>> {
+        let book = self.book();
+        let shelf = book.projects.get(project);
+        Ok(shelf.map_or_else(Vec::new, |shelf| shelf.best(success, limit)))
+    }
+
+    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
+        let book = self.book();
+        let memories = book.projects.values().flat_map(|shelf| &shelf.memories);
+        let stale = memories.filter(|(_, memory)| memory.embedder != embedder);
+        Ok(stale
+            .take(limit)
+            .map(|(key, memory)| Unembedded {
+                key: *key,
+                task: memory.record.task.clone(),
+            })
+            .collect())
+    }
+
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
+        let mut book = self.book();
+        for (key, vector) in vectors {
+            for shelf in book.projects.values_mut() {
+                shelf.set_vector(key, embedder, &vector);
+            }
+        }
+        Ok(())
+    }
+
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        let book = self.book();
+        Ok(book
+            .projects
+            .get(project)
+            .and_then(|shelf| shelf.skill.clone()))
+    }
+
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        content: String,
+        sources: Vec<MemoryId>,
+        now: Timestamp,
+    ) -> Result<Skill> {
+        let mut book = self.book();
+        let shelf = book.shelf(project);
+        let skill = Skill {
+            content,
+            version: shelf.skill.as_ref().map_or(0, |skill| skill.version) + 1,
+            created_at: Some(clock::text(now)),
+            source_memory_ids: sources,
+        };
+        shelf.skill = Some(skill.clone());
+        Ok(skill)
+    }
+}

@@ -1,0 +1,400 @@
+//! The port behind which everything is kept, and the adapters that keep it.
+//!
+//! Every method is one transaction: it happens whole or not at all, and what it reports has
+//! happened durably. A project is always a parameter; who may touch it is decided elsewhere.
+//! [`conformance`] is the suite that every adapter passes.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    AuthoredReflection, DeletedTraces, ListTraces, MemoryId, Message, Metadata, ProjectId,
+    ReviewMode, Skill, Trace, TraceId, TraceReceipt, Verdict,
+};
+
+use crate::error::Result;
+use crate::model::Reflection;
+use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+
+mod memory;
+mod sqlite;
+
+pub use memory::InMemory;
+pub use sqlite::Sqlite;
+
+/// Names a memory inside its store, for the index: small, and never used twice.
+pub type MemoryKey = i64;
+
+/// Keeps traces, reviews, memories, their moves and the work that is left to do.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// The projects that hold anything, by name.
+    async fn projects(&self) -> Result<Vec<ProjectId>>;
+
+    /// Removes a project with all it holds; tells whether there was one.
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool>;
+
+    /// A project in numbers.
+    async fn stats(&self, project: &ProjectId) -> Result<Stats>;
+
+    /// Stores a run, and with it what its review asks for. A key seen before in this project
+    /// stores nothing and gives the first receipt again.
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt>;
+
+    /// One run.
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>>;
+
+    /// Runs, newest first. A `before` that names no run is [`Error::Invalid`](crate::Error).
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage>;
+
+    /// Removes runs, their reviews and their jobs. The moves they caused stay. Their memories
+    /// stay too, unless `with_memories`.
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        ids: &[TraceId],
+        with_memories: bool,
+    ) -> Result<DeletedTraces>;
+
+    /// Passes a judgement: stores the memory, moves the utilities of what the run was given,
+    /// appends the events, marks the run, and removes its job.
+    async fn apply_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        basis: Basis,
+        lesson: Lesson,
+    ) -> Result<Applied>;
+
+    /// Takes a run's review back, whatever became of it: its memory and its moves go, later moves
+    /// of the same memories are replayed, and the run waits for a review again.
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn>;
+
+    /// Hands out jobs that are due and that nobody holds, oldest first, until `lease.until`. Each
+    /// counts as an attempt.
+    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims>;
+
+    /// Holds jobs for longer; tells which of them the owner still has.
+    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>>;
+
+    /// Puts a job back (`retry_at`) or gives it up (`None`), with the reason. Does nothing for a
+    /// job that the owner has lost.
+    async fn fail_job(
+        &self,
+        owner: &str,
+        id: &TraceId,
+        error: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<()>;
+
+    /// Puts back what an owner holds, as if it had never been claimed.
+    async fn release_jobs(&self, owner: &str) -> Result<()>;
+
+    /// Queues the given-up review of a run again.
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Retried>;
+
+    /// What happened to the project's memories after `since`, oldest first and at most `limit`
+    /// of them, as vectors of `embedder`. Within a project, revisions become visible in order.
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<Changes>;
+
+    /// The memories of these keys with their vectors, in any order; those that are gone, and those
+    /// without a vector of `embedder`, are left out.
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<StoredMemory>>;
+
+    /// Memories, newest first, each with its moves. A `before` that names no memory is
+    /// [`Error::Invalid`](crate::Error).
+    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage>;
+
+    /// One memory.
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>>;
+
+    /// All that moved one memory, oldest first.
+    async fn utility_events(&self, project: &ProjectId, id: &MemoryId)
+    -> Result<Vec<UtilityEvent>>;
+
+    /// The memories of passed, or of failed, runs that are worth the most: highest utility first,
+    /// then most uses, then newest.
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>>;
+
+    /// Memories of any project whose vector is of another embedder than this.
+    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>>;
+
+    /// Gives memories their vectors; those that are gone are passed over.
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
+
+    /// The project's skill.
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
+
+    /// Writes the project's skill anew, one version up.
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        content: String,
+        sources: Vec<MemoryId>,
+        now: Timestamp,
+    ) -> Result<Skill>;
+
+    /// Finishes what was begun and lets go of the files. Later calls may fail.
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A run to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTrace {
+    /// Names the run.
+    pub id: TraceId,
+    /// What the agent was asked to do.
+    pub task: String,
+    /// All that was said and done.
+    pub trajectory: Vec<Message>,
+    /// The answer, or `""`.
+    pub final_response: String,
+    /// The memories the agent was given, as it named them.
+    pub retrieved_memory_ids: Vec<MemoryId>,
+    /// The model that did it.
+    pub model: Option<String>,
+    /// Anything else.
+    pub metadata: Metadata,
+    /// The policy or rules it worked under.
+    pub reference_context: Option<String>,
+    /// The caller's name for this very submission.
+    pub idempotency_key: Option<String>,
+    /// Now.
+    pub created_at: Timestamp,
+}
+
+/// What comes with a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intake {
+    /// No judgement: it waits for one.
+    Unreviewed,
+    /// A judgement that has to be worked on: a job is queued.
+    Queued(NewReview),
+    /// A judgement and all that follows from it.
+    Learned(Lesson),
+}
+
+/// A judgement to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewReview {
+    /// Names the review.
+    pub id: String,
+    /// Pass or fail.
+    pub verdict: Verdict,
+    /// What was wrong, or right.
+    pub feedback: Option<String>,
+    /// How far it moves the memories: settled when the review is given.
+    pub alpha: f64,
+    /// The reflection its author wrote.
+    pub reflection: Option<AuthoredReflection>,
+    /// Given with the run, or later.
+    pub mode: ReviewMode,
+    /// When it was given.
+    pub created_at: Timestamp,
+}
+
+/// A judgement and the memory that follows from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lesson {
+    /// The judgement.
+    pub review: NewReview,
+    /// The memory.
+    pub memory: NewMemory,
+}
+
+/// A memory to be stored. Its task and metadata are its run's, its success is the verdict's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewMemory {
+    /// Names the memory; where a review is replaced, its memory keeps the id it had.
+    pub id: MemoryId,
+    /// What was learned.
+    pub reflection: Reflection,
+    /// Names the space of the vector.
+    pub embedder: String,
+    /// The vector of the task.
+    pub vector: Vec<f32>,
+    /// When it was learned.
+    pub created_at: Timestamp,
+}
+
+/// What must hold for a judgement to be passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The run's job is still held by this owner.
+    Job {
+        /// Who claimed it.
+        owner: String,
+    },
+    /// The run has no judgement yet, or one whose work was given up.
+    Fresh,
+    /// The run was judged by this review, which the new one replaces.
+    Replace {
+        /// The review, which keeps its id.
+        review_id: String,
+    },
+}
+
+/// What became of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It was passed.
+    Done,
+    /// The job is gone, or another holds it.
+    LeaseLost,
+    /// There is no such run.
+    NoTrace,
+    /// The run's inline review is queued or being worked on.
+    Working,
+    /// The run was judged already.
+    Reviewed(Verdict),
+    /// The review to be replaced is not there (any more).
+    NoReview,
+}
+
+/// What became of a withdrawal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// The review is gone.
+    Done,
+    /// There is no such run.
+    NoTrace,
+    /// The run has no review.
+    NoReview,
+}
+
+/// What became of a retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retried {
+    /// The review is queued again.
+    Done,
+    /// There is no such run.
+    NoTrace,
+    /// Nothing was given up.
+    NotFailed,
+}
+
+/// Who holds a job, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// A name nobody else uses.
+    pub owner: String,
+    /// When others may take the job over.
+    pub until: Timestamp,
+}
+
+/// Jobs handed out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// When the next of the others is due.
+    pub next_due: Option<Timestamp>,
+}
+
+/// A run whose review waits to be worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The run's project.
+    pub project: ProjectId,
+    /// The run.
+    pub trace: Trace,
+    /// Its review.
+    pub review: NewReview,
+    /// How often it was tried, this time included.
+    pub attempts: u32,
+}
+
+/// How far a project's memories have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Revision {
+    /// Tells a project from one of the same name before it; 0 where there is none.
+    pub epoch: i64,
+    /// Counts the changes of its memories.
+    pub number: i64,
+}
+
+/// What happened to a project's memories.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Whether these are all memories there are, and what was known before is void.
+    pub reset: bool,
+    /// What happened, oldest first.
+    pub changes: Vec<Change>,
+    /// Where to go on from.
+    pub revision: Revision,
+    /// Whether there is more already.
+    pub more: bool,
+}
+
+/// What happened to one memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It is new, or something of it changed.
+    Put {
+        /// The memory.
+        key: MemoryKey,
+        /// Its vector.
+        vector: Vec<f32>,
+        /// Its utility.
+        q: f64,
+        /// Its metadata; `None` where there is none.
+        metadata: Option<Arc<Metadata>>,
+    },
+    /// It is gone, or has no vector in this space.
+    Gone(MemoryKey),
+}
+
+/// A memory and its vector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredMemory {
+    /// Names it inside the store.
+    pub key: MemoryKey,
+    /// What is known of it.
+    pub record: MemoryRecord,
+    /// The vector of its task.
+    pub vector: Vec<f32>,
+}
+
+/// A memory that waits for its vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unembedded {
+    /// Names it inside the store.
+    pub key: MemoryKey,
+    /// The text to embed.
+    pub task: String,
+}
+
+/// The ids without those named before.
+pub(crate) fn distinct(ids: &[MemoryId]) -> Vec<&MemoryId> {
+    let mut seen = std::collections::HashSet::new();
+    ids.iter().filter(|id| seen.insert(*id)).collect()
+}

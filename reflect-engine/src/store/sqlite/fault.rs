@@ -1,0 +1,92 @@
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::error::Error;
+
+/// What goes wrong inside a transaction, before it is known which file it was.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// SQLite refused.
+    Sql(rusqlite::Error),
+    /// A stored text is not what this version writes.
+    Data(String),
+    /// The caller is to be told as it stands.
+    Plain(Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Plain(error)
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Data(format!("a stored value is not readable JSON: {error}"))
+    }
+}
+
+impl Fault {
+    /// The error for the caller.
+    pub(super) fn at(self, path: &Path) -> Error {
+        match self {
+            Self::Sql(error) => sql(error, path),
+            Self::Data(detail) => Error::Corrupt {
+                path: path.to_owned(),
+                detail,
+            },
+            Self::Plain(error) => error,
+        }
+    }
+}
+
+fn sql(error: rusqlite::Error, path: &Path) -> Error {
+    let file = path.display();
+    let inaccessible = |problem: &str| Error::Inaccessible {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+    };
+    let unavailable = |message: String, error| Error::Unavailable {
+        message,
+        source: Some(Box::new(error)),
+    };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => unavailable(
+            format!("{file}: another process holds the database locked: try again when it is done"),
+            error,
+        ),
+        Some(ErrorCode::DiskFull) => unavailable(
+            format!("{file}: the disk is full, nothing was stored: free some space and try again"),
+            error,
+        ),
+        Some(ErrorCode::SystemIoFailure) => unavailable(
+            format!(
+                "{file}: the disk failed or is full ({error}), nothing was stored: \
+                 check it and try again"
+            ),
+            error,
+        ),
+        Some(ErrorCode::ReadOnly) => {
+            inaccessible("the file or its directory is read-only: make both writable for this user")
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => inaccessible(
+            "the database cannot be opened: check that its directory exists and that this user \
+             may read and write both",
+        ),
+        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        },
+        Some(ErrorCode::NotADatabase) => Error::Foreign {
+            path: path.to_owned(),
+        },
+        _ => Error::internal(format!("{file}: {error}"), error),
+    }
+}

@@ -1,0 +1,116 @@
+//! Opening the file: whose it is, how old it is, and how it is to be used.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::fault::Fault;
+use crate::error::Error;
+
+/// `Rflt`: marks the file as ours.
+const APPLICATION_ID: i64 = 0x5266_6c74;
+
+/// One step each from the format before; the number of steps is the format.
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_initial.sql")];
+
+/// How long to wait for another process to finish its write.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Opens the file for writing; the first thing that changes it is a migration it needs.
+pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
+    let mut db = connect(path)?;
+    if format(&db, path)? < known() {
+        migrate(&mut db, path)?;
+    }
+    use_wal(&db)?;
+    // A commit is acknowledged, so it has to survive a power failure.
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "foreign_keys", true)?;
+    // Fewer, larger checkpoints: each is a sync of the whole file. 4,000 pages are 16 MB.
+    db.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(db)
+}
+
+/// Opens the file for reading.
+pub(super) fn open_for_reading(path: &Path) -> Result<Connection, Fault> {
+    let db = connect(path)?;
+    db.pragma_update(None, "query_only", true)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(db)
+}
+
+fn connect(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(BUSY)?;
+    Ok(db)
+}
+
+/// The file's format: 0 where it is empty. Refuses what is not ours or too new.
+fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
+    let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, format) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != APPLICATION_ID {
+        return match (application, format, tables) {
+            (0, 0, 0) => Ok(0),
+            _ => Err(Fault::Plain(Error::Foreign {
+                path: path.to_owned(),
+            })),
+        };
+    }
+    if format > known() {
+        return Err(Fault::Plain(Error::Newer {
+            path: path.to_owned(),
+            found: format,
+            known: known(),
+        }));
+    }
+    Ok(format)
+}
+
+fn known() -> i64 {
+    MIGRATIONS.len().try_into().unwrap_or(i64::MAX)
+}
+
+/// All steps in one transaction: a file is of the old format or of the new one.
+fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Again, now that nobody else can: another process may just have done it.
+    let from = format(&transaction, path)?;
+    for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known())?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Changing the journal does not wait for locks by itself.
+fn use_wal(db: &Connection) -> Result<(), Fault> {
+    let begun = Instant::now();
+    loop {
+        match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
+        {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Ok(mode) => {
+                return Err(Fault::Plain(Error::unavailable(format!(
+                    "the file system does not support write-ahead logging (journal mode stays \
+                     `{mode}`): put the database on a local disk"
+                ))));
+            }
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && begun.elapsed() < BUSY =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+use jiff::Timestamp;
+use reflect_types::{ProjectId, TraceId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fault::Fault;
+use super::{row, traces};
+use crate::store::{Claims, Job, Lease, Retried};
+
+/// When the next job may be taken.
+pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
+    let due: Option<i64> = db
+        .prepare_cached("SELECT min(due_at) FROM job")?
+        .query_row([], |row| row.get(0))?;
+    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
+        .transpose()
+}
+
+pub(super) fn claim(
+    db: &Connection,
+    now: Timestamp,
+    lease: &Lease,
+    limit: usize,
+) -> Result<Claims, Fault> {
+    let due: Vec<i64> = db
+        .prepare_cached("SELECT trace FROM job WHERE due_at <= ?1 ORDER BY due_at, trace LIMIT ?2")?
+        .query_map(params![now.as_millisecond(), row::limit(limit)], |row| {
+            row.get(0)
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut jobs = Vec::with_capacity(due.len());
+    for trace in due {
+        let attempts: u32 = db
+            .prepare_cached(
+                "UPDATE job SET owner = ?2, due_at = ?3, attempts = attempts + 1 \
+                 WHERE trace = ?1 RETURNING attempts",
+            )?
+            .query_row(
+                params![trace, lease.owner, lease.until.as_millisecond()],
+                |row| row.get(0),
+            )?;
+        db.prepare_cached(
+            "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 WHERE key = ?1",
+        )?
+        .execute(params![trace, attempts])?;
+        jobs.push(job(db, trace, attempts)?);
+    }
+    Ok(Claims {
+        jobs,
+        next_due: next_due(db)?,
+    })
+}
+
+pub(super) fn renew(
+    db: &Connection,
+    lease: &Lease,
+    traces: Vec<TraceId>,
+) -> Result<Vec<TraceId>, Fault> {
+    let mut kept = Vec::with_capacity(traces.len());
+    for id in traces {
+        let renewed = db
+            .prepare_cached(
+                "UPDATE job SET due_at = ?3 \
+                 WHERE owner = ?1 AND trace = (SELECT key FROM trace WHERE id = ?2)",
+            )?
+            .execute(params![
+                lease.owner,
+                id.as_str(),
+                lease.until.as_millisecond()
+            ])?;
+        if renewed > 0 {
+            kept.push(id);
+        }
+    }
+    Ok(kept)
+}
+
+pub(super) fn fail(
+    db: &Connection,
+    owner: &str,
+    id: &TraceId,
+    error: &str,
+    retry_at: Option<Timestamp>,
+) -> Result<(), Fault> {
+    let held: Option<i64> = db
+        .prepare_cached(
+            "SELECT j.trace FROM job j JOIN trace t ON t.key = j.trace \
+             WHERE t.id = ?1 AND j.owner = ?2",
+        )?
+        .query_row([id.as_str(), owner], |row| row.get(0))
+        .optional()?;
+    let Some(trace) = held else { return Ok(()) };
+    let status = match retry_at {
+        Some(at) => {
+            db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
+                .execute([trace, at.as_millisecond()])?;
+            "queued"
+        }
+        None => {
+            db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
+                .execute([trace])?;
+            "failed"
+        }
+    };
+    db.prepare_cached(
+        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1",
+    )?
+    .execute(params![trace, status, error])?;
+    Ok(())
+}
+
+pub(super) fn release(db: &Connection, owner: &str) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE trace SET ingest_status = 'queued', ingest_attempts = ingest_attempts - 1 \
+         WHERE key IN (SELECT trace FROM job WHERE owner = ?1)",
+    )?
+    .execute([owner])?;
+    db.prepare_cached(
+        "UPDATE job SET owner = NULL, due_at = 0, attempts = attempts - 1 WHERE owner = ?1",
+    )?
+    .execute([owner])?;
+    Ok(())
+}
+
+pub(super) fn retry(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+    now: Timestamp,
+) -> Result<Retried, Fault> {
+    let Some(trace) = traces::key(db, project, id)? else {
+        return Ok(Retried::NoTrace);
+    };
+    let requeued = db
+        .prepare_cached(
+            "UPDATE trace SET ingest_status = 'queued', ingest_attempts = 0 \
+             WHERE key = ?1 AND ingest_status = 'failed'",
+        )?
+        .execute([trace])?;
+    if requeued == 0 {
+        return Ok(Retried::NotFailed);
+    }
+    db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
+        .execute([trace, now.as_millisecond()])?;
+    Ok(Retried::Done)
+}
+
+fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Job, Fault> {
+    let project: String = db
+        .prepare_cached(
+            "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
+        )?
+        .query_row([trace], |row| row.get(0))?;
+    let missing = || Fault::Data("a job without its trace or review".to_owned());
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
+        row::TRACE
+    ))?;
+    let mut rows = select.query([trace])?;
+    let run = row::trace(rows.next()?.ok_or_else(missing)?)?;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM review r WHERE r.trace = ?1",
+        row::REVIEW
+    ))?;
+    let mut rows = select.query([trace])?;
+    let review = row::review(rows.next()?.ok_or_else(missing)?)?;
+    Ok(Job {
+        project: ProjectId::new(project),
+        trace: run,
+        review,
+        attempts,
+    })
+}

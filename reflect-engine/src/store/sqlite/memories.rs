@@ -1,0 +1,425 @@
+use std::sync::Arc;
+
+use reflect_types::{InvalidField, MemoryId, Metadata, ProjectId};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
+
+use super::fault::Fault;
+use super::reviews::Run;
+use super::{projects, row};
+use crate::clock;
+use crate::error::Error;
+use crate::learn::{self, Move, Step};
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
+use crate::store::{
+    Change, Changes, Lesson, MemoryKey, NewMemory, Revision, StoredMemory, Unembedded,
+};
+
+/// Stores the memory of a run.
+pub(super) fn insert(db: &Connection, run: &Run, lesson: &Lesson) -> Result<(), Fault> {
+    let memory = &lesson.memory;
+    db.prepare_cached(
+        "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
+             task, reflection) \
+         VALUES (:project, :id, :trace_id, :success, :q, :revision, :created_at, :metadata, \
+             :task, :reflection)",
+    )?
+    .execute(named_params! {
+        ":project": run.project,
+        ":id": memory.id.as_str(),
+        ":trace_id": run.id.as_str(),
+        ":success": lesson.review.verdict.success(),
+        ":q": learn::INITIAL,
+        ":revision": next_revision(db, run.project)?,
+        ":created_at": clock::text(memory.created_at),
+        ":metadata": run.metadata,
+        ":task": run.task,
+        ":reflection": row::to_json(&memory.reflection)?,
+    })?;
+    embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
+}
+
+/// Writes a memory anew under its old id; tells whether it was there.
+pub(super) fn rewrite(
+    db: &Connection,
+    run: &Run,
+    id: &MemoryId,
+    lesson: &Lesson,
+) -> Result<bool, Fault> {
+    let NewMemory {
+        reflection,
+        embedder,
+        vector,
+        ..
+    } = &lesson.memory;
+    let revision = next_revision(db, run.project)?;
+    let key = db
+        .prepare_cached(
+            "UPDATE memory SET reflection = ?3, success = ?4, revision = ?5 \
+             WHERE id = ?1 AND project = ?2 RETURNING key",
+        )?
+        .query_row(
+            params![
+                id.as_str(),
+                run.project,
+                row::to_json(reflection)?,
+                lesson.review.verdict.success(),
+                revision,
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(key) = key {
+        embed(db, key, embedder, vector)?;
+    }
+    Ok(key.is_some())
+}
+
+/// Moves a memory by one step and hands the step to `record`; tells whether it was there.
+pub(super) fn apply(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+    step: Move,
+    record: impl FnOnce(MemoryKey, Step) -> Result<(), Fault>,
+) -> Result<bool, Fault> {
+    let found = db
+        .prepare_cached("SELECT key, q FROM memory WHERE id = ?1 AND project = ?2")?
+        .query_row(params![id.as_str(), project], |row| {
+            Ok((row.get::<_, MemoryKey>(0)?, row.get::<_, f64>(1)?))
+        })
+        .optional()?;
+    let Some((key, before)) = found else {
+        return Ok(false);
+    };
+    let after = step.apply(before);
+    record(key, Step { before, after })?;
+    db.prepare_cached("UPDATE memory SET q = ?2, uses = uses + 1, revision = ?3 WHERE key = ?1")?
+        .execute(params![key, after, next_revision(db, project)?])?;
+    Ok(true)
+}
+
+/// Computes a memory's utility and the numbers of its events from the start.
+pub(super) fn replay(db: &Connection, project: i64, memory: MemoryKey) -> Result<(), Fault> {
+    let events: Vec<(i64, Move)> = db
+        .prepare_cached(
+            "SELECT key, alpha, reward FROM utility_event WHERE memory = ?1 ORDER BY key",
+        )?
+        .query_map([memory], |row| {
+            let (alpha, reward) = (row.get(1)?, row.get(2)?);
+            Ok((row.get(0)?, Move { alpha, reward }))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut q = learn::INITIAL;
+    let steps = learn::replay(events.iter().map(|(_, step)| *step));
+    for ((event, _), step) in events.iter().zip(steps) {
+        db.prepare_cached("UPDATE utility_event SET before = ?2, after = ?3 WHERE key = ?1")?
+            .execute(params![event, step.before, step.after])?;
+        q = step.after;
+    }
+    db.prepare_cached("UPDATE memory SET q = ?2, uses = ?3, revision = ?4 WHERE key = ?1")?
+        .execute(params![
+            memory,
+            q,
+            row::limit(events.len()),
+            next_revision(db, project)?
+        ])?;
+    Ok(())
+}
+
+/// Removes a memory and its events; the runs that were given it ignore it from now on.
+pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    let key: Option<MemoryKey> = db
+        .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
+        .query_row(params![id.as_str(), project], |row| row.get(0))
+        .optional()?;
+    let Some(key) = key else { return Ok(()) };
+    let users: Vec<String> = db
+        .prepare_cached("SELECT DISTINCT trace_id FROM utility_event WHERE memory = ?1")?
+        .query_map([key], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for user in users {
+        db.prepare_cached(
+            "UPDATE trace SET ignored = json_insert(ignored, '$[#]', ?2) WHERE id = ?1",
+        )?
+        .execute([user.as_str(), id.as_str()])?;
+    }
+    db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
+        .execute([key])?;
+    db.prepare_cached(
+        "INSERT INTO deleted_memory (memory, project, revision) VALUES (?1, ?2, ?3)",
+    )?
+    .execute(params![key, project, next_revision(db, project)?])?;
+    Ok(())
+}
+
+pub(super) fn get(
+    db: &Connection,
+    project: &ProjectId,
+    id: &MemoryId,
+) -> Result<Option<MemoryRecord>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM memory m JOIN project p ON p.key = m.project WHERE m.id = ?1 AND p.id = ?2",
+        row::MEMORY
+    ))?;
+    let mut rows = select.query([id.as_str(), project.as_str()])?;
+    rows.next()?.map(row::memory).transpose()
+}
+
+pub(super) fn list(
+    db: &Connection,
+    project: &ProjectId,
+    list: &ListMemories,
+) -> Result<MemoryPage, Fault> {
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(MemoryPage::default());
+    };
+    let before: i64 = match &list.before {
+        Some(id) => db
+            .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
+            .query_row(params![id.as_str(), project], |row| row.get(0))
+            .optional()?
+            .ok_or_else(|| {
+                Error::Invalid(InvalidField::new(
+                    "before",
+                    format!("names no memory of this project: `{id}`. Begin again without it"),
+                ))
+            })?,
+        None => i64::MAX,
+    };
+    let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key < ?2 \
+         ORDER BY m.key DESC LIMIT ?3",
+        row::MEMORY
+    ))?;
+    // One more than asked tells whether there is another page.
+    let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
+    let mut page = MemoryPage::default();
+    while let Some(found) = rows.next()? {
+        if page.memories.len() == limit {
+            page.next = page.memories.last().map(|last| last.memory.id.clone());
+            break;
+        }
+        let memory = row::memory(found)?;
+        let events = events_of(db, found.get(0)?, &memory.id)?;
+        page.memories.push(MemoryHistory { memory, events });
+    }
+    Ok(page)
+}
+
+pub(super) fn events(
+    db: &Connection,
+    project: &ProjectId,
+    id: &MemoryId,
+) -> Result<Vec<UtilityEvent>, Fault> {
+    let key = db
+        .prepare_cached(
+            "SELECT m.key FROM memory m JOIN project p ON p.key = m.project \
+             WHERE m.id = ?1 AND p.id = ?2",
+        )?
+        .query_row([id.as_str(), project.as_str()], |row| row.get(0))
+        .optional()?;
+    key.map_or(Ok(Vec::new()), |key| events_of(db, key, id))
+}
+
+pub(super) fn best(
+    db: &Connection,
+    project: &ProjectId,
+    success: bool,
+    limit: usize,
+) -> Result<Vec<MemoryRecord>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
+         WHERE p.id = ?1 AND m.success = ?2 ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT ?3",
+        row::MEMORY
+    ))?;
+    let mut rows = select.query(params![project.as_str(), success, row::limit(limit)])?;
+    let mut best = Vec::new();
+    while let Some(found) = rows.next()? {
+        best.push(row::memory(found)?);
+    }
+    Ok(best)
+}
+
+pub(super) fn by_key(
+    db: &Connection,
+    project: &ProjectId,
+    embedder: &str,
+    keys: &[MemoryKey],
+) -> Result<Vec<StoredMemory>, Fault> {
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(Vec::new());
+    };
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {}, e.vector FROM memory m JOIN embedding e ON e.memory = m.key \
+         WHERE m.key = ?1 AND m.project = ?2 AND e.embedder = ?3",
+        row::MEMORY
+    ))?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let mut rows = select.query(params![key, project, embedder])?;
+        if let Some(memory) = rows.next()? {
+            found.push(StoredMemory {
+                key: *key,
+                record: row::memory(memory)?,
+                vector: row::from_blob(memory, row::MEMORY_COLUMNS)?,
+            });
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn changes(
+    db: &Connection,
+    project: &ProjectId,
+    embedder: &str,
+    since: Revision,
+    limit: usize,
+) -> Result<Changes, Fault> {
+    let Some((project, number)) = projects::revision(db, project)? else {
+        return Ok(Changes {
+            reset: since.epoch != 0,
+            ..Changes::default()
+        });
+    };
+    let mut answer = Changes {
+        reset: since.epoch != project,
+        revision: Revision {
+            epoch: project,
+            number,
+        },
+        ..Changes::default()
+    };
+    let since = if answer.reset { 0 } else { since.number };
+    if since >= number {
+        return Ok(answer);
+    }
+    let mut changes = put_since(db, project, embedder, since, limit)?;
+    changes.extend(gone_since(db, project, since, limit)?);
+    changes.sort_unstable_by_key(|(revision, _)| *revision);
+    // Either list may have been cut off at the limit, so nothing after it is known.
+    if changes.len() >= limit {
+        changes.truncate(limit);
+        if let Some((last, _)) = changes.last() {
+            answer.more = *last < number;
+            answer.revision.number = *last;
+        }
+    }
+    answer.changes = changes.into_iter().map(|(_, change)| change).collect();
+    Ok(answer)
+}
+
+pub(super) fn unembedded(
+    db: &Connection,
+    embedder: &str,
+    limit: usize,
+) -> Result<Vec<Unembedded>, Fault> {
+    // Two ranges of the index instead of `<>`, which would read every row there is.
+    let mut select = db.prepare_cached(
+        "SELECT m.key, m.task FROM memory m JOIN ( \
+             SELECT memory FROM embedding WHERE embedder < ?1 UNION ALL \
+             SELECT memory FROM embedding WHERE embedder > ?1 LIMIT ?2 \
+         ) stale ON stale.memory = m.key",
+    )?;
+    let found = select.query_map(params![embedder, row::limit(limit)], |row| {
+        let (key, task) = (row.get(0)?, row.get(1)?);
+        Ok(Unembedded { key, task })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn set_vectors(
+    db: &Connection,
+    embedder: &str,
+    vectors: &[(MemoryKey, Vec<f32>)],
+) -> Result<(), Fault> {
+    for (key, vector) in vectors {
+        let project = db
+            .prepare_cached("SELECT project FROM memory WHERE key = ?1")?
+            .query_row([key], |row| row.get(0))
+            .optional()?;
+        let Some(project) = project else { continue };
+        embed(db, *key, embedder, vector)?;
+        db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
+            .execute(params![key, next_revision(db, project)?])?;
+    }
+    Ok(())
+}
+
+fn put_since(
+    db: &Connection,
+    project: i64,
+    embedder: &str,
+    since: i64,
+    limit: usize,
+) -> Result<Vec<(i64, Change)>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT m.revision, m.key, m.q, m.metadata, iif(e.embedder = ?2, e.vector, NULL) \
+         FROM memory m JOIN embedding e ON e.memory = m.key \
+         WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
+    )?;
+    let mut rows = select.query(params![project, embedder, since, row::limit(limit)])?;
+    let mut changes = Vec::new();
+    while let Some(found) = rows.next()? {
+        let (revision, key) = (found.get(0)?, found.get(1)?);
+        let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
+            Change::Gone(key)
+        } else {
+            let metadata: Metadata = row::json(found, 3)?;
+            Change::Put {
+                key,
+                vector: row::from_blob(found, 4)?,
+                q: found.get(2)?,
+                metadata: (!metadata.is_empty()).then(|| Arc::new(metadata)),
+            }
+        };
+        changes.push((revision, change));
+    }
+    Ok(changes)
+}
+
+fn gone_since(
+    db: &Connection,
+    project: i64,
+    since: i64,
+    limit: usize,
+) -> Result<Vec<(i64, Change)>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT revision, memory FROM deleted_memory WHERE project = ?1 AND revision > ?2 \
+         ORDER BY revision LIMIT ?3",
+    )?;
+    let gone = select.query_map(params![project, since, row::limit(limit)], |row| {
+        Ok((row.get(0)?, Change::Gone(row.get(1)?)))
+    })?;
+    Ok(gone.collect::<rusqlite::Result<_>>()?)
+}
+
+fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<UtilityEvent>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM utility_event e WHERE e.memory = ?1 ORDER BY e.key",
+        row::EVENT
+    ))?;
+    let mut rows = select.query([key])?;
+    let mut events = Vec::new();
+    while let Some(found) = rows.next()? {
+        events.push(row::event(found, id)?);
+    }
+    Ok(events)
+}
+
+fn embed(db: &Connection, key: MemoryKey, embedder: &str, vector: &[f32]) -> Result<(), Fault> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
+    )?
+    .execute(params![key, embedder, row::to_blob(vector)])?;
+    Ok(())
+}
+
+/// A number no other change of the project's memories has.
+fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
+    Ok(db
+        .prepare_cached(
+            "UPDATE project SET revision = revision + 1 WHERE key = ?1 RETURNING revision",
+        )?
+        .query_row([project], |row| row.get(0))?)
+}

@@ -1,0 +1,284 @@
+//! Everything in one SQLite file.
+//!
+//! One thread writes and groups what waits into one commit; a few connections read beside it.
+//! Several processes may share a file: SQLite's locks keep them apart.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+};
+use rusqlite::Connection;
+
+use super::{
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
+    Store, StoredMemory, Unembedded, Withdrawn,
+};
+use crate::error::Result;
+use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+
+mod fault;
+mod file;
+mod jobs;
+mod memories;
+mod projects;
+mod readers;
+mod reviews;
+mod row;
+mod traces;
+mod writer;
+
+use fault::Fault;
+use readers::Readers;
+use writer::Writer;
+
+/// Keeps everything in one SQLite file.
+#[derive(Debug)]
+pub struct Sqlite {
+    path: Arc<Path>,
+    writer: Writer,
+    readers: Readers,
+}
+
+impl Sqlite {
+    /// Opens the file, makes it where there is none, and brings an older one up to date. A file
+    /// that is damaged, newer than this version or another program's is refused unchanged.
+    ///
+    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path: Arc<Path> = path.into().into();
+        let writing = file::open(&path).map_err(|fault| fault.at(&path))?;
+        Ok(Self {
+            writer: Writer::start(writing, Arc::clone(&path))?,
+            readers: Readers::new(Arc::clone(&path)),
+            path,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.readers.run(work).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.run(&self.path, work).await
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        self.read(projects::list).await
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        let project = project.clone();
+        self.write(move |db| projects::delete(db, &project)).await
+    }
+
+    async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        let project = project.clone();
+        self.read(move |db| projects::stats(db, &project)).await
+    }
+
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt> {
+        let project = project.clone();
+        // Here and not in the closure, because all writers share one thread.
+        let trace = traces::Encoded::new(trace).map_err(|fault| fault.at(&self.path))?;
+        self.write(move |db| traces::insert(db, &project, &trace, intake))
+            .await
+    }
+
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| traces::get(db, &project, &id)).await
+    }
+
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| traces::list(db, &project, &list)).await
+    }
+
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        ids: &[TraceId],
+        with_memories: bool,
+    ) -> Result<DeletedTraces> {
+        let (project, ids) = (project.clone(), ids.to_vec());
+        self.write(move |db| traces::delete(db, &project, &ids, with_memories))
+            .await
+    }
+
+    async fn apply_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        basis: Basis,
+        lesson: Lesson,
+    ) -> Result<Applied> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| reviews::apply(db, &project, &id, &basis, &lesson))
+            .await
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| reviews::withdraw(db, &project, &id))
+            .await
+    }
+
+    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims> {
+        // Looking first keeps an idle engine from taking the write lock again and again.
+        let next_due = self.read(jobs::next_due).await?;
+        if limit == 0 || next_due.is_none_or(|due| due > now) {
+            return Ok(Claims {
+                jobs: Vec::new(),
+                next_due,
+            });
+        }
+        let lease = lease.clone();
+        self.write(move |db| jobs::claim(db, now, &lease, limit))
+            .await
+    }
+
+    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>> {
+        let (lease, traces) = (lease.clone(), traces.to_vec());
+        self.write(move |db| jobs::renew(db, &lease, traces)).await
+    }
+
+    async fn fail_job(
+        &self,
+        owner: &str,
+        id: &TraceId,
+        error: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<()> {
+        let (owner, id, error) = (owner.to_owned(), id.clone(), error.to_owned());
+        self.write(move |db| jobs::fail(db, &owner, &id, &error, retry_at))
+            .await
+    }
+
+    async fn release_jobs(&self, owner: &str) -> Result<()> {
+        let owner = owner.to_owned();
+        self.write(move |db| jobs::release(db, &owner)).await
+    }
+
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Retried> {
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| jobs::retry(db, &project, &id, now))
+            .await
+    }
+
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<Changes> {
+        let (project, embedder) = (project.clone(), embedder.to_owned());
+        self.read(move |db| memories::changes(db, &project, &embedder, since, limit))
+            .await
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<StoredMemory>> {
+        let (project, embedder, keys) = (project.clone(), embedder.to_owned(), keys.to_vec());
+        self.read(move |db| memories::by_key(db, &project, &embedder, &keys))
+            .await
+    }
+
+    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| memories::list(db, &project, &list))
+            .await
+    }
+
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| memories::get(db, &project, &id)).await
+    }
+
+    async fn utility_events(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+    ) -> Result<Vec<UtilityEvent>> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |db| memories::events(db, &project, &id))
+            .await
+    }
+
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>> {
+        let project = project.clone();
+        self.read(move |db| memories::best(db, &project, success, limit))
+            .await
+    }
+
+    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
+        let embedder = embedder.to_owned();
+        self.read(move |db| memories::unembedded(db, &embedder, limit))
+            .await
+    }
+
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
+        let embedder = embedder.to_owned();
+        self.write(move |db| memories::set_vectors(db, &embedder, &vectors))
+            .await
+    }
+
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        let project = project.clone();
+        self.read(move |db| projects::skill(db, &project)).await
+    }
+
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        content: String,
+        sources: Vec<MemoryId>,
+        now: Timestamp,
+    ) -> Result<Skill> {
+        let project = project.clone();
+        self.write(move |db| projects::put_skill(db, &project, content, sources, now))
+            .await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.readers.close().await;
+        self.writer.close().await
+    }
+}

@@ -1,0 +1,132 @@
+use jiff::Timestamp;
+use reflect_types::{MemoryId, ProjectId, Skill};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fault::Fault;
+use super::row;
+use crate::clock;
+use crate::record::Stats;
+
+pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
+    let mut select = db.prepare_cached("SELECT id FROM project ORDER BY id")?;
+    let ids = select.query_map([], |row| Ok(ProjectId::new(row.get::<_, String>(0)?)))?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The project's row.
+pub(super) fn key(db: &Connection, id: &ProjectId) -> Result<Option<i64>, Fault> {
+    Ok(revision(db, id)?.map(|(key, _)| key))
+}
+
+/// The project's row, and the number of its latest revision.
+pub(super) fn revision(db: &Connection, id: &ProjectId) -> Result<Option<(i64, i64)>, Fault> {
+    Ok(db
+        .prepare_cached("SELECT key, revision FROM project WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?)
+}
+
+/// The project's row, made where there is none.
+pub(super) fn ensure(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
+    if let Some(key) = key(db, id)? {
+        return Ok(key);
+    }
+    db.prepare_cached("INSERT INTO project (id) VALUES (?1)")?
+        .execute([id.as_str()])?;
+    Ok(db.last_insert_rowid())
+}
+
+pub(super) fn delete(db: &Connection, id: &ProjectId) -> Result<bool, Fault> {
+    let deleted = db
+        .prepare_cached("DELETE FROM project WHERE id = ?1")?
+        .execute([id.as_str()])?;
+    Ok(deleted > 0)
+}
+
+pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
+    let Some(project) = key(db, id)? else {
+        return Ok(Stats::default());
+    };
+    let mut stats = db.prepare_cached(
+        "SELECT count(*), \
+             sum(t.reviewed = 0 AND t.ingest_status = 'completed'), \
+             sum(t.reviewed AND r.verdict = 'pass'), \
+             sum(t.reviewed AND r.verdict = 'fail'), \
+             sum(t.ingest_status IN ('queued', 'processing')), \
+             sum(t.ingest_status = 'failed'), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.uses > 0), \
+             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1) \
+         FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
+    )?;
+    let mut rows = stats.query([project])?;
+    let Some(found) = rows.next()? else {
+        return Ok(Stats::default());
+    };
+    // The sum of no rows is null.
+    let sum = |column| match found.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(0),
+        _ => row::count(found, column),
+    };
+    Ok(Stats {
+        traces: sum(0)?,
+        pending: sum(1)?,
+        passed: sum(2)?,
+        failed: sum(3)?,
+        queued: sum(4)?,
+        ingest_failed: sum(5)?,
+        memories: sum(6)?,
+        used_memories: sum(7)?,
+        events: sum(8)?,
+    })
+}
+
+pub(super) fn skill(db: &Connection, id: &ProjectId) -> Result<Option<Skill>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT s.content, s.version, s.created_at, s.sources \
+         FROM skill s JOIN project p ON p.key = s.project WHERE p.id = ?1",
+    )?;
+    let mut rows = select.query([id.as_str()])?;
+    let Some(found) = rows.next()? else {
+        return Ok(None);
+    };
+    Ok(Some(Skill {
+        content: found.get(0)?,
+        version: row::count(found, 1)?,
+        created_at: found.get(2)?,
+        source_memory_ids: row::json(found, 3)?,
+    }))
+}
+
+pub(super) fn put_skill(
+    db: &Connection,
+    id: &ProjectId,
+    content: String,
+    sources: Vec<MemoryId>,
+    now: Timestamp,
+) -> Result<Skill, Fault> {
+    let created_at = clock::text(now);
+    let mut put = db.prepare_cached(
+        "INSERT INTO skill (project, version, created_at, sources, content) \
+         VALUES (?1, 1, ?2, ?3, ?4) ON CONFLICT (project) DO UPDATE SET \
+             version = version + 1, created_at = ?2, sources = ?3, content = ?4 \
+         RETURNING version",
+    )?;
+    let project = ensure(db, id)?;
+    let mut rows = put.query(params![
+        project,
+        created_at,
+        row::to_json(&sources)?,
+        content
+    ])?;
+    let version = match rows.next()? {
+        Some(found) => row::count(found, 0)?,
+        None => 1,
+    };
+    Ok(Skill {
+        content,
+        version,
+        created_at: Some(created_at),
+        source_memory_ids: sources,
+    })
+}

@@ -1,0 +1,79 @@
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::fault::Fault;
+use super::file;
+use crate::error::{Error, Result};
+
+/// How many read at once. More do not help: SQLite reads from the page cache of the system.
+const CONNECTIONS: usize = 4;
+
+/// A few connections that read, on threads where waiting for the disk blocks nobody.
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: Arc<Path>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    free: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(path: Arc<Path>) -> Self {
+        Self {
+            path,
+            idle: Arc::default(),
+            free: Arc::new(Semaphore::new(CONNECTIONS)),
+        }
+    }
+
+    /// Does the work on one view of the database, which later writes do not change.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        let permit = Arc::clone(&self.free)
+            .acquire_owned()
+            .await
+            .map_err(|_| Error::unavailable("the store is closed"))?;
+        let (path, idle) = (Arc::clone(&self.path), Arc::clone(&self.idle));
+        let reading = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let db = match kept {
+                Some(db) => db,
+                None => file::open_for_reading(&path).map_err(|fault| fault.at(&path))?,
+            };
+            let answer = read(&db, work).map_err(|fault| fault.at(&path));
+            // After a panic or a failed rollback the connection is not kept.
+            if db.is_autocommit() {
+                idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            }
+            answer
+        });
+        reading
+            .await
+            .map_err(|error| Error::internal("reading from the database panicked", error))?
+    }
+
+    pub(super) async fn close(&self) {
+        self.free.close();
+        let idle = Arc::clone(&self.idle);
+        // Closing the last connection writes the log back into the file, which takes time.
+        let closing = tokio::task::spawn_blocking(move || {
+            idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        });
+        let _ = closing.await;
+    }
+}
+
+fn read<T>(
+    db: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let view = db.unchecked_transaction()?;
+    let answer = work(&view)?;
+    view.commit()?;
+    Ok(answer)
+}

@@ -1,0 +1,178 @@
+//! Between rows and records.
+
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, MemoryId, ReviewRecord, ReviewStatus, Trace, TraceId, Verdict};
+use rusqlite::Row;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::fault::Fault;
+use crate::record::{MemoryRecord, UtilityEvent};
+use crate::store::NewReview;
+
+/// What [`trace`] reads, from `trace t LEFT JOIN review r ON r.trace = t.key`.
+pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
+     t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
+     t.metadata, t.reference_context, t.created_memory, t.created_at, \
+     r.id, r.verdict, r.feedback, r.mode";
+
+pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
+    let id = TraceId::new(row.get::<_, String>(0)?);
+    let review = match row.get::<_, Option<String>>(15)? {
+        Some(review_id) => Some(ReviewRecord {
+            id: review_id,
+            trace_id: id.clone(),
+            result: verdict(row, 16)?,
+            feedback_text: row.get(17)?,
+            mode: row
+                .get_ref(18)?
+                .as_str()
+                .map_err(rusqlite::Error::from)?
+                .into(),
+        }),
+        None => None,
+    };
+    Ok(Trace {
+        id,
+        task: row.get(1)?,
+        trajectory: json(row, 2)?,
+        final_response: row.get(3)?,
+        retrieved_memory_ids: json(row, 4)?,
+        ignored_memory_ids: json(row, 5)?,
+        review_status: if row.get(6)? {
+            ReviewStatus::Reviewed
+        } else {
+            ReviewStatus::Pending
+        },
+        ingest_status: status(row, 7)?,
+        ingest_attempts: row.get(8)?,
+        last_ingest_error: row.get(9)?,
+        model: row.get(10)?,
+        metadata: json(row, 11)?,
+        reference_context: row.get(12)?,
+        created_memory_id: row.get::<_, Option<String>>(13)?.map(MemoryId::new),
+        review,
+        created_at: row.get(14)?,
+    })
+}
+
+/// What [`memory`] reads, from `memory m`.
+pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
+     m.uses, m.metadata, m.created_at";
+
+/// How many columns [`MEMORY`] has, the key included.
+pub(super) const MEMORY_COLUMNS: usize = 10;
+
+/// The record beside the key in column 0.
+pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
+    Ok(MemoryRecord {
+        id: MemoryId::new(row.get::<_, String>(1)?),
+        trace_id: TraceId::new(row.get::<_, String>(2)?),
+        task: row.get(3)?,
+        reflection: json(row, 4)?,
+        success: row.get(5)?,
+        q_value: row.get(6)?,
+        uses: count(row, 7)?,
+        metadata: json(row, 8)?,
+        created_at: row.get(9)?,
+    })
+}
+
+/// What [`event`] reads, from `utility_event e`.
+pub(super) const EVENT: &str =
+    "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at";
+
+pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent, Fault> {
+    Ok(UtilityEvent {
+        memory_id: memory_id.clone(),
+        trace_id: TraceId::new(row.get::<_, String>(0)?),
+        review_id: row.get(1)?,
+        alpha: row.get(2)?,
+        reward: row.get(3)?,
+        before: row.get(4)?,
+        after: row.get(5)?,
+        created_at: row.get(6)?,
+    })
+}
+
+/// What [`review`] reads, from `review r`.
+pub(super) const REVIEW: &str =
+    "r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, r.created_at";
+
+pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
+    let reflection: Option<String> = row.get(4)?;
+    let created_at: String = row.get(6)?;
+    Ok(NewReview {
+        id: row.get(0)?,
+        verdict: verdict(row, 1)?,
+        feedback: row.get(2)?,
+        alpha: row.get(3)?,
+        reflection: reflection
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose()?,
+        mode: row
+            .get_ref(5)?
+            .as_str()
+            .map_err(rusqlite::Error::from)?
+            .into(),
+        created_at: created_at
+            .parse::<Timestamp>()
+            .map_err(|error| Fault::Data(error.to_string()))?,
+    })
+}
+
+pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    Ok(IngestStatus::from(text))
+}
+
+pub(super) fn verdict(row: &Row<'_>, column: usize) -> Result<Verdict, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    text.parse()
+        .map_err(|error: reflect_types::UnknownVerdict| Fault::Data(error.to_string()))
+}
+
+pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| Fault::Data(format!("a count of {number}")))
+}
+
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    Ok(serde_json::from_str(text)?)
+}
+
+pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
+    Ok(serde_json::to_string(value)?)
+}
+
+pub(super) fn limit(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// A vector as it is stored: little-endian, four bytes a component.
+pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+pub(super) fn from_blob(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault> {
+    let bytes = row
+        .get_ref(column)?
+        .as_blob()
+        .map_err(rusqlite::Error::from)?;
+    let (components, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(Fault::Data("a vector of a broken length".to_owned()));
+    }
+    Ok(components.iter().map(|x| f32::from_le_bytes(*x)).collect())
+}

@@ -1,0 +1,213 @@
+use reflect_types::{
+    DeletedTraces, IngestStatus, InvalidField, ListTraces, MemoryId, ProjectId, ReviewStatus,
+    Trace, TraceId, TraceReceipt,
+};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
+
+use super::fault::Fault;
+use super::{memories, projects, reviews, row};
+use crate::clock;
+use crate::error::Error;
+use crate::record::TracePage;
+use crate::store::{Intake, NewTrace};
+
+/// A run as it goes into its row.
+pub(super) struct Encoded {
+    trace: NewTrace,
+    trajectory: String,
+    metadata: String,
+    retrieved: String,
+}
+
+impl Encoded {
+    pub(super) fn new(trace: NewTrace) -> Result<Self, Fault> {
+        Ok(Self {
+            trajectory: row::to_json(&trace.trajectory)?,
+            metadata: row::to_json(&trace.metadata)?,
+            retrieved: row::to_json(&trace.retrieved_memory_ids)?,
+            trace,
+        })
+    }
+}
+
+pub(super) fn insert(
+    db: &Connection,
+    project: &ProjectId,
+    encoded: &Encoded,
+    intake: Intake,
+) -> Result<TraceReceipt, Fault> {
+    let project = projects::ensure(db, project)?;
+    let trace = &encoded.trace;
+    if let Some(key) = &trace.idempotency_key
+        && let Some(first) = receipt(db, project, key)?
+    {
+        return Ok(first);
+    }
+    let ingest_status = match intake {
+        Intake::Queued(_) => IngestStatus::Queued,
+        Intake::Unreviewed | Intake::Learned(_) => IngestStatus::Completed,
+    };
+    db.prepare_cached(
+        "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
+             retrieved, created_at, task, final_response, reference_context, trajectory) \
+         VALUES (:project, :id, :idempotency_key, :status, :status, :model, :metadata, \
+             :retrieved, :created_at, :task, :final_response, :reference_context, :trajectory)",
+    )?
+    .execute(named_params! {
+        ":project": project,
+        ":id": trace.id.as_str(),
+        ":idempotency_key": trace.idempotency_key,
+        ":status": ingest_status.as_str(),
+        ":model": trace.model,
+        ":metadata": encoded.metadata,
+        ":retrieved": encoded.retrieved,
+        ":created_at": clock::text(trace.created_at),
+        ":task": trace.task,
+        ":final_response": trace.final_response,
+        ":reference_context": trace.reference_context,
+        ":trajectory": encoded.trajectory,
+    })?;
+    let key = db.last_insert_rowid();
+    match intake {
+        Intake::Unreviewed => {}
+        Intake::Queued(review) => {
+            reviews::put(db, key, &review)?;
+            db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
+                .execute(params![key, trace.created_at.as_millisecond()])?;
+        }
+        Intake::Learned(lesson) => {
+            reviews::put(db, key, &lesson.review)?;
+            let run = reviews::Run {
+                key,
+                id: trace.id.clone(),
+                project,
+                task: trace.task.clone(),
+                metadata: encoded.metadata.clone(),
+                retrieved: trace.retrieved_memory_ids.clone(),
+            };
+            reviews::learn(db, &run, &lesson)?;
+        }
+    }
+    Ok(TraceReceipt {
+        trace_id: trace.id.clone(),
+        ingest_status,
+    })
+}
+
+fn receipt(db: &Connection, project: i64, key: &str) -> Result<Option<TraceReceipt>, Fault> {
+    let first = db
+        .prepare_cached(
+            "SELECT id, receipt FROM trace WHERE project = ?1 AND idempotency_key = ?2",
+        )?
+        .query_row(params![project, key], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })
+        .optional()?;
+    Ok(first.map(|(id, status)| TraceReceipt {
+        trace_id: TraceId::new(id),
+        ingest_status: IngestStatus::from(status.as_str()),
+    }))
+}
+
+pub(super) fn get(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+) -> Result<Option<Trace>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM trace t JOIN project p ON p.key = t.project \
+         LEFT JOIN review r ON r.trace = t.key WHERE t.id = ?1 AND p.id = ?2",
+        row::TRACE
+    ))?;
+    let mut rows = select.query([id.as_str(), project.as_str()])?;
+    rows.next()?.map(row::trace).transpose()
+}
+
+pub(super) fn list(
+    db: &Connection,
+    project: &ProjectId,
+    list: &ListTraces,
+) -> Result<TracePage, Fault> {
+    let before = match &list.before {
+        Some(id) => Some(key(db, project, id)?.ok_or_else(|| {
+            Error::Invalid(InvalidField::new(
+                "before",
+                format!("names no trace of this project: `{id}`. Begin again without it"),
+            ))
+        })?),
+        None => None,
+    };
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(TracePage::default());
+    };
+    let only = match list.review_status {
+        Some(ReviewStatus::Pending) => "AND t.reviewed = 0",
+        Some(ReviewStatus::Reviewed) => "AND t.reviewed = 1",
+        _ => "",
+    };
+    let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key \
+         WHERE t.project = ?1 AND t.key < ?2 {only} ORDER BY t.key DESC LIMIT ?3",
+        row::TRACE
+    ))?;
+    // One more than asked tells whether there is another page.
+    let mut rows = select.query(params![
+        project,
+        before.unwrap_or(i64::MAX),
+        row::limit(limit + 1)
+    ])?;
+    let mut traces = Vec::new();
+    while let Some(found) = rows.next()? {
+        if traces.len() == limit {
+            let next = traces.last().map(|last: &Trace| last.id.clone());
+            return Ok(TracePage { traces, next });
+        }
+        traces.push(row::trace(found)?);
+    }
+    Ok(TracePage { traces, next: None })
+}
+
+pub(super) fn delete(
+    db: &Connection,
+    project: &ProjectId,
+    ids: &[TraceId],
+    with_memories: bool,
+) -> Result<DeletedTraces, Fault> {
+    let mut gone = DeletedTraces::default();
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(gone);
+    };
+    for id in ids {
+        let deleted = db
+            .prepare_cached(
+                "DELETE FROM trace WHERE id = ?1 AND project = ?2 RETURNING created_memory",
+            )?
+            .query_row(params![id.as_str(), project], |row| {
+                row.get::<_, Option<String>>(0)
+            })
+            .optional()?;
+        let Some(memory) = deleted else { continue };
+        if let (true, Some(memory)) = (with_memories, memory) {
+            memories::remove(db, project, &MemoryId::new(memory))?;
+        }
+        gone.deleted += 1;
+        gone.trace_ids.push(id.clone());
+    }
+    Ok(gone)
+}
+
+/// The row of a trace of this project.
+pub(super) fn key(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+) -> Result<Option<i64>, Fault> {
+    Ok(db
+        .prepare_cached(
+            "SELECT t.key FROM trace t JOIN project p ON p.key = t.project \
+             WHERE t.id = ?1 AND p.id = ?2",
+        )?
+        .query_row([id.as_str(), project.as_str()], |row| row.get(0))
+        .optional()?)
+}
