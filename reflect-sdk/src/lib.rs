@@ -15,6 +15,9 @@ pub mod calls {
     };
 }
 
+/// The engine behind an embedded client, for settings of your own.
+#[cfg(feature = "embedded")]
+pub use reflect_engine as engine;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
     DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField, KeyId,

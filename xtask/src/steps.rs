@@ -30,6 +30,11 @@ pub(crate) const ALL: &[Step] = &[
         check: tests,
     },
     Step {
+        name: "examples",
+        about: "every offline example runs",
+        check: examples,
+    },
+    Step {
         name: "docs",
         about: "the documentation builds without warnings",
         check: docs,
@@ -63,7 +68,7 @@ fn features() -> Outcome {
         "reflect-sdk",
         "--no-default-features",
     ];
-    let chosen: [&[&str]; 2] = [&[], &["--features", "rustls"]];
+    let chosen: [&[&str]; 3] = [&[], &["--features", "rustls"], &["--features", "embedded"]];
     all(chosen
         .into_iter()
         .map(|features| cargo(&[&sdk, features].concat(), &[])))
@@ -71,6 +76,20 @@ fn features() -> Outcome {
 
 fn tests() -> Outcome {
     cargo(&["test", "--workspace", "--locked"], &[])
+}
+
+/// The examples that need no server; each ends by itself.
+const EXAMPLES: [&str; 1] = ["quickstart"];
+
+/// A key of the caller's must not make the examples talk to a model.
+const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
+
+fn examples() -> Outcome {
+    // Not by package: then the build of the tests serves here too.
+    let run = ["run", "--quiet", "--locked", "--example"];
+    all(EXAMPLES
+        .iter()
+        .map(|name| cargo(&[&run[..], &[name]].concat(), OFFLINE)))
 }
 
 fn docs() -> Outcome {

@@ -9,7 +9,7 @@ use super::Engine;
 use super::core::Core;
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result};
-use crate::model::{Embedder, Reflector, StaticEmbedder};
+use crate::model::{Embedder, Extractive, Reflector, StaticEmbedder};
 use crate::recall::Recall;
 use crate::store::{InMemory, Store};
 use crate::{ingest, reembed};
@@ -103,9 +103,7 @@ impl Builder {
         let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
         let core = Arc::new(Core {
             store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
-            reflector: self
-                .reflector
-                .ok_or_else(|| Error::unavailable("no reflector"))?,
+            reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             recall: Recall::default(),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,

@@ -5,6 +5,7 @@ mod extractive;
 mod hash;
 mod hashed;
 mod prose;
+mod skill;
 mod static_table;
 
 use async_trait::async_trait;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
+pub use skill::{Lesson, write_skill};
 pub use static_table::StaticEmbedder;
 
 /// Turns texts into vectors whose dot product is their cosine similarity.

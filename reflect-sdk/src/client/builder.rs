@@ -2,11 +2,15 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "embedded")]
+use reflect_engine::Engine;
 use reflect_types::{ProjectId, Validate};
 use secrecy::SecretString;
 
 use super::{Core, ReflectClient};
 use crate::error::{Error, Result};
+#[cfg(feature = "embedded")]
+use crate::transport::Embedded;
 use crate::transport::{Http, HttpOptions, Transport};
 use crate::worker::Worker;
 use crate::worker::retry::RetryPolicy;
@@ -90,6 +94,60 @@ impl ClientBuilder {
         self.transport(Arc::new(http))
     }
 
+    /// A client of an engine in this process, which keeps everything in the file at `path`; it is
+    /// made where there is none.
+    ///
+    /// No key, server or download is needed. Several processes may use one file.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("reflect.db");
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// let client = ReflectClient::builder().project("support").embedded(path)?;
+    /// assert!(client.blocking().query_memories("Refund order 7").call()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded(self, path: impl Into<std::path::PathBuf>) -> Result<ReflectClient> {
+        let path = path.into();
+        let place = path.display().to_string();
+        self.with_engine(place, async move { Engine::open_sqlite(path).await })
+    }
+
+    /// A client of an engine of your own making: another store, embedder or reflection writer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use reflect_sdk::{ReflectClient, engine};
+    ///
+    /// // Nothing is kept beyond the process, as in a test.
+    /// let settings = engine::Engine::builder().alpha(0.5);
+    /// let client = ReflectClient::builder().embedded_engine(settings)?;
+    /// # Ok::<(), reflect_sdk::Error>(())
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
+        self.with_engine(
+            "a store of its own".to_owned(),
+            async move { settings.start() },
+        )
+    }
+
+    /// Starts the engine on the client's own thread, where it will live.
+    #[cfg(feature = "embedded")]
+    fn with_engine(
+        self,
+        place: String,
+        start: impl Future<Output = reflect_engine::Result<Engine>> + Send + 'static,
+    ) -> Result<ReflectClient> {
+        self.project.validate()?;
+        let worker = Worker::default();
+        let engine = worker.wait(async move { Ok(start.await?) }, self.deadline)?;
+        let transport = Arc::new(Embedded::new(engine, place));
+        Ok(ReflectClient::with_core(self.core_on(worker, transport)))
+    }
+
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
@@ -129,10 +187,14 @@ impl ClientBuilder {
     }
 
     pub(super) fn core(self, transport: Arc<dyn Transport>) -> Core {
+        self.core_on(Worker::default(), transport)
+    }
+
+    fn core_on(self, worker: Worker, transport: Arc<dyn Transport>) -> Core {
         Core {
             project: self.project,
             transport,
-            worker: Worker::default(),
+            worker,
             retry: self.retry,
             deadline: self.deadline,
         }

@@ -1,6 +1,6 @@
 use reflect_types::{
     DeleteTraces, DeletedTraces, InvalidField, ListTraces, Review, ReviewStatus, Trace, TraceId,
-    Validate,
+    TraceReceipt, Validate,
 };
 
 use super::ReflectClient;
@@ -117,13 +117,13 @@ impl Operation for ReviewRecorded {
 pub struct RetryRecord(TraceId);
 
 impl Operation for RetryRecord {
-    type Output = Trace;
+    type Output = TraceReceipt;
 
     fn check(&self) -> Result<(), InvalidField> {
         self.0.validate()
     }
 
-    async fn run(self, CallContext(core): CallContext) -> Result<Trace> {
+    async fn run(self, CallContext(core): CallContext) -> Result<TraceReceipt> {
         core.send_once(|| core.transport.retry_trace(&core.project, &self.0))
             .await
     }

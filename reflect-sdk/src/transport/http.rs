@@ -142,7 +142,7 @@ impl Transport for Http {
             .await
     }
 
-    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         self.post(&path::retry_trace(project, id))
             .json(&json!({}))
             .reply()

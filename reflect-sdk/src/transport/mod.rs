@@ -1,6 +1,8 @@
 //! How calls reach Reflect. The client knows only this trait; what stands behind it is HTTP or an
 //! engine in the same process.
 
+#[cfg(feature = "embedded")]
+mod embedded;
 mod excerpt;
 mod http;
 
@@ -13,6 +15,8 @@ use reflect_types::{
     Trace, TraceId, TraceReceipt,
 };
 
+#[cfg(feature = "embedded")]
+pub(crate) use self::embedded::Embedded;
 pub(crate) use self::http::{Http, HttpOptions};
 use crate::error::Result;
 
@@ -54,7 +58,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Trace>;
 
     /// Puts a failed ingestion back into the queue.
-    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace>;
+    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt>;
 
     /// Removes traces.
     async fn delete_traces(
@@ -84,4 +88,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// Removes the project with all it holds.
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject>;
+
+    /// Lets go of what the transport holds; called once, after the last call.
+    async fn close(&self) {}
 }

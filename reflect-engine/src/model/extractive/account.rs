@@ -24,8 +24,8 @@ pub(super) struct Failure<'a, 'b> {
     pub(super) error: &'b str,
     /// How often the tool failed in this run.
     pub(super) times: usize,
-    /// Whether the same tool succeeded later.
-    pub(super) overcome: bool,
+    /// A later call of the same tool that succeeded.
+    pub(super) overcome_by: Option<&'b Call<'a>>,
     /// The arguments that the later, successful call had changed.
     pub(super) changed: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl<'a> Account<'a> {
                 .filter(same_tool)
                 .filter(|call| call.error.is_some())
                 .count(),
-            overcome: later.is_some(),
+            overcome_by: later,
             changed: later.map_or_else(Vec::new, |later| call.changed_in(later)),
         })
     }
@@ -256,7 +256,7 @@ mod tests {
             (failure.call.tool.as_str(), failure.error),
             ("pay", "no money")
         );
-        assert!(!failure.overcome);
+        assert!(failure.overcome_by.is_none());
         assert!(account.last_act().is_none());
     }
 
@@ -270,7 +270,7 @@ mod tests {
         ];
         let account = Account::of(steps(&run));
         let failure = account.last_failure().unwrap();
-        assert!(failure.overcome);
+        assert!(failure.overcome_by.is_some());
         assert_eq!(failure.changed, ["amount", "note"]);
         assert_eq!(account.last_act().unwrap().shown(), "pay(amount=7, card=a)");
         assert_eq!(account.tools(), [("pay", 2)]);

@@ -15,7 +15,7 @@ use reflect_types::{Message, Role, Verdict};
 use super::prose::{clean, clip};
 use super::{Error, JudgedRun, Reflection, Reflector};
 use account::Account;
-use steps::steps;
+use steps::{is_a_run, steps};
 use story::{ACTION, Feedback, GUIDANCE, MISTAKE, SUMMARY, Story};
 
 /// Writes reflections by extraction: what was asked, what the reviewer said, the last error of a
@@ -35,9 +35,14 @@ impl Extractive {
     /// What the run teaches.
     pub fn write(self, run: &JudgedRun<'_>) -> Reflection {
         let account = Account::of(steps(run.messages));
+        // The only message of a run written as prose is no answer.
+        let answer = match run.final_response {
+            prose if is_a_run(prose) => "",
+            answer => answer,
+        };
         let story = Story {
             task: clean(run.task),
-            outcome: account.outcome(run.task, run.final_response),
+            outcome: account.outcome(run.task, answer),
             feedback: Feedback::read(run.feedback.unwrap_or_default()),
             rules: rules_of(run),
             account: &account,

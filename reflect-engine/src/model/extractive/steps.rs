@@ -32,12 +32,21 @@ pub(super) fn steps(messages: &[Message]) -> Vec<Step<'_>> {
     }
     if !steps.iter().any(|step| matches!(step, Step::Called { .. })) {
         let prose = messages.iter().filter(|message| is_agent(message));
+        let prose = prose.filter_map(|message| match &message.content {
+            Some(Content::Text(text)) => Some(text.as_str()),
+            _ => None,
+        });
         let react: Vec<Step<'_>> = prose.flat_map(react_steps).collect();
         if !react.is_empty() {
             return react;
         }
     }
     steps
+}
+
+/// Whether a text is a run written down as prose, rather than something said in one.
+pub(super) fn is_a_run(text: &str) -> bool {
+    !react_steps(text).is_empty()
 }
 
 fn push_message<'a>(message: &'a Message, steps: &mut Vec<Step<'a>>) {
@@ -124,10 +133,7 @@ fn is_agent(message: &Message) -> bool {
 
 /// The steps of a run that was written down as prose: `Action 1: Search[x]`, `Observation 1: …`,
 /// or `Action: search` with `Action Input: x`.
-fn react_steps(message: &Message) -> Vec<Step<'_>> {
-    let Some(Content::Text(text)) = &message.content else {
-        return Vec::new();
-    };
+fn react_steps(text: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     for line in text.lines() {
         let Some((label, rest)) = line.split_once(':') else {

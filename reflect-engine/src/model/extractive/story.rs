@@ -274,13 +274,13 @@ fn failed_with(failure: &Failure<'_, '_>, words: usize) -> String {
 
 fn way_around(failure: &Failure<'_, '_>) -> String {
     let tool = &failure.call.tool;
-    match (failure.overcome, failure.changed.as_slice()) {
-        (true, []) => format!("A second call of {tool} went through."),
-        (true, changed) => format!(
+    match (failure.overcome_by, failure.changed.as_slice()) {
+        (Some(later), []) => format!("{tool} went through as {}.", later.shown()),
+        (Some(_), changed) => format!(
             "{tool} went through only after {} changed: settle that before the first call.",
             changed.join(", ")
         ),
-        (false, _) => {
+        (None, _) => {
             format!("Before {tool}, rule that error out; if it comes back, change the plan.")
         }
     }

@@ -136,6 +136,25 @@ fn an_empty_run_says_so() {
 }
 
 #[test]
+fn a_run_written_as_prose_is_read_like_any_other() {
+    let prose = "Thought 1: I search.\nAction 1: Search[Velvetpark]\nObservation 1: Could not find it\n\
+        Action 2: Search[Velvetpark magazine]\nObservation 2: a magazine\nThought 3: It is Velvetpark.\n\
+        Action 3: Finish[Velvetpark]";
+    let messages = [Message::assistant(prose)];
+    let reflection = Extractive.write(&JudgedRun {
+        final_response: prose,
+        ..run("Which magazine is older?", &messages, Verdict::Pass)
+    });
+    assert_eq!(
+        reflection.text(),
+        "Passed: Which magazine is older? Tools: Search (2x), Finish.\n\
+         Correct action: Finish(Velvetpark), with: \"It is Velvetpark.\"\n\
+         Next time: Search failed: \"Could not find it\". Search went through as \
+         Search(Velvetpark magazine)."
+    );
+}
+
+#[test]
 fn a_loop_is_named() {
     let messages: Vec<Message> = (0..5).map(|_| call("1", "search", "{\"q\": 1}")).collect();
     let reflection = Extractive.write(&run("Find it", &messages, Verdict::Fail));

@@ -1,0 +1,2 @@
+//! The README's examples, compiled and run as documentation tests.
+#![doc = include_str!("../README.md")]

@@ -1,0 +1,24 @@
+//! One behaviour, every transport: each test is written once and runs on all of them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod learning;
+mod recording;
+mod upkeep;
+mod world;
+
+/// Declares the behaviours of a module; each becomes one test per transport.
+macro_rules! on_every_transport {
+    ($($behaviour:ident),+ $(,)?) => {
+        mod embedded {
+            $(
+                #[test]
+                fn $behaviour() {
+                    super::$behaviour(&$crate::world::World::embedded());
+                }
+            )+
+        }
+    };
+}
+
+pub(crate) use on_every_transport;

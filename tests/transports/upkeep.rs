@@ -1,0 +1,110 @@
+//! Listing, deleting, condensing.
+
+use reflect_sdk::TraceId;
+
+use crate::on_every_transport;
+use crate::world::World;
+
+on_every_transport!(
+    traces_are_listed_newest_first_in_pages,
+    deleting_a_trace_keeps_what_was_learned_unless_asked,
+    a_skill_is_written_from_memories_and_counts_its_versions,
+    a_deleted_project_is_empty,
+    health_is_ok,
+);
+
+fn traces_are_listed_newest_first_in_pages(world: &World) {
+    let client = world.client();
+    let ids: Vec<TraceId> = (0..5)
+        .map(|n| {
+            client
+                .create_trace(format!("task {n}"), "prose")
+                .call()
+                .unwrap()
+                .trace_id
+        })
+        .collect();
+    world.learn("reviewed", None, &[]);
+
+    let newest_first: Vec<TraceId> = ids.iter().rev().cloned().collect();
+    let page = |call: reflect_sdk::calls::Call<_, _>| -> Vec<TraceId> {
+        let traces: Vec<reflect_sdk::Trace> = call.call().unwrap();
+        traces.into_iter().map(|trace| trace.id).collect()
+    };
+    assert_eq!(page(client.list_traces().pending()), newest_first);
+    assert_eq!(
+        page(client.list_traces().pending().limit(2)),
+        newest_first[..2]
+    );
+    let rest = client
+        .list_traces()
+        .pending()
+        .limit(9)
+        .before(&newest_first[1]);
+    assert_eq!(page(rest), newest_first[2..]);
+    assert_eq!(page(client.list_traces().reviewed()).len(), 1);
+    assert_eq!(page(client.list_traces()).len(), 6);
+}
+
+fn deleting_a_trace_keeps_what_was_learned_unless_asked(world: &World) {
+    let client = world.client();
+    let first = world.learn("Refund order 7", None, &[]);
+    let gone = client
+        .delete_traces([first.id.as_str(), "no-such-trace"])
+        .call()
+        .unwrap();
+    assert_eq!((gone.deleted, gone.trace_ids), (1, vec![first.id.clone()]));
+    assert_eq!(
+        client.get_trace(&first.id).call().unwrap_err().status(),
+        Some(404)
+    );
+    assert_eq!(world.recall("Refund order 7").len(), 1);
+
+    let second = world.learn("Refund order 8", None, &[]);
+    client
+        .delete_traces([&second.id])
+        .and_memories()
+        .call()
+        .unwrap();
+    let left = world.recall("Refund order 7");
+    assert_eq!(left.len(), 1);
+    assert_eq!(Some(&left[0].id), first.created_memory_id.as_ref());
+}
+
+fn a_skill_is_written_from_memories_and_counts_its_versions(world: &World) {
+    let client = world.client();
+    assert_eq!(client.get_skill().call().unwrap(), None);
+    world.learn(
+        "Refund order 7",
+        Some("Look up the date of the order first"),
+        &[],
+    );
+    let first = client.create_skill().call().unwrap();
+    assert!(first.content.starts_with("---\n"), "{}", first.content);
+    assert!(
+        first.content.contains("date of the order"),
+        "{}",
+        first.content
+    );
+    let second = client.create_skill().call().unwrap();
+    assert_eq!((first.version, second.version), (1, 2));
+    assert_eq!(client.get_skill().call().unwrap(), Some(second));
+}
+
+fn a_deleted_project_is_empty(world: &World) {
+    world.learn("Refund order 7", None, &[]);
+    let client = world.client();
+    assert!(client.delete_project().call().unwrap().deleted);
+    assert!(client.list_traces().call().unwrap().is_empty());
+    assert!(world.recall("Refund order 7").is_empty());
+    world.learn("Refund order 8", None, &[]);
+    assert_eq!(
+        world.recall("Refund order 8").len(),
+        1,
+        "it can be filled anew"
+    );
+}
+
+fn health_is_ok(world: &World) {
+    assert_eq!(world.client().health().call().unwrap().status(), "ok");
+}
