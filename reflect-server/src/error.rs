@@ -9,7 +9,10 @@ use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId, Scope};
 
 /// A request that was not carried out.
 #[derive(Debug)]
-pub struct ApiError {
+pub struct ApiError(Box<Refusal>);
+
+#[derive(Debug)]
+struct Refusal {
     status: StatusCode,
     body: ErrorBody,
     header: Option<(HeaderName, HeaderValue)>,
@@ -26,7 +29,7 @@ impl ApiError {
     /// A field is missing, of the wrong type or out of range.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         let mut error = Self::new(ErrorCode::InvalidField, detail);
-        error.body.field = Some(field.into());
+        error.0.body.field = Some(field.into());
         error
     }
 
@@ -67,7 +70,7 @@ impl ApiError {
     pub(crate) fn method(method: &Method) -> Self {
         let code = ErrorCode::from("method_not_allowed");
         let mut error = Self::new(code, format!("this path does not answer {method}"));
-        error.status = StatusCode::METHOD_NOT_ALLOWED;
+        error.0.status = StatusCode::METHOD_NOT_ALLOWED;
         error
     }
 
@@ -102,7 +105,7 @@ impl ApiError {
     pub(crate) fn timed_out() -> Self {
         let code = ErrorCode::from("timeout");
         let mut error = Self::new(code, "this took too long; it may still be done");
-        error.status = StatusCode::GATEWAY_TIMEOUT;
+        error.0.status = StatusCode::GATEWAY_TIMEOUT;
         error
     }
 
@@ -112,18 +115,13 @@ impl ApiError {
             ErrorCode::Internal,
             "the server failed to do this: its log has the reason beside the request id",
         );
-        error.cause = Some(cause.into());
+        error.0.cause = Some(cause.into());
         error
-    }
-
-    /// What the body says, for answers that are not HTTP.
-    pub(crate) fn body(&self) -> &ErrorBody {
-        &self.body
     }
 
     /// Tells the log what the answer does not say.
     pub(crate) fn log(&self) {
-        if let Some(cause) = &self.cause {
+        if let Some(cause) = &self.0.cause {
             let mut reasons = vec![cause.to_string()];
             let mut below = cause.source();
             while let Some(reason) = below {
@@ -131,7 +129,7 @@ impl ApiError {
                 below = reason.source();
             }
             tracing::error!(
-                status = self.status.as_u16(),
+                status = self.0.status.as_u16(),
                 reason = reasons.join(": "),
                 "failed"
             );
@@ -141,16 +139,16 @@ impl ApiError {
     fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(code.status());
         let busy = code == ErrorCode::Unavailable;
-        Self {
+        Self(Box::new(Refusal {
             status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             body: ErrorBody::new(code, detail),
             header: busy.then(|| (RETRY_AFTER, HeaderValue::from_static("1"))),
             cause: None,
-        }
+        }))
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.0.header = Some((name, value));
         self
     }
 }
@@ -162,13 +160,14 @@ impl From<reflect_engine::Error> for ApiError {
             ErrorCode::Internal => Self::internal(error),
             ErrorCode::Unavailable => {
                 let mut busy = Self::new(ErrorCode::Unavailable, error.to_string());
-                busy.cause = Some(error.into());
+                busy.0.cause = Some(error.into());
                 busy
             }
-            code => Self {
-                body: error.body(),
-                ..Self::new(code, "")
-            },
+            code => {
+                let mut refused = Self::new(code, "");
+                refused.0.body = error.body();
+                refused
+            }
         }
     }
 }
@@ -200,8 +199,9 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
-        let mut response = (self.status, Json(self.body)).into_response();
-        if let Some((name, value)) = self.header {
+        let refusal = *self.0;
+        let mut response = (refusal.status, Json(refusal.body)).into_response();
+        if let Some((name, value)) = refusal.header {
             response.headers_mut().insert(name, value);
         }
         response

@@ -96,21 +96,30 @@ async fn read(request: Request, app: &App) -> Result<Bytes, ApiError> {
     read.map_err(|rejection| ApiError::unread(&rejection, app.settings().body_limit))
 }
 
-/// Reads JSON: 400 where it is none, 422 with the field where it is another shape.
+/// Reads JSON: 400 where it is none, 422 with the field where it is of another shape.
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    let mut from = serde_json::Deserializer::from_slice(body);
-    let read = serde_path_to_error::deserialize(&mut from).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        if error.is_data() {
-            misfit("body", &path, &error.to_string())
-        } else {
-            ApiError::malformed(format!("the body is not JSON: {error}"))
+    let not_json =
+        |error: serde_json::Error| ApiError::malformed(format!("the body is not JSON: {error}"));
+    // All of it, because what is skipped is not looked at.
+    let body = std::str::from_utf8(body)
+        .map_err(|error| ApiError::malformed(format!("the body is not UTF-8: {error}")))?;
+    let well_formed = || serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(not_json);
+    // Serde would take a list for a struct, field by field.
+    if !body.trim_start().starts_with('{') {
+        well_formed()?;
+        return Err(ApiError::field("body", "the body must be a JSON object"));
+    }
+    let mut from = serde_json::Deserializer::from_str(body);
+    match serde_path_to_error::deserialize(&mut from) {
+        Ok(read) => from.end().map(|()| read).map_err(not_json),
+        Err(error) if error.inner().is_data() => {
+            // It stopped at the misfit; what comes after may be no JSON at all.
+            well_formed()?;
+            let path = error.path().to_string();
+            Err(misfit("body", &path, &error.inner().to_string()))
         }
-    })?;
-    from.end()
-        .map_err(|error| ApiError::malformed(format!("the body is not JSON: {error}")))?;
-    Ok(read)
+        Err(error) => Err(not_json(error.into_inner())),
+    }
 }
 
 fn checked<T: Validate>(request: T) -> Result<T, ApiError> {
@@ -118,14 +127,15 @@ fn checked<T: Validate>(request: T) -> Result<T, ApiError> {
     Ok(request)
 }
 
-/// Names the field: a missing one stands in the message, not in the path.
+/// Names the field: one that is missing, or there twice, stands in the message, not in the path.
 fn misfit(whole: &str, path: &str, message: &str) -> ApiError {
     let parent = Some(path).filter(|path| *path != ".");
-    let missing = message
-        .strip_prefix("missing field `")
+    let named = ["missing field `", "duplicate field `"]
+        .iter()
+        .find_map(|prefix| message.strip_prefix(prefix))
         .and_then(|rest| rest.split_once('`'))
         .map(|(name, _)| name);
-    let field = match (parent, missing) {
+    let field = match (parent, named) {
         (Some(parent), Some(name)) => format!("{parent}.{name}"),
         (Some(field), None) | (None, Some(field)) => field.to_owned(),
         (None, None) => whole.to_owned(),
@@ -136,7 +146,7 @@ fn misfit(whole: &str, path: &str, message: &str) -> ApiError {
 /// A parameter's text, which is read as the number that is asked for.
 struct Parameter(String);
 
-impl<'de> serde::de::IntoDeserializer<'de, serde::de::value::Error> for Parameter {
+impl serde::de::IntoDeserializer<'_, serde::de::value::Error> for Parameter {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

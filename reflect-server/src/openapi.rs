@@ -1,6 +1,6 @@
 //! The API's own description, made from the handlers and from the types they read and write.
 
-use reflect_types::ErrorBody;
+use reflect_types::{ErrorBody, ErrorCode};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
@@ -12,6 +12,7 @@ use utoipa::{IntoResponses, Modify, OpenApi};
         description = "An agent records its runs, has them reviewed, and is shown what they taught. \
                        Every refusal has the same body; every success has a JSON one."
     ),
+    components(schemas(ErrorBody, ErrorCode)),
     modifiers(&Schemes),
 )]
 pub(crate) struct Description;

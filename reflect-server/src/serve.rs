@@ -28,29 +28,25 @@ pub async fn serve(
         })
         .into_future();
     tokio::pin!(server);
-    let served = tokio::select! {
-        ended = &mut server => ended,
+    let ended = tokio::select! {
+        outcome = &mut server => outcome,
         () = shutdown => {
             tracing::info!("shutting down: finishing what is under way");
             stop.send_replace(true);
             let grace = app.settings().shutdown_grace;
-            match tokio::time::timeout(grace, server).await {
-                Ok(ended) => ended,
-                Err(_) => {
-                    tracing::warn!(?grace, "some requests did not finish in time");
-                    Ok(())
-                }
-            }
+            tokio::time::timeout(grace, server).await.unwrap_or_else(|_| {
+                tracing::warn!(?grace, "some requests did not finish in time");
+                Ok(())
+            })
         }
     };
     stop.send_replace(true);
     // A task that panicked has ended too; what it did not write is the last use of keys.
     let _ = flusher.await;
-    let ended = app.engine().shutdown().await;
-    if let Err(error) = ended {
+    if let Err(error) = app.engine().shutdown().await {
         tracing::error!(%error, "the store was not closed cleanly");
     }
-    served
+    ended
 }
 
 async fn flush(app: App, mut stopping: watch::Receiver<bool>) {

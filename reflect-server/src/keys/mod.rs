@@ -138,15 +138,10 @@ impl Keys {
     /// The keys of a project, or the master keys (`None`), oldest first.
     pub async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<ApiKey>> {
         let records = self.shared.store.list(project).await?;
-        let uses = lock(&self.shared.uses);
-        let listed = records.into_iter().map(|record| ApiKey {
-            last_used_at: match uses.get(&record.key.id) {
-                Some(at) => Some(text(*at)),
-                None => record.key.last_used_at,
-            },
-            ..record.key
-        });
-        Ok(listed.collect())
+        Ok(records
+            .into_iter()
+            .map(|record| self.shown(record))
+            .collect())
     }
 
     /// Ends a key of a project, or a master key (`None`).
@@ -155,7 +150,7 @@ impl Keys {
         let revoked = self.shared.store.revoke(project, id, &now).await?;
         let record = revoked.ok_or_else(|| Error::not_found("key", id.as_str()))?;
         self.forget(|known| known.key.id == record.key.id);
-        Ok(record.key)
+        Ok(self.shown(record))
     }
 
     /// Removes all keys of a project; tells whether there were any.
@@ -191,6 +186,15 @@ impl Keys {
             recent.insert(public_id.to_owned(), (asked, record.clone()));
         }
         Ok(found)
+    }
+
+    /// The key with its last use, which may not be written down yet.
+    fn shown(&self, record: KeyRecord) -> ApiKey {
+        let mut key = record.key;
+        if let Some(at) = lock(&self.shared.uses).get(&key.id) {
+            key.last_used_at = Some(text(*at));
+        }
+        key
     }
 
     fn forget(&self, ended: impl Fn(&KeyRecord) -> bool) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reflect_engine::{Error, Result};
-use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId};
+use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::store::{KeyRecord, KeyStore};
@@ -149,7 +149,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
     let key = &record.key;
-    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
+    let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
     db.execute(
         &format!(
             "INSERT INTO api_key ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"

@@ -40,7 +40,10 @@ impl Service {
     }
 
     pub async fn with(settings: Settings) -> Self {
-        let engine = Engine::builder().reflector(Arc::new(Extractive)).start().unwrap();
+        let engine = Engine::builder()
+            .reflector(Arc::new(Extractive))
+            .start()
+            .unwrap();
         let keys = Keys::new(Arc::new(InMemory::new()), None);
         let master = keys.ensure_master().await.unwrap().unwrap().api_key;
         let app = App::new(engine, keys, settings);
