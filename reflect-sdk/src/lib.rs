@@ -2,6 +2,8 @@
 
 mod client;
 mod error;
+pub mod reflection;
+pub mod reflexion;
 pub mod transport;
 mod worker;
 

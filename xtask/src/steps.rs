@@ -79,7 +79,7 @@ fn tests() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 1] = ["quickstart"];
+const EXAMPLES: [&str; 3] = ["quickstart", "reflexion_loop", "reflection_pipeline"];
 
 /// A key of the caller's must not make the examples talk to a model.
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
