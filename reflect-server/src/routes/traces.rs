@@ -133,16 +133,15 @@ pub(super) async fn review(
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
-    responses((status = 202, description = "Queued again", body = Trace), Refusals)
+    responses((status = 202, description = "Queued again", body = TraceReceipt), Refusals)
 )]
 pub(super) async fn retry(
     State(app): State<App>,
     access: In<TraceWrite>,
     InTrace(id): InTrace,
-) -> Result<(StatusCode, Json<Trace>), ApiError> {
-    app.engine().retry_trace(&access.project, &id).await?;
-    let trace = app.engine().get_trace(&access.project, &id).await?;
-    Ok((StatusCode::ACCEPTED, Json(trace)))
+) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
+    let queued = app.engine().retry_trace(&access.project, &id).await?;
+    Ok((StatusCode::ACCEPTED, Json(queued)))
 }
 
 /// Removes runs. What was learned from them stays, unless `delete_memories` says otherwise, which

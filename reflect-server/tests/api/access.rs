@@ -79,7 +79,7 @@ fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The paths of the matrix, as the document writes them.
-pub fn matrix() -> Vec<(String, String)> {
+pub(crate) fn matrix() -> Vec<(String, String)> {
     let whole = |e: Endpoint| {
         (
             e.method.to_string(),

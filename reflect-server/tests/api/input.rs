@@ -41,22 +41,44 @@ async fn what_is_not_json_is_400_and_what_is_json_of_another_shape_is_422() {
     }
 }
 
+type Case = ((String, Value), &'static str);
+
+fn query(change: Value) -> (String, Value) {
+    let query = merge(json!({"task": "t"}), change);
+    ("/memory/query".to_owned(), query)
+}
+
+fn create(change: Value) -> (String, Value) {
+    let trace = merge(json!({"task": "t", "trajectory": "done"}), change);
+    ("/traces".to_owned(), trace)
+}
+
+fn other(path: &str, body: Value) -> (String, Value) {
+    (path.to_owned(), body)
+}
+
+async fn each_names_its_field(service: &Service, cases: Vec<Case>) {
+    for ((path, body), field) in cases {
+        let answer = service.post(&at(&path), body.clone()).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid_field"),
+            "{path} {body}: {answer:?}"
+        );
+        assert_eq!(
+            answer.body["field"], field,
+            "{path} {body}: {}",
+            answer.body["detail"]
+        );
+    }
+}
+
 #[tokio::test]
-async fn the_field_that_is_wrong_is_named() {
-    let service = Service::start().await;
-    let trace = service.trace("t").await;
-    let review = format!("/traces/{trace}/review");
-    let query = |change: Value| ("/memory/query", merge(json!({"task": "t"}), change));
-    let create = |change: Value| {
-        (
-            "/traces",
-            merge(json!({"task": "t", "trajectory": "done"}), change),
-        )
-    };
-    let cases: Vec<((&str, Value), &str)> = vec![
-        (("/memory/query", json!({})), "task"),
-        (("/memory/query", json!([])), "body"),
-        (("/memory/query", json!("task")), "body"),
+async fn the_field_that_is_wrong_in_a_query_is_named() {
+    let cases = vec![
+        (other("/memory/query", json!({})), "task"),
+        (other("/memory/query", json!([])), "body"),
+        (other("/memory/query", json!("task")), "body"),
         (query(json!({"task": 7})), "task"),
         (query(json!({"task": " "})), "task"),
         (query(json!({"limit": 0})), "limit"),
@@ -73,7 +95,14 @@ async fn the_field_that_is_wrong_is_named() {
             query(json!({"similarity_threshold": 2})),
             "similarity_threshold",
         ),
-        (("/traces", json!({"task": "t"})), "trajectory"),
+    ];
+    each_names_its_field(&Service::start().await, cases).await;
+}
+
+#[tokio::test]
+async fn the_field_that_is_wrong_in_a_trace_is_named() {
+    let cases = vec![
+        (other("/traces", json!({"task": "t"})), "trajectory"),
         (create(json!({"task": ""})), "task"),
         (create(json!({"trajectory": [1]})), "trajectory"),
         (
@@ -110,53 +139,59 @@ async fn the_field_that_is_wrong_is_named() {
             ),
             "review.reflection.summary",
         ),
-        ((review.as_str(), json!({"result": "maybe"})), "result"),
+    ];
+    each_names_its_field(&Service::start().await, cases).await;
+}
+
+#[tokio::test]
+async fn the_field_that_is_wrong_anywhere_else_is_named() {
+    let service = Service::start().await;
+    let review = format!("/traces/{}/review", service.trace("t").await);
+    let cases = vec![
+        (other(&review, json!({"result": "maybe"})), "result"),
         (
-            (review.as_str(), json!({"result": "pass", "alpha": -1})),
+            other(&review, json!({"result": "pass", "alpha": -1})),
             "alpha",
         ),
-        ((review.as_str(), json!({"feedback_text": "x"})), "result"),
-        (("/traces/delete", json!({"trace_ids": []})), "trace_ids"),
-        (("/traces/delete", json!({"trace_ids": "all"})), "trace_ids"),
+        (other(&review, json!({"feedback_text": "x"})), "result"),
         (
-            (
+            other("/traces/delete", json!({"trace_ids": []})),
+            "trace_ids",
+        ),
+        (
+            other("/traces/delete", json!({"trace_ids": "all"})),
+            "trace_ids",
+        ),
+        (
+            other(
                 "/traces/delete",
                 json!({"trace_ids": ["a"], "delete_memories": 1}),
             ),
             "delete_memories",
         ),
-        (("/skill/create", json!({"n_passed": 101})), "n_passed"),
+        (other("/skill/create", json!({"n_passed": 101})), "n_passed"),
         (
-            ("/skill/create", json!({"n_passed": 0, "n_failed": 0})),
+            other("/skill/create", json!({"n_passed": 0, "n_failed": 0})),
             "n_passed",
         ),
-        (("/api-keys", json!({"scopes": []})), "label"),
-        (("/api-keys", json!({"label": " ", "scopes": []})), "label"),
+        (other("/api-keys", json!({"scopes": []})), "label"),
         (
-            ("/api-keys", json!({"label": "l", "scopes": ["root"]})),
+            other("/api-keys", json!({"label": " ", "scopes": []})),
+            "label",
+        ),
+        (
+            other("/api-keys", json!({"label": "l", "scopes": ["root"]})),
             "scopes",
         ),
         (
-            (
+            other(
                 "/api-keys",
                 json!({"label": "l", "scopes": [], "environment": "moon"}),
             ),
             "environment",
         ),
     ];
-    for ((path, body), field) in cases {
-        let answer = service.post(&at(path), body.clone()).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (StatusCode::UNPROCESSABLE_ENTITY, "invalid_field"),
-            "{path} {body}: {answer:?}"
-        );
-        assert_eq!(
-            answer.body["field"], field,
-            "{path} {body}: {}",
-            answer.body["detail"]
-        );
-    }
+    each_names_its_field(&service, cases).await;
 }
 
 #[tokio::test]

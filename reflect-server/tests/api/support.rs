@@ -13,25 +13,25 @@ use reflect_types::{CreateApiKey, ProjectId, Scope};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-pub const PROJECT: &str = "support";
-pub const BOOTSTRAP: &str = "let-me-in";
+pub(crate) const PROJECT: &str = "support";
+pub(crate) const BOOTSTRAP: &str = "let-me-in";
 
-pub struct Service {
-    pub router: Router,
-    pub app: App,
+pub(crate) struct Service {
+    pub(crate) router: Router,
+    pub(crate) app: App,
     /// Opens everything.
-    pub master: String,
+    pub(crate) master: String,
 }
 
 #[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
 }
 
 impl Service {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let settings = Settings {
             bootstrap_token: Some(BOOTSTRAP.into()),
             ..Settings::default()
@@ -39,7 +39,7 @@ impl Service {
         Self::with(settings).await
     }
 
-    pub async fn with(settings: Settings) -> Self {
+    pub(crate) async fn with(settings: Settings) -> Self {
         let engine = Engine::builder()
             .reflector(Arc::new(Extractive))
             .start()
@@ -55,7 +55,7 @@ impl Service {
     }
 
     /// A key of a project with these scopes.
-    pub async fn key(&self, project: &str, scopes: &[Scope]) -> String {
+    pub(crate) async fn key(&self, project: &str, scopes: &[Scope]) -> String {
         let create = CreateApiKey {
             scopes: scopes.to_vec(),
             ..CreateApiKey::new("test")
@@ -65,7 +65,7 @@ impl Service {
         made.api_key
     }
 
-    pub async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -78,11 +78,11 @@ impl Service {
     }
 
     /// A call with the master key.
-    pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
         self.call_as(Some(&self.master), method, path, body).await
     }
 
-    pub async fn call_as(
+    pub(crate) async fn call_as(
         &self,
         key: Option<&str>,
         method: Method,
@@ -97,16 +97,16 @@ impl Service {
         self.send(request.body(body).unwrap()).await
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.call(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.call(Method::POST, path, Some(body)).await
     }
 
     /// Stores a run without a review and gives its id.
-    pub async fn trace(&self, task: &str) -> String {
+    pub(crate) async fn trace(&self, task: &str) -> String {
         let body = json!({"task": task, "trajectory": [{"role": "assistant", "content": "done"}]});
         let stored = self.post(&at("/traces"), body).await;
         assert_eq!(stored.status, 201, "{stored:?}");
@@ -116,13 +116,13 @@ impl Service {
 
 impl Answer {
     /// The error's code, and that it is one.
-    pub fn code(&self) -> &str {
+    pub(crate) fn code(&self) -> &str {
         assert!(self.body["detail"].is_string(), "{self:?}");
         self.body["code"].as_str().unwrap()
     }
 }
 
 /// A path of the test's project.
-pub fn at(path: &str) -> String {
+pub(crate) fn at(path: &str) -> String {
     format!("/v1/projects/{PROJECT}{path}")
 }
