@@ -37,7 +37,7 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
 
     let (status, took) = (response.status().as_u16(), begun.elapsed());
     app.metrics().answered(method, route, status, took);
-    let ms = took.as_secs_f64() * 1e3;
+    let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
     span.in_scope(|| tracing::info!(status, ms, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response
