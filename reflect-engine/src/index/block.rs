@@ -5,7 +5,8 @@ use std::sync::Arc;
 use reflect_types::Metadata;
 use serde_json::Value;
 
-use super::code::{self, Probe};
+use super::code::{self, PLANES, Probe};
+use super::kernel::Chunk;
 
 /// How many vectors a block holds. Blocks are allocated one by one, so that a large index has
 /// neither spare capacity nor a moment at which everything is copied.
@@ -13,11 +14,10 @@ pub(super) const ROWS: usize = 256;
 
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
-    dims: usize,
-    /// The upper 8 bits of the codes, row by row.
-    coarse: Vec<i8>,
-    /// The lower 4 bits of the codes, row by row.
-    fine: Vec<u8>,
+    /// How many chunks a plane of a row has.
+    chunks: usize,
+    /// The planes of the codes, each row by row.
+    planes: [Vec<Chunk>; PLANES],
     /// What every scan reads.
     scales: Vec<Scale>,
     /// What a scan reads of the few that matter.
@@ -29,7 +29,8 @@ pub(super) struct Block {
 pub(super) struct Scale {
     pub(super) q: f64,
     pub(super) step: f32,
-    pub(super) coarse_error: f32,
+    /// The error by the first plane.
+    pub(super) error: f32,
 }
 
 /// Who a vector belongs to.
@@ -47,13 +48,13 @@ pub(super) struct Entry {
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) entry: Entry,
-    pub(super) fine_error: f32,
+    /// The errors by one more plane and by two.
+    pub(super) errors: [f32; PLANES - 1],
 }
 
 /// A vector on its way to another place.
 pub(super) struct Taken {
-    coarse: Vec<i8>,
-    fine: Vec<u8>,
+    planes: [Vec<Chunk>; PLANES],
     scale: Scale,
     row: Row,
 }
@@ -67,9 +68,8 @@ impl Taken {
 impl Block {
     pub(super) fn new(dims: usize) -> Self {
         Self {
-            dims,
-            coarse: Vec::new(),
-            fine: Vec::new(),
+            chunks: code::chunks(dims),
+            planes: Default::default(),
             scales: Vec::new(),
             rows: Vec::new(),
         }
@@ -90,35 +90,37 @@ impl Block {
     /// Writes over a row, or appends the next one.
     pub(super) fn put(&mut self, row: usize, vector: &[f32], q: f64, entry: Entry) {
         let code = code::encode(vector);
+        let [error, errors @ ..] = code.errors;
         self.replace(
             row,
             Taken {
-                coarse: code.coarse,
-                fine: code.fine,
+                planes: code.planes,
                 scale: Scale {
                     q,
                     step: code.step,
-                    coarse_error: code.coarse_error,
+                    error,
                 },
-                row: Row {
-                    entry,
-                    fine_error: code.fine_error,
-                },
+                row: Row { entry, errors },
             },
         );
     }
 
     /// Writes over a row, or appends the next one.
     pub(super) fn replace(&mut self, row: usize, taken: Taken) {
-        let stride = code::stride(self.dims);
         if row == self.rows.len() {
-            self.coarse.extend_from_slice(&taken.coarse);
-            self.fine.extend_from_slice(&taken.fine);
+            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
+                // By whole rows to twice the size, which ends at a full block and nothing to spare.
+                if plane.len() == plane.capacity() {
+                    plane.reserve_exact(plane.len().max(taken.len()));
+                }
+                plane.extend_from_slice(taken);
+            }
             self.scales.push(taken.scale);
             self.rows.push(taken.row);
         } else {
-            self.coarse[row * stride..][..stride].copy_from_slice(&taken.coarse);
-            self.fine[row * stride / 2..][..stride / 2].copy_from_slice(&taken.fine);
+            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
+                plane[row * self.chunks..][..self.chunks].copy_from_slice(taken);
+            }
             self.scales[row] = taken.scale;
             self.rows[row] = taken.row;
         }
@@ -131,37 +133,33 @@ impl Block {
     /// Takes the last row out.
     pub(super) fn pop(&mut self) -> Option<Taken> {
         let (scale, row) = (self.scales.pop()?, self.rows.pop()?);
-        let start = self.rows.len() * code::stride(self.dims);
+        let start = self.rows.len() * self.chunks;
         Some(Taken {
-            coarse: self.coarse.split_off(start),
-            fine: self.fine.split_off(start / 2),
+            planes: self.planes.each_mut().map(|p| p.split_off(start)),
             scale,
             row,
         })
     }
 
-    /// The dot product of the probe with the upper bits of every row.
-    #[inline]
-    pub(super) fn coarse_dots(&self, probe: &Probe, dots: &mut [i32; ROWS]) {
-        let codes = self.coarse.chunks_exact(code::stride(self.dims));
-        for (dot, code) in dots.iter_mut().zip(codes) {
-            *dot = probe.coarse_dot(code);
-        }
+    /// The dot product of the probe with the first plane of every row.
+    pub(super) fn first_dots(&self, probe: &Probe, dots: &mut [i32; ROWS]) {
+        probe.dots(&self.planes[0], &mut dots[..self.rows.len()]);
     }
 
-    /// The dot product of the probe with the lower bits of one row.
-    #[inline]
-    pub(super) fn fine_dot(&self, probe: &Probe, row: usize) -> i32 {
-        let half = code::stride(self.dims) / 2;
-        probe.fine_dot(&self.fine[row * half..][..half])
+    /// The dot product of the probe with one plane of one row.
+    pub(super) fn dot(&self, probe: &Probe, plane: usize, row: usize) -> i32 {
+        let mut dot = [0];
+        let start = row * self.chunks;
+        probe.dots(&self.planes[plane][start..][..self.chunks], &mut dot);
+        dot[0]
     }
 
     /// The memory it takes, its own place in a list included.
     pub(super) fn bytes(&self) -> usize {
         let metadata = self.rows.iter().filter_map(|r| r.entry.metadata.as_deref());
+        let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
-            + self.coarse.capacity()
-            + self.fine.capacity()
+            + chunks * size_of::<Chunk>()
             + self.scales.capacity() * size_of::<Scale>()
             + self.rows.capacity() * size_of::<Row>()
             + metadata.map(metadata_bytes).sum::<usize>()

@@ -1,13 +1,13 @@
 //! Vectors as small integers, with a proven bound on what that costs.
 //!
 //! **Codes.** A vector `v` of length above zero has the direction `u = v / |v|`. With the step
-//! `s = max |u_i| / 127`, its 12-bit code is `c = round(16 u / s)`, in -2032..=2032, kept as an upper
-//! part `h` (8 bits) and a lower part `l` (4 bits), `c = 16 h + l`. So `s h` and `s c / 16`
-//! approximate `u`, and the distances `e = |u - s h|` and `|u - s c / 16|` are measured and kept.
+//! `s = max |u_i| / 7.4`, its code is `c = round(256 u / s)`, 12 bits that are kept as three planes
+//! of 4: `c = 256 c1 + 16 c2 + c3`, each from -8 to 7. So `s c1`, `s (c1 + c2 / 16)` and
+//! `s c / 256` approximate `u` better and better, and their distances from it are measured and kept.
 //! The probe's direction `p` is coded once a query, with 16 bits: `p' = d * unit`, at the distance
 //! `f = |p - p'|`.
 //!
-//! **Bound.** For either approximation `u'` at the distance `e`,
+//! **Bound.** For any of the approximations `u'`, at the distance `e`,
 //!
 //! ```text
 //! p·u = p'·u' + (p - p')·u' + p·(u - u')
@@ -19,71 +19,95 @@
 //! dimensions, its rounding and that of the exact similarity stay below 2^-31 together, and [`SLACK`]
 //! covers them. A zero vector or a zero probe has exactly the similarity 0.
 
+use fearless_simd::{Level, dispatch};
+
+use super::kernel::{self, CHUNK, Chunk, ProbeChunk, WORDS};
 use crate::rank::vector::Direction;
 
-/// Codes are padded with zeros to a multiple of this, so that the kernels need no remainder.
-const LANES: usize = 32;
-/// The highest upper part of a code.
-const COARSE_MAX: f64 = 127.0;
-/// How many fine steps make a coarse one.
-const FINE: i16 = 16;
+/// How many times 4 bits a code has.
+pub(super) const PLANES: usize = 3;
+/// What the largest component is in steps: three planes hold 7 + 7 / 16 + 7 / 256 at the most.
+const LARGEST: f64 = 7.4;
+/// How many units of the last plane make a step.
+const UNITS: f64 = 256.0;
 /// More than all rounding errors together.
 const SLACK: f64 = 1e-9;
-/// No sum over a probe's components may be larger in absolute value, so that its dot product with
-/// upper parts of codes, 127 at the most, fits an `i32`.
-const PROBE_SUM_MAX: f64 = 16_777_216.0;
+/// What the absolute values of a probe's components may add up to, so that its dot products fit.
+const PROBE_SUM_MAX: f64 = 134_217_728.0;
 
-/// How many upper parts a row has; lower parts take half as many bytes.
-pub(super) fn stride(dims: usize) -> usize {
-    dims.max(1).next_multiple_of(LANES)
+/// How many chunks a plane of a row has.
+pub(super) fn chunks(dims: usize) -> usize {
+    dims.div_ceil(CHUNK).max(1)
 }
 
 /// A vector's code.
 pub(super) struct Code {
-    pub(super) coarse: Vec<i8>,
-    /// Byte `i` holds the lower parts of the components `i` and, above it, `i + stride / 2`.
-    pub(super) fine: Vec<u8>,
+    pub(super) planes: [Vec<Chunk>; PLANES],
     pub(super) step: f32,
-    /// The distance of the upper parts from the direction.
-    pub(super) coarse_error: f32,
-    /// The distance of the whole code from the direction.
-    pub(super) fine_error: f32,
+    /// The distance from the direction by the first plane, by the first two, by all.
+    pub(super) errors: [f32; PLANES],
 }
 
 /// The code of a finite vector.
 pub(super) fn encode(vector: &[f32]) -> Code {
-    let stride = stride(vector.len());
+    let empty = || vec![[0; _]; chunks(vector.len())];
     let mut code = Code {
-        coarse: vec![0; stride],
-        fine: vec![0; stride / 2],
+        planes: [empty(), empty(), empty()],
         step: 0.0,
-        coarse_error: 0.0,
-        fine_error: 0.0,
+        errors: [0.0; PLANES],
     };
-    let Some(unit) = unit_vector(vector) else {
-        return code;
-    };
-    code.step = to_f32(max_abs(&unit) / COARSE_MAX);
-    let step = f64::from(code.step);
-    let (mut coarse_square, mut fine_square) = (0.0, 0.0);
-    for (i, u) in unit.iter().enumerate() {
-        let whole = to_i16((u / step * f64::from(FINE)).clamp(-2032.0, 2032.0));
-        let upper = (whole + FINE / 2).div_euclid(FINE);
-        let lower = whole - upper * FINE;
-        coarse_square += (u - step * f64::from(upper)).powi(2);
-        fine_square += (u - step * f64::from(whole) / f64::from(FINE)).powi(2);
-        code.coarse[i] = to_i8(upper);
-        code.fine[i % (stride / 2)] |= to_nibble(lower) << (4 * (i / (stride / 2)));
+    if let Some(mut unit) = unit_vector(vector) {
+        code.step = to_f32(max_abs(&unit) / LARGEST);
+        unit.resize(chunks(vector.len()) * CHUNK, 0.0);
+        dispatch!(Level::new(), _simd => fill(&mut code, &unit));
     }
-    code.coarse_error = error_bound(coarse_square);
-    code.fine_error = error_bound(fine_square);
     code
 }
 
+/// Writes the planes and the errors, the step being known.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn fill(code: &mut Code, unit: &[f64]) {
+    let step = f64::from(code.step);
+    let (per_step, sizes) = (UNITS / step, [step, step / 16.0, step / 256.0]);
+    let mut squares = [[0.0; WORDS]; PLANES];
+    for (chunk, components) in unit.as_chunks::<CHUNK>().0.iter().enumerate() {
+        for (quarter, components) in components.as_chunks::<WORDS>().0.iter().enumerate() {
+            for (i, u) in components.iter().enumerate() {
+                let mut rest = *u;
+                for (plane, part) in parts(nearest(u * per_step)).into_iter().enumerate() {
+                    code.planes[plane][chunk][i] |= (part + BIAS) << (4 * quarter);
+                    rest -= sizes[plane] * f64::from(part);
+                    squares[plane][i] += rest * rest;
+                }
+            }
+        }
+    }
+    code.errors = squares.map(|squares| error_bound(squares.iter().sum()));
+}
+
+/// A code's share of each plane, from -8 to 7.
+#[inline]
+fn parts(code: i16) -> [i16; PLANES] {
+    // What four bits hold, moved to lie around zero; the rest is a multiple of 16.
+    let lowest = |code: i16| ((code + BIAS) & 0xf) - BIAS;
+    let third = lowest(code);
+    let rest = (code - third) >> 4;
+    let second = lowest(rest);
+    [(rest - second) >> 4, second, third]
+}
+
+/// What is added to a part, so that four bits hold it without a sign.
+const BIAS: i16 = 8;
+
 /// What is looked for, as integers.
 pub(super) struct Probe {
-    /// As long as a row's upper parts.
-    steps: Vec<i16>,
+    chunks: Vec<ProbeChunk>,
+    /// What the bias of the parts adds to every dot product.
+    bias: i32,
     unit: f64,
     /// The distance from the direction.
     error: f64,
@@ -94,82 +118,51 @@ pub(super) struct Probe {
 impl Probe {
     /// The code of a finite vector.
     pub(super) fn new(vector: &[f32]) -> Self {
-        let mut steps = vec![0; stride(vector.len())];
+        let mut probe = Self {
+            chunks: vec![[[0; _]; _]; chunks(vector.len())],
+            bias: 0,
+            unit: 1.0,
+            error: 0.0,
+            reach: 0.0,
+        };
         let Some(direction) = unit_vector(vector) else {
-            return Self {
-                steps,
-                unit: 1.0,
-                error: 0.0,
-                reach: 0.0,
-            };
+            return probe;
         };
         let sum: f64 = direction.iter().map(|p| p.abs()).sum();
         // Rounding may add a half to each component.
         let room = PROBE_SUM_MAX - to_f64(direction.len());
         let scale = (f64::from(i16::MAX) / max_abs(&direction)).min(room / sum);
-        let unit = scale.recip();
+        probe.unit = scale.recip();
         let mut square = 0.0;
+        let steps = probe.chunks.as_flattened_mut().as_flattened_mut();
         for (step, p) in steps.iter_mut().zip(&direction) {
-            *step = to_i16(p * scale);
-            square += (p - f64::from(*step) * unit).powi(2);
+            *step = nearest(p * scale);
+            let distance = p - f64::from(*step) * probe.unit;
+            square += distance * distance;
+            probe.bias += i32::from(*step) * i32::from(BIAS);
         }
-        let error = f64::from(error_bound(square));
-        Self {
-            steps,
-            unit,
-            error,
-            reach: 1.0 + error,
+        probe.error = f64::from(error_bound(square));
+        probe.reach = 1.0 + probe.error;
+        probe
+    }
+
+    /// The dot products with one plane of rows that lie one after the other.
+    pub(super) fn dots(&self, rows: &[Chunk], dots: &mut [i32]) {
+        kernel::dots(&self.chunks, rows, dots);
+        for dot in dots {
+            *dot -= self.bias;
         }
     }
 
-    /// The dot product with the upper parts of a code.
+    /// Between what the exact similarity lies.
+    ///
+    /// `dot` is the dot product with the planes up to one, each counted a sixteenth of the plane
+    /// before it, and `error` the row's distance by these planes.
     #[inline]
-    pub(super) fn coarse_dot(&self, coarse: &[i8]) -> i32 {
-        let (steps, codes) = (
-            self.steps.as_chunks::<LANES>().0,
-            coarse.as_chunks::<LANES>().0,
-        );
-        let mut sum = 0_i32;
-        for (steps, codes) in steps.iter().zip(codes) {
-            for (step, code) in steps.iter().zip(codes) {
-                sum += i32::from(*step) * i32::from(*code);
-            }
-        }
-        sum
-    }
-
-    /// The dot product with the lower parts of a code.
-    #[inline]
-    pub(super) fn fine_dot(&self, fine: &[u8]) -> i32 {
-        let (low, high) = self.steps.split_at(fine.len());
-        let mut sum = 0_i32;
-        for ((byte, low), high) in fine.iter().zip(low).zip(high) {
-            // Shifting up and down again carries the sign of four bits to eight.
-            let nibbles = byte.cast_signed();
-            sum += i32::from(*low) * i32::from((nibbles << 4) >> 4);
-            sum += i32::from(*high) * i32::from(nibbles >> 4);
-        }
-        sum
-    }
-
-    /// Between what the exact similarity lies, by the upper parts of a code.
-    #[inline]
-    pub(super) fn coarse_bounds(&self, dot: i32, step: f32, error: f32) -> Bounds {
-        self.bounds(f64::from(dot), f64::from(step), f64::from(error))
-    }
-
-    /// Between what the exact similarity lies, by the whole code.
-    #[inline]
-    pub(super) fn fine_bounds(&self, coarse: i32, fine: i32, step: f32, error: f32) -> Bounds {
-        let dot = f64::from(coarse) + f64::from(fine) / f64::from(FINE);
-        self.bounds(dot, f64::from(step), f64::from(error))
-    }
-
-    #[inline]
-    fn bounds(&self, dot: f64, step: f64, error: f64) -> Bounds {
-        let similarity = dot * self.unit * step;
+    pub(super) fn bounds(&self, dot: f64, step: f32, error: f32) -> Bounds {
+        let similarity = dot * self.unit * f64::from(step);
         let margin = if step > 0.0 {
-            error * self.reach + self.error
+            f64::from(error) * self.reach + self.error
         } else {
             0.0
         };
@@ -220,25 +213,9 @@ fn to_f64(dims: usize) -> f64 {
     clippy::cast_possible_truncation,
     reason = "callers scale to the range, and the cast saturates at its ends"
 )]
-fn to_i16(x: f64) -> i16 {
-    x.round() as i16
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "upper parts lie in -127..=127"
-)]
-fn to_i8(upper: i16) -> i8 {
-    upper as i8
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "lower parts lie in -8..=7, which four bits hold"
-)]
-fn to_nibble(lower: i16) -> u8 {
-    lower as u8 & 0x0f
+#[inline]
+fn nearest(x: f64) -> i16 {
+    (x + 0.5_f64.copysign(x)) as i16
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Finds, without the exact vectors, the few memories among which the exact ranking chooses.
 //!
-//! The index keeps a project's vectors as 8-bit codes with 4 more bits for a second look, a third
-//! of their size as `f32`. A scan over the codes bounds every memory's score from both sides; what
+//! The index keeps a project's vectors as codes of 12 bits a component. A scan bounds every memory's
+//! score from both sides by the first 4 bits, then by more bits what these do not rule out; what
 //! might stand among the best [`Params::pool`] is the shortlist, to be fetched as `f32` and given to
 //! [`rank`](crate::rank::rank), which then answers exactly what it would over all memories.
 
 mod block;
 mod code;
+mod cut;
+mod kernel;
 mod scan;
 
 use std::collections::HashMap;

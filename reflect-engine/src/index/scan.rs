@@ -1,12 +1,12 @@
-//! Two looks at the codes: a coarse one at all rows, a fine one at what it leaves.
+//! Looks at the first plane of all rows, and at the others of what that does not rule out.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use reflect_types::Metadata;
 
-use super::block::{Block, ROWS, Row};
-use super::code::{Bounds, Probe};
+use super::block::{Block, Entry, ROWS, Row};
+use super::code::Probe;
+use super::cut::Cut;
 use crate::rank::{self, Params, required_signature};
 
 /// See [`Index::shortlist`](super::Index::shortlist).
@@ -18,76 +18,90 @@ pub(super) fn shortlist(
 ) -> Vec<i64> {
     let probe = Probe::new(probe);
     let filter = Filter::new(filter);
-    let coarse = look_at_all(blocks, &probe, params, &filter);
-    let fine = look_closer(blocks, &probe, params, coarse);
-    let mut keys = without_surplus_twins(blocks, params, &fine);
+    let mut scan = Scan {
+        probe: &probe,
+        params,
+        filter: &filter,
+        cut: Cut::new(params),
+        survivors: Vec::new(),
+    };
+    let mut dots = [0; ROWS];
+    for block in blocks {
+        if let Some(few) = filter.few(block) {
+            few.for_each(|row| scan.look(block, row, block.dot(&probe, 0, row)));
+        } else {
+            block.first_dots(&probe, &mut dots);
+            for (row, dot) in (0..block.scales().len()).zip(dots) {
+                scan.look(block, row, dot);
+            }
+        }
+    }
+    let Scan {
+        cut, mut survivors, ..
+    } = scan;
+    survivors.retain(|s| cut.still_admits(s.high, s.entry.key));
+    let mut keys = without_surplus_twins(&survivors, params);
     keys.sort_unstable();
     keys
 }
 
 /// A row that may be in the pool.
-struct Survivor {
-    block: usize,
-    row: usize,
-    /// The dot product of the probe with the upper parts of the row's code.
-    dot: i32,
+struct Survivor<'a> {
+    entry: &'a Entry,
+    q: f64,
     /// What its score does not exceed.
     high: f64,
 }
 
-fn look_at_all(
-    blocks: &[Block],
-    probe: &Probe,
-    params: &Params,
-    filter: &Filter<'_>,
-) -> Vec<Survivor> {
-    let mut cut = Cut::new(params);
-    let mut survivors = Vec::new();
-    let mut dots = [0; ROWS];
-    for (number, block) in blocks.iter().enumerate() {
-        block.coarse_dots(probe, &mut dots);
-        for (row, (scale, dot)) in block.scales().iter().zip(dots).enumerate() {
-            let bounds = probe.coarse_bounds(dot, scale.step, scale.coarse_error);
-            let high = params.score(bounds.high, scale.q);
-            // In this order: the row's cold part is read only if its score may suffice.
-            if cut.surely_misses(bounds, high) || !filter.passes(block.row(row)) {
-                continue;
-            }
-            let key = block.row(row).entry.key;
-            if cut.admits(bounds, scale.q, high, key) {
-                survivors.push(Survivor {
-                    block: number,
-                    row,
-                    dot,
-                    high,
-                });
-            }
-        }
-    }
-    survivors.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
-    survivors
+struct Scan<'a> {
+    probe: &'a Probe,
+    params: &'a Params,
+    filter: &'a Filter<'a>,
+    cut: Cut<'a>,
+    survivors: Vec<Survivor<'a>>,
 }
 
-fn look_closer(
-    blocks: &[Block],
-    probe: &Probe,
-    params: &Params,
-    survivors: Vec<Survivor>,
-) -> Vec<Survivor> {
-    let mut cut = Cut::new(params);
-    let mut closer = Vec::new();
-    for survivor in survivors {
-        let block = &blocks[survivor.block];
-        let (scale, row) = (block.scales()[survivor.row], block.row(survivor.row));
-        let dot = block.fine_dot(probe, survivor.row);
-        let bounds = probe.fine_bounds(survivor.dot, dot, scale.step, row.fine_error);
-        let high = params.score(bounds.high, scale.q);
-        if cut.admits(bounds, scale.q, high, row.entry.key) {
-            closer.push(Survivor { high, ..survivor });
+impl<'a> Scan<'a> {
+    /// Looks at a row, of which the dot product with the first plane is known.
+    #[inline]
+    fn look(&mut self, block: &'a Block, row: usize, dot: i32) {
+        let scale = block.scales()[row];
+        let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
+        let high = self.params.score(bounds.high, scale.q);
+        // Most rows end here, of which only the first plane is read.
+        if self.cut.surely_misses(bounds, high) {
+            return;
+        }
+        let cold = block.row(row);
+        if self.cut.still_admits(high, cold.entry.key) && self.filter.passes(cold) {
+            self.look_closer(block, row, dot);
         }
     }
-    closer.retain(|s| cut.still_admits(s.high, blocks[s.block].row(s.row).entry.key));
-    closer
+
+    fn look_closer(&mut self, block: &'a Block, row: usize, first: i32) {
+        let (scale, Row { entry, errors }) = (block.scales()[row], block.row(row));
+        let (mut dot, mut share) = (f64::from(first), 1.0);
+        let mut closest = None;
+        for (plane, error) in (1..).zip(errors) {
+            share /= 16.0;
+            dot += share * f64::from(block.dot(self.probe, plane, row));
+            let bounds = self.probe.bounds(dot, scale.step, *error);
+            let high = self.params.score(bounds.high, scale.q);
+            if self.cut.surely_misses(bounds, high) {
+                return;
+            }
+            closest = Some((bounds, high));
+        }
+        if let Some((bounds, high)) = closest
+            && self.cut.admits(bounds, scale.q, high, entry.key)
+        {
+            self.survivors.push(Survivor {
+                entry,
+                q: scale.q,
+                high,
+            });
+        }
+    }
 }
 
 /// The keys of the survivors, but of those with the same vector and the same part of utility only
@@ -96,18 +110,13 @@ fn look_closer(
 /// A project that meets one task again and again would otherwise put all of it on the shortlist.
 /// Vectors count as the same by a keyed 64-bit hash, so different ones pass for the same once in
 /// 2^64 pairs.
-fn without_surplus_twins(blocks: &[Block], params: &Params, survivors: &[Survivor]) -> Vec<i64> {
-    let entries = survivors.iter().map(|s| {
-        let block = &blocks[s.block];
-        let utility = params.utility(block.scales()[s.row].q);
-        (&block.row(s.row).entry, utility)
-    });
+fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64> {
     if survivors.len() <= params.pool() {
-        return entries.map(|(entry, _)| entry.key).collect();
+        return survivors.iter().map(|s| s.entry.key).collect();
     }
     let mut twins: HashMap<_, Vec<i64>> = HashMap::new();
-    for (entry, utility) in entries {
-        let same = (entry.fingerprint, utility.to_bits());
+    for Survivor { entry, q, .. } in survivors {
+        let same = (entry.fingerprint, params.utility(*q).to_bits());
         twins.entry(same).or_default().push(entry.key);
     }
     let lowest = twins.into_values().flat_map(|mut keys| {
@@ -117,92 +126,6 @@ fn without_surplus_twins(blocks: &[Block], params: &Params, survivors: &[Survivo
     });
     lowest.collect()
 }
-
-/// The score below which a row cannot be in the pool.
-///
-/// It is the lowest of the pool's best rows, each counted with the lowest score it may have and
-/// only if it surely reaches the floor. Scores are computed from similarities by operations that
-/// never turn an order around, rounding included, so bounds of a similarity become bounds of the
-/// very score that the exact ranking computes.
-struct Cut<'a> {
-    params: &'a Params,
-    pool: usize,
-    best: BinaryHeap<Reverse<Standing>>,
-    /// The worst of the best, once there are enough.
-    worst: Option<Standing>,
-}
-
-impl<'a> Cut<'a> {
-    fn new(params: &'a Params) -> Self {
-        Self {
-            params,
-            pool: params.pool(),
-            best: BinaryHeap::new(),
-            worst: None,
-        }
-    }
-
-    /// Whether the row is out for its bounds alone.
-    #[inline]
-    fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
-        bounds.high < self.params.floor || self.worst.is_some_and(|worst| high < worst.score)
-    }
-
-    /// Takes the row into account; answers whether it may be in the pool.
-    fn admits(&mut self, bounds: Bounds, q: f64, high: f64, key: i64) -> bool {
-        if self.surely_misses(bounds, high) || !self.still_admits(high, key) {
-            return false;
-        }
-        let low = Standing {
-            score: self.params.score(bounds.low, q),
-            key,
-        };
-        if bounds.low >= self.params.floor && self.worst.is_none_or(|worst| low > worst) {
-            self.best.push(Reverse(low));
-            if self.best.len() > self.pool {
-                self.best.pop();
-            }
-            if self.best.len() == self.pool {
-                self.worst = self.best.peek().map(|Reverse(worst)| *worst);
-            }
-        }
-        true
-    }
-
-    /// Whether a row with this highest score may still be in the pool.
-    fn still_admits(&self, high: f64, key: i64) -> bool {
-        let row = Standing { score: high, key };
-        self.worst.is_none_or(|worst| row >= worst)
-    }
-}
-
-/// A score and the key that breaks ties; the greater comes first in a ranking.
-#[derive(Clone, Copy)]
-struct Standing {
-    score: f64,
-    key: i64,
-}
-
-impl Ord for Standing {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_score = self.score.total_cmp(&other.score);
-        by_score.then(other.key.cmp(&self.key))
-    }
-}
-
-impl PartialOrd for Standing {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Standing {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Standing {}
 
 /// A metadata filter, ready for many rows.
 struct Filter<'a> {
@@ -218,10 +141,23 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// The rows that may pass, if they are so few that each is better looked at alone.
+    fn few<'b>(&'b self, block: &'b Block) -> Option<impl Iterator<Item = usize> + 'b> {
+        if self.signature == 0 {
+            return None;
+        }
+        let rows = 0..block.scales().len();
+        let few = rows.filter(|row| self.may_pass(block.row(*row)));
+        (few.clone().count() <= ROWS / 8).then_some(few)
+    }
+
+    fn may_pass(&self, row: &Row) -> bool {
+        row.entry.signature & self.signature == self.signature
+    }
+
     fn passes(&self, row: &Row) -> bool {
         self.filter.is_none_or(|filter| {
-            row.entry.signature & self.signature == self.signature
-                && rank::matches(filter, row.entry.metadata.as_deref())
+            self.may_pass(row) && rank::matches(filter, row.entry.metadata.as_deref())
         })
     }
 }

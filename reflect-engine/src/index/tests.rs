@@ -142,6 +142,8 @@ fn filter() -> impl Strategy<Value = Option<Metadata>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
     #[test]
     fn the_shortlist_holds_the_exact_pool(
         (memories, probe) in memories(),
@@ -196,8 +198,8 @@ fn noise(seed: u64, dims: usize) -> Vec<f32> {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        let high = i16::from_be_bytes([(state >> 56) as u8, (state >> 48) as u8]);
-        f32::from(high) / 32_768.0
+        let [high, low, ..] = state.to_be_bytes();
+        f32::from(i16::from_be_bytes([high, low])) / 32_768.0
     };
     (0..dims).map(|_| next()).collect()
 }
@@ -243,6 +245,31 @@ fn a_task_met_again_and_again_does_not_flood_the_shortlist() {
         let shortlist = checked_shortlist(&index, &memories, &noise(2, 48), &params, None);
         assert_eq!(shortlist.len(), params.pool());
     }
+}
+
+#[test]
+fn what_just_misses_the_floor_pushes_nothing_out() {
+    // Their bounds reach the floor although they do not, and their utility is hard to beat.
+    let missing = [0.299_99, 0.954, 0.0, 0.0];
+    let stored = |key: i64| Stored {
+        vector: if key < 200 {
+            missing
+        } else {
+            [1.0, 0.0, 0.0, 0.0]
+        }
+        .to_vec(),
+        q: if key < 200 { 1.0 } else { 0.0 },
+        metadata: None,
+    };
+    let memories: Memories = (0..210).map(|key| (key, stored(key))).collect();
+    let params = Params {
+        lambda: 0.9,
+        floor: 0.3,
+        ..PARAMS
+    };
+    let index = index_of(4, &memories);
+    let shortlist = checked_shortlist(&index, &memories, &[1.0, 0.0, 0.0, 0.0], &params, None);
+    assert!(shortlist.ends_with(&(200..210).collect::<Vec<_>>()));
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub struct Candidate<'a> {
     pub vector: &'a [f32],
     /// Its utility.
     pub q: f64,
-    /// Its metadata, which only [`explain`] reads: [`rank`] is given what passed the filter.
+    /// Its metadata, which only [`explain()`] reads: [`rank`] is given what passed the filter.
     pub metadata: Option<&'a Metadata>,
 }
 
@@ -97,8 +97,8 @@ pub struct Ranked {
 /// The best candidates for the probe, best first.
 ///
 /// Candidates whose vector cannot be compared with the probe (another length, or a component that
-/// is not finite) are left out. The arithmetic is in `f64` in a fixed order, see
-/// [`explain`] for the numbers behind a ranking.
+/// is not finite) are left out. The arithmetic is in `f64` and in a fixed order, so that every machine
+/// answers the same; [`explain()`] tells the numbers behind a ranking.
 pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec<Ranked> {
     let Some(probe) = Direction::of(probe) else {
         return Vec::new();

@@ -1,7 +1,9 @@
 //! Exact cosine similarity of `f32` vectors, the same on every machine.
 
+use fearless_simd::{Level, dispatch};
+
 /// How many sums run side by side, so that the compiler can use wide registers.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// A finite vector and its length.
 #[derive(Clone, Copy)]
@@ -43,10 +45,20 @@ impl<'a> Direction<'a> {
 
 /// The dot product, accumulated in `f64`.
 ///
-/// Each product of two `f32` is exact in `f64`; component `i` goes to sum `i % 8`, in order, and the
-/// eight sums are added pairwise. Rust neither reorders nor fuses these operations, so the result
-/// has the same bits on every machine, and it does not depend on the order of the arguments.
+/// Each product of two `f32` is exact in `f64`; component `i` goes to sum `i % 16`, in order, and the
+/// sums are added pairwise. Rust neither reorders nor fuses these operations, whatever the
+/// instruction set, so the result has the same bits on every machine, and it does not depend on the
+/// order of the arguments.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
+    dispatch!(Level::new(), _simd => dot_inlined(a, b))
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn dot_inlined(a: &[f32], b: &[f32]) -> f64 {
     let mut sums = [0.0_f64; LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();
     let (b_chunks, b_rest) = b.as_chunks::<LANES>();
@@ -58,8 +70,14 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     for ((sum, x), y) in sums.iter_mut().zip(a_rest).zip(b_rest) {
         *sum += f64::from(*x) * f64::from(*y);
     }
-    let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
-    ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            sums[i] += sums[i + width];
+        }
+        width /= 2;
+    }
+    sums[0]
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What the tests of the engine share: models that do as they are told, and ways to wait.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unused_macros, reason = "each test file uses its own part")]
+
+pub(crate) mod child;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

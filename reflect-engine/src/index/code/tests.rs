@@ -7,15 +7,17 @@ fn similarity(a: &[f32], b: &[f32]) -> f64 {
     a.cosine(&b).unwrap()
 }
 
-/// The bounds by the upper parts, and by the whole code.
-fn bounds(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
+/// The bounds by the first plane, by the first two, by all.
+fn bounds(probe: &[f32], vector: &[f32]) -> [Bounds; PLANES] {
     let (probe, code) = (Probe::new(probe), encode(vector));
-    let coarse = probe.coarse_dot(&code.coarse);
-    let fine = probe.fine_dot(&code.fine);
-    [
-        probe.coarse_bounds(coarse, code.step, code.coarse_error),
-        probe.fine_bounds(coarse, fine, code.step, code.fine_error),
-    ]
+    let (mut dot, mut size) = (0.0, 1.0);
+    std::array::from_fn(|plane| {
+        let mut part = [0];
+        probe.dots(&code.planes[plane], &mut part);
+        dot += size * f64::from(part[0]);
+        size /= 16.0;
+        probe.bounds(dot, code.step, code.errors[plane])
+    })
 }
 
 fn component() -> impl Strategy<Value = f32> {
@@ -59,14 +61,15 @@ proptest! {
     fn the_codes_give_the_vector_back(vector in prop::collection::vec(-1.0_f32..1.0, 1..200)) {
         let code = encode(&vector);
         let norm = Direction::of(&vector).unwrap().norm();
-        let half = code.fine.len();
         for (i, x) in vector.iter().enumerate() {
-            let shift = if i < half { 4 } else { 0 };
-            let lower = (code.fine[i % half].cast_signed() << shift) >> 4;
-            let whole = f64::from(code.coarse[i]) + f64::from(lower) / 16.0;
+            let part = |plane: usize| {
+                let word = code.planes[plane][i / CHUNK][i % WORDS];
+                f64::from((word >> (i % CHUNK / WORDS * 4) & 0xf) - BIAS)
+            };
+            let whole = part(0) + part(1) / 16.0 + part(2) / 256.0;
             let back = whole * f64::from(code.step) * norm;
-            let step = f64::from(code.step) * norm / 16.0;
-            prop_assert!((back - f64::from(*x)).abs() <= step * 0.501, "{back} {x}");
+            let unit = f64::from(code.step) * norm / 256.0;
+            prop_assert!((back - f64::from(*x)).abs() <= unit * 0.501, "{back} {x}");
         }
     }
 }
@@ -79,9 +82,11 @@ fn the_bounds_are_narrow() {
     let probe: Vec<f32> = (0..384_i16)
         .map(|i| f32::from(i * 53 % 89) - 44.0)
         .collect();
-    let [coarse, fine] = bounds(&probe, &vector);
-    assert!(coarse.high - coarse.low < 0.02, "{coarse:?}");
-    assert!(fine.high - fine.low < 0.001, "{fine:?}");
+    let widths = bounds(&probe, &vector).map(|b| b.high - b.low);
+    assert!(
+        widths[0] < 0.25 && widths[1] < 0.016 && widths[2] < 0.001,
+        "{widths:?}"
+    );
 }
 
 #[test]
@@ -97,8 +102,13 @@ fn a_zero_vector_has_exactly_no_similarity() {
 fn the_largest_dot_product_fits() {
     // All components alike make the largest sum, over more dimensions than any embedder has.
     let ones = vec![1.0_f32; 100_000];
-    let [coarse, fine] = bounds(&ones, &ones);
-    for Bounds { low, high } in [coarse, fine] {
-        assert!(low > 0.9 && high >= 1.0, "{low} {high}");
+    for Bounds { low, high } in bounds(&ones, &ones) {
+        assert!(low > 0.85 && high >= 1.0, "{low} {high}");
+    }
+    let mixed: Vec<f32> = (0..100_000_u32)
+        .map(|i| if i % 2 == 0 { 1.0 } else { -1.0 })
+        .collect();
+    for Bounds { low, high } in bounds(&mixed, &mixed) {
+        assert!(low > 0.85 && high >= 1.0, "{low} {high}");
     }
 }

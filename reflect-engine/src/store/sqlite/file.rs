@@ -20,6 +20,14 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Opens the file for writing; the first thing that changes it is a migration it needs.
 pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let mut db = connect(path)?;
+    // SQLite opens for reading what it may not write, and would fail only at the first write.
+    if db.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(Fault::Plain(Error::Inaccessible {
+            path: path.to_owned(),
+            problem: "the file is read-only: make it and its directory writable for this user"
+                .to_owned(),
+        }));
+    }
     if format(&db, path)? < known() {
         migrate(&mut db, path)?;
     }

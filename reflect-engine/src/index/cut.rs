@@ -1,0 +1,93 @@
+//! Which rows can still be in the pool.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::code::Bounds;
+use crate::rank::Params;
+
+/// The score below which a row cannot be in the pool.
+///
+/// It is the lowest of the pool's best rows, each counted with the lowest score it may have and
+/// only if it surely reaches the floor. Scores are computed from similarities by operations that
+/// never turn an order around, rounding included, so bounds of a similarity become bounds of the
+/// very score that the exact ranking computes.
+pub(super) struct Cut<'a> {
+    params: &'a Params,
+    pool: usize,
+    best: BinaryHeap<Reverse<Standing>>,
+    /// The worst of the best, once there are enough.
+    worst: Option<Standing>,
+}
+
+impl<'a> Cut<'a> {
+    pub(super) fn new(params: &'a Params) -> Self {
+        Self {
+            params,
+            pool: params.pool(),
+            best: BinaryHeap::new(),
+            worst: None,
+        }
+    }
+
+    /// Whether the row is out for its bounds alone.
+    #[inline]
+    pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
+        bounds.high < self.params.floor || self.worst.is_some_and(|worst| high < worst.score)
+    }
+
+    /// Takes the row into account; answers whether it may be in the pool.
+    pub(super) fn admits(&mut self, bounds: Bounds, q: f64, high: f64, key: i64) -> bool {
+        if self.surely_misses(bounds, high) || !self.still_admits(high, key) {
+            return false;
+        }
+        let low = Standing {
+            score: self.params.score(bounds.low, q),
+            key,
+        };
+        if bounds.low >= self.params.floor && self.worst.is_none_or(|worst| low > worst) {
+            self.best.push(Reverse(low));
+            if self.best.len() > self.pool {
+                self.best.pop();
+            }
+            if self.best.len() == self.pool {
+                self.worst = self.best.peek().map(|Reverse(worst)| *worst);
+            }
+        }
+        true
+    }
+
+    /// Whether a row with this highest score may still be in the pool.
+    pub(super) fn still_admits(&self, high: f64, key: i64) -> bool {
+        let row = Standing { score: high, key };
+        self.worst.is_none_or(|worst| row >= worst)
+    }
+}
+
+/// A score and the key that breaks ties; the greater comes first in a ranking.
+#[derive(Clone, Copy)]
+struct Standing {
+    score: f64,
+    key: i64,
+}
+
+impl Ord for Standing {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_score = self.score.total_cmp(&other.score);
+        by_score.then(other.key.cmp(&self.key))
+    }
+}
+
+impl PartialOrd for Standing {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Standing {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Standing {}

@@ -1,0 +1,300 @@
+//! A process that is killed at any moment loses nothing it acknowledged and doubles nothing.
+
+mod common;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::child::{self, Told};
+use common::{eventually, project};
+use reflect_engine::model::HashedEmbedder;
+use reflect_engine::store::Sqlite;
+use reflect_engine::{Engine, ListMemories, MemoryHistory, learn};
+use reflect_types::{
+    CreateTrace, IngestStatus, ListTraces, MemoryId, QueryMemories, Review, ReviewStatus, Trace,
+    TraceId, Verdict,
+};
+
+const KILLS: usize = 50;
+
+#[test]
+fn nothing_acknowledged_is_lost_and_nothing_counts_twice() {
+    let begun = Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("reflect.db");
+    let mut acknowledged = Acknowledged::default();
+    for round in 0..KILLS {
+        let mut child = child::command("the_process_that_is_killed", &round.to_string(), &file)
+            .spawn()
+            .unwrap();
+        let mut told = Told::of(&mut child);
+        // Not before the first word, because a process that was never ready proves nothing.
+        for _ in 0..fastrand::usize(1..60) {
+            acknowledged.hear(&told.next().expect("the child ended by itself"));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it said before it died counts too.
+        told.for_each(|line| acknowledged.hear(&line));
+    }
+    let killed = begun.elapsed();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(check(&file, &acknowledged));
+    println!(
+        "{KILLS} kills in {killed:?}: {} traces acknowledged, checked after {:?}",
+        acknowledged.traces.len(),
+        begun.elapsed()
+    );
+}
+
+/// What the children said had happened.
+#[derive(Default)]
+struct Acknowledged {
+    /// By idempotency key.
+    traces: BTreeMap<String, TraceId>,
+    verdicts: BTreeMap<TraceId, Verdict>,
+}
+
+impl Acknowledged {
+    fn hear(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["stored", key, id] => {
+                let before = self.traces.insert(key.to_owned(), id.into());
+                assert_eq!(before, None, "a key was acknowledged twice");
+            }
+            ["reviewed", id, verdict] => {
+                self.verdicts.insert(id.into(), verdict.parse().unwrap());
+            }
+            _ => panic!("an unknown line: {line}"),
+        }
+    }
+}
+
+async fn check(file: &Path, acknowledged: &Acknowledged) {
+    sound(file);
+    let engine = engine(file).await;
+    let traces = settle(&engine).await;
+    let stored: BTreeMap<&TraceId, &Trace> =
+        traces.iter().map(|trace| (&trace.id, trace)).collect();
+    assert_eq!(stored.len(), traces.len());
+    for (key, id) in &acknowledged.traces {
+        assert!(stored.contains_key(id), "the trace of {key} is lost");
+        // Sent again, it is known.
+        let again = CreateTrace::new("again", "again");
+        let receipt = engine
+            .create_trace(&project(), again, Some(key))
+            .await
+            .unwrap();
+        assert_eq!(receipt.trace_id, *id);
+    }
+    for (id, verdict) in &acknowledged.verdicts {
+        let review = stored[id]
+            .review
+            .as_ref()
+            .expect("an acknowledged review is lost");
+        assert_eq!(review.result, *verdict, "{id}");
+        assert_eq!(stored[id].review_status, ReviewStatus::Reviewed);
+    }
+    let memories = memories(&engine).await;
+    one_memory_per_review(&traces, &memories);
+    utilities_are_what_the_events_say(&traces, &memories);
+    engine.shutdown().await.unwrap();
+    sound(file);
+}
+
+/// Lets the queue run empty; what was killed too often is tried again.
+async fn settle(engine: &Engine) -> Vec<Trace> {
+    eventually(async || {
+        let traces = traces(engine).await;
+        for trace in &traces {
+            if trace.ingest_status == IngestStatus::Failed {
+                engine.retry_trace(&project(), &trace.id).await.unwrap();
+            }
+        }
+        let done = |trace: &Trace| trace.ingest_status == IngestStatus::Completed;
+        traces.iter().all(done).then_some(traces)
+    })
+    .await
+}
+
+fn one_memory_per_review(traces: &[Trace], memories: &BTreeMap<MemoryId, MemoryHistory>) {
+    let reviewed = traces.iter().filter(|trace| trace.review.is_some());
+    let mut made = HashSet::new();
+    for trace in reviewed {
+        assert_eq!(trace.review_status, ReviewStatus::Reviewed, "{}", trace.id);
+        let id = trace
+            .created_memory_id
+            .as_ref()
+            .expect("a review without a memory");
+        assert_eq!(memories[id].memory.trace_id, trace.id);
+        assert!(made.insert(id), "two traces made one memory");
+    }
+    assert_eq!(made.len(), memories.len(), "a memory is doubled");
+    assert!(made.len() > KILLS, "too little happened to prove anything");
+}
+
+fn utilities_are_what_the_events_say(
+    traces: &[Trace],
+    memories: &BTreeMap<MemoryId, MemoryHistory>,
+) {
+    let mut moved = 0;
+    for (id, MemoryHistory { memory, events }) in memories {
+        let moves = events.iter().map(|event| learn::Move {
+            alpha: event.alpha,
+            reward: event.reward,
+        });
+        let mut q = learn::INITIAL;
+        for (event, step) in events.iter().zip(learn::replay(moves)) {
+            assert_eq!(
+                (event.before.to_bits(), event.after.to_bits()),
+                (step.before.to_bits(), step.after.to_bits())
+            );
+            q = step.after;
+        }
+        assert_eq!(memory.q_value.to_bits(), q.to_bits(), "{id}");
+        // Each judged run that was given it moved it once, as its review said.
+        let users: BTreeMap<&TraceId, f64> = traces
+            .iter()
+            .filter(|trace| trace.review_status == ReviewStatus::Reviewed)
+            .filter(|trace| trace.retrieved_memory_ids.contains(id))
+            .filter(|trace| !trace.ignored_memory_ids.contains(id))
+            .map(|trace| {
+                let verdict = trace.review.as_ref().unwrap().result;
+                (&trace.id, f64::from(u8::from(verdict == Verdict::Pass)))
+            })
+            .collect();
+        let causes: BTreeMap<&TraceId, f64> = events
+            .iter()
+            .map(|event| (&event.trace_id, event.reward))
+            .collect();
+        assert_eq!(causes.len(), events.len(), "a run moved {id} twice");
+        assert_eq!(causes, users, "{id}");
+        assert_eq!(memory.uses, events.len() as u64);
+        moved += events.len();
+    }
+    assert!(moved > KILLS, "too little happened to prove anything");
+}
+
+async fn traces(engine: &Engine) -> Vec<Trace> {
+    let (mut all, mut before) = (Vec::new(), None);
+    loop {
+        let list = ListTraces {
+            limit: Some(1_000),
+            before,
+            ..ListTraces::default()
+        };
+        let page = engine.list_traces(&project(), &list).await.unwrap();
+        all.extend(page.traces);
+        before = page.next;
+        if before.is_none() {
+            return all;
+        }
+    }
+}
+
+async fn memories(engine: &Engine) -> BTreeMap<MemoryId, MemoryHistory> {
+    let (mut all, mut before) = (BTreeMap::new(), None);
+    loop {
+        let list = ListMemories {
+            limit: Some(1_000),
+            before,
+        };
+        let page = engine.list_memories(&project(), &list).await.unwrap();
+        all.extend(page.memories.into_iter().map(|m| (m.memory.id.clone(), m)));
+        before = page.next;
+        if before.is_none() {
+            return all;
+        }
+    }
+}
+
+fn sound(file: &Path) {
+    let db = rusqlite::Connection::open(file).unwrap();
+    let check = |sql| db.query_row(sql, [], |row| row.get::<_, String>(0));
+    assert_eq!(check("PRAGMA integrity_check").unwrap(), "ok");
+    assert!(
+        check("PRAGMA foreign_key_check").is_err(),
+        "a row refers to nothing"
+    );
+}
+
+async fn engine(file: &Path) -> Engine {
+    let store = Arc::new(Sqlite::open(file).unwrap());
+    // Short, so that the work of one that was killed does not wait long for the next.
+    let lease = Duration::from_millis(300);
+    let builder = Engine::builder()
+        .store(store)
+        .embedder(Arc::new(HashedEmbedder));
+    builder.lease(lease).start().unwrap()
+}
+
+/// Does nothing by itself: this is what the killed processes run.
+#[test]
+fn the_process_that_is_killed() {
+    let Some((round, file)) = child::role() else {
+        return;
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let engine = engine(&file).await;
+        let mut agents = tokio::task::JoinSet::new();
+        for agent in 0..4 {
+            agents.spawn(work(engine.clone(), format!("{round}-{agent}")));
+        }
+        agents.join_all().await;
+    });
+}
+
+/// Runs, of which each is given memories and judged in one of the ways there are.
+async fn work(engine: Engine, name: String) {
+    for n in 0.. {
+        let task = format!(
+            "Pay bill {} of customer {}",
+            fastrand::u8(..),
+            fastrand::u8(..)
+        );
+        let query = QueryMemories {
+            limit: 3,
+            ..QueryMemories::new(&task)
+        };
+        let given = engine.query_memories(&project(), &query).await.unwrap();
+        let verdict = Verdict::from(fastrand::bool());
+        let inline = fastrand::bool();
+        let trace = CreateTrace {
+            retrieved_memory_ids: given.into_iter().map(|memory| memory.id).collect(),
+            review: inline.then(|| Review::new(verdict)),
+            ..CreateTrace::new(task, "It was paid.")
+        };
+        let key = format!("{name}-{n}");
+        let receipt = engine
+            .create_trace(&project(), trace, Some(&key))
+            .await
+            .unwrap();
+        let id = receipt.trace_id;
+        child::tell(&format!("stored {key} {id}"));
+        if inline {
+            continue;
+        }
+        let review = Review::new(verdict);
+        engine.review_trace(&project(), &id, review).await.unwrap();
+        // A change that is not acknowledged may or may not have happened, so nothing is said of
+        // the first verdict where another may follow.
+        if fastrand::bool() {
+            child::tell(&format!("reviewed {id} {verdict}"));
+            continue;
+        }
+        let other = Verdict::from(verdict == Verdict::Fail);
+        engine
+            .change_review(&project(), &id, Review::new(other))
+            .await
+            .unwrap();
+        if fastrand::bool() {
+            child::tell(&format!("reviewed {id} {other}"));
+        } else {
+            engine.withdraw_review(&project(), &id).await.unwrap();
+        }
+    }
+}
