@@ -1,5 +1,6 @@
 //! The Reflect engine: it records runs, learns from their reviews and ranks what it learned.
 
+mod archive;
 pub mod clock;
 mod engine;
 mod error;
@@ -14,6 +15,7 @@ mod reembed;
 mod skill;
 pub mod store;
 
+pub use archive::{ArchivedTrace, Imported, Judgement, Piece};
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result, Source};
 pub use recall::{ExplainedMemory, Explanation};

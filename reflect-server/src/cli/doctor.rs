@@ -99,7 +99,7 @@ async fn contents(place: &Place, file: &File, findings: &mut Findings) {
             findings.good(format!("{} projects", projects.len()));
             if !projects.contains(&place.project()) {
                 findings.warn(
-                    format!("project `{}` holds nothing", place.project),
+                    format!("project `{}` holds nothing", place.project()),
                     "name another with --project (REFLECT_PROJECT_ID)",
                 );
             }
@@ -175,7 +175,7 @@ async fn server(place: &Place, findings: &mut Findings) {
         }
     }
     match client.list_traces().limit(1).await {
-        Ok(_) => findings.good(format!("the key opens project `{}`", place.project)),
+        Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
         Err(error) if error.status() == Some(401) => findings.bad(
             "the server does not know the key, or it was revoked",
             "make one with `reflect keys create` and set --key (REFLECT_API_KEY)",

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and who answers it.
 
+mod bundle;
 mod completions;
 mod doctor;
 mod failure;
@@ -45,6 +46,10 @@ enum Command {
     Memories(memories::Options),
     /// List, make and revoke API keys.
     Keys(keys::Options),
+    /// Write a project into a file of JSON lines.
+    Export(bundle::Export),
+    /// Read a project from such a file.
+    Import(bundle::Import),
     /// Say what is wrong with a configuration and how to fix it.
     Doctor(doctor::Options),
     /// Print a completion script for a shell.
@@ -74,6 +79,8 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Review(options) => review::run(options).await,
         Command::Memories(options) => memories::run(options).await,
         Command::Keys(options) => keys::run(options).await,
+        Command::Export(options) => bundle::export(options).await,
+        Command::Import(options) => bundle::import(options).await,
         Command::Doctor(options) => doctor::run(options).await,
         Command::Completions(options) => {
             completions::run(&options);

@@ -32,9 +32,9 @@ pub(super) struct Place {
     /// A file that holds the API key.
     #[arg(long, env = "REFLECT_API_KEY_FILE", global = true)]
     pub(super) key_file: Option<PathBuf>,
-    /// The project.
-    #[arg(long, env = "REFLECT_PROJECT_ID", default_value = ProjectId::DEFAULT, global = true)]
-    pub(super) project: String,
+    /// The project; `default` unless set.
+    #[arg(long, env = "REFLECT_PROJECT_ID", global = true)]
+    pub(super) project: Option<String>,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(super) json: bool,
@@ -49,7 +49,9 @@ pub(super) struct File {
 
 impl Place {
     pub(super) fn project(&self) -> ProjectId {
-        ProjectId::from(self.project.as_str())
+        self.project
+            .as_deref()
+            .map_or_else(ProjectId::default, ProjectId::from)
     }
 
     /// A client of the server or of the file.

@@ -68,6 +68,10 @@ pub(super) struct Options {
         default_value_t = reflect_engine::Builder::DEFAULT_CONCURRENCY
     )]
     workers: usize,
+    /// How long the work of a process that died is left alone before another takes it over, in
+    /// seconds.
+    #[arg(long, env = "REFLECT_LEASE", default_value_t = 30)]
+    lease: u64,
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
@@ -102,7 +106,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let mut engine = Engine::builder()
         .store(Arc::new(store))
         .alpha(options.alpha)
-        .concurrency(options.workers);
+        .concurrency(options.workers)
+        .lease(Duration::from_secs(options.lease.max(1)));
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
     }
@@ -110,10 +115,12 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     announce(&keys, master.as_ref()).await?;
     let address = listener.local_addr()?;
+    // Before anybody can know that it runs, so that no signal finds it unprepared.
+    let stop = asked_to_stop()?;
     // On the standard output, so that scripts that asked for port 0 can read it.
     println!("reflect listens on http://{address}");
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
-    serve(listener, App::new(engine, keys, settings), stop()).await?;
+    serve(listener, App::new(engine, keys, settings), stop).await?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -134,30 +141,30 @@ async fn announce(keys: &Keys, configured: Option<&SecretString>) -> Result<(), 
     Ok(())
 }
 
-/// Resolves when the process is asked to end.
-async fn stop() {
-    let interrupted = async {
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::warn!(%error, "ctrl-c will not stop the server");
+/// Listens for the signals that ask the process to end, from now on; the future resolves with the
+/// first of them.
+#[cfg(unix)]
+fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Resolves with ctrl-c.
+#[cfg(not(unix))]
+fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(error) => {
-                tracing::warn!(%error, "SIGTERM will not stop the server gracefully");
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
-    }
+    })
 }

@@ -13,7 +13,10 @@ async fn the_first_start_shows_a_master_key_once_and_keeps_only_its_hash() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("reflect.db");
     let first = Server::start(&data, &[]);
-    let key = first.said.split_whitespace().find(|word| word.starts_with("rf_live_"));
+    let key = first
+        .said
+        .split_whitespace()
+        .find(|word| word.starts_with("rf_live_"));
     let key = key.unwrap().to_owned();
     first.client(&key).create_trace("t", "done").await.unwrap();
     first.terminate();
@@ -35,7 +38,7 @@ async fn a_killed_server_has_lost_nothing_it_acknowledged() {
     let data = folder.path().join("reflect.db");
     let acknowledged: Arc<Mutex<Vec<TraceId>>> = Arc::default();
     for _ in 0..3 {
-        let mut server = Server::start(&data, &["--master-key", KEY]);
+        let mut server = Server::start(&data, &["--master-key", KEY, "--lease", "1"]);
         let before = acknowledged.lock().unwrap().len();
         let clients: Vec<_> = (0..8)
             .map(|n| {
@@ -60,7 +63,7 @@ async fn a_killed_server_has_lost_nothing_it_acknowledged() {
             client.await.unwrap();
         }
     }
-    let server = Server::start(&data, &["--master-key", KEY]);
+    let server = Server::start(&data, &["--master-key", KEY, "--lease", "1"]);
     let client = server.client(KEY);
     let acknowledged = acknowledged.lock().unwrap().clone();
     assert!(acknowledged.len() >= 150);

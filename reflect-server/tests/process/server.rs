@@ -15,6 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
     pub(crate) fn start(data: &Path, more: &[&str]) -> Self {
         let mut child = reflect()
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])

@@ -394,7 +394,11 @@ fn gone_since(
     Ok(gone.collect::<rusqlite::Result<_>>()?)
 }
 
-fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<UtilityEvent>, Fault> {
+pub(super) fn events_of(
+    db: &Connection,
+    key: MemoryKey,
+    id: &MemoryId,
+) -> Result<Vec<UtilityEvent>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM utility_event e WHERE e.memory = ?1 ORDER BY e.key",
         row::EVENT
@@ -407,7 +411,12 @@ fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<Utili
     Ok(events)
 }
 
-fn embed(db: &Connection, key: MemoryKey, embedder: &str, vector: &[f32]) -> Result<(), Fault> {
+pub(super) fn embed(
+    db: &Connection,
+    key: MemoryKey,
+    embedder: &str,
+    vector: &[f32],
+) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
     )?
@@ -416,7 +425,7 @@ fn embed(db: &Connection, key: MemoryKey, embedder: &str, vector: &[f32]) -> Res
 }
 
 /// A number no other change of the project's memories has.
-fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
+pub(super) fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
     Ok(db
         .prepare_cached(
             "UPDATE project SET revision = revision + 1 WHERE key = ?1 RETURNING revision",
