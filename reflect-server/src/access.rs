@@ -54,11 +54,16 @@ needs! {
 impl<S> In<S> {
     /// Refuses a caller that lacks a scope which only the body shows to be needed.
     pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
-        if self.caller.may(&scope) {
-            return Ok(());
-        }
-        Err(ApiError::missing_scope(&[scope]))
+        require(&self.caller, scope)
     }
+}
+
+/// Refuses a caller that lacks a scope.
+pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
+    if caller.may(&scope) {
+        return Ok(());
+    }
+    Err(ApiError::missing_scope(&[scope]))
 }
 
 impl<S: Needs> FromRequestParts<App> for In<S> {

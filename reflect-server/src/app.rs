@@ -39,6 +39,12 @@ pub struct Settings {
     pub rate_limit: Option<NonZeroU32>,
     /// What opens `/v1/bootstrap`; without it that is closed.
     pub bootstrap_token: Option<SecretString>,
+    /// The hosts under which `/mcp` may be called, against pages that rebind their name; none means
+    /// any.
+    pub allowed_hosts: Vec<String>,
+    /// The web pages that may call `/mcp`, such as `https://app.example.com:443`. Callers that are
+    /// no page do not say where they come from, and are let in.
+    pub allowed_origins: Vec<String>,
     /// How long requests that are under way get when the server is told to stop.
     pub shutdown_grace: Duration,
 }
@@ -52,6 +58,10 @@ impl Default for Settings {
             max_in_flight: 1_024,
             rate_limit: None,
             bootstrap_token: None,
+            allowed_hosts: ["localhost", "127.0.0.1", "::1"]
+                .map(str::to_owned)
+                .to_vec(),
+            allowed_origins: Vec::new(),
             shutdown_grace: Duration::from_secs(30),
         }
     }

@@ -119,6 +119,11 @@ impl ApiError {
         error
     }
 
+    /// The sentence for a person, for answers that are not HTTP.
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.body.detail
+    }
+
     /// Tells the log what the answer does not say.
     pub(crate) fn log(&self) {
         if let Some(cause) = &self.0.cause {

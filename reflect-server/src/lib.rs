@@ -5,6 +5,7 @@ mod app;
 mod error;
 mod extract;
 pub mod keys;
+mod mcp;
 mod metrics;
 mod observe;
 mod openapi;

@@ -56,6 +56,15 @@ pub(super) struct Options {
     /// How long requests under way get at shutdown, in seconds.
     #[arg(long, env = "REFLECT_SHUTDOWN_GRACE", default_value_t = 30)]
     shutdown_grace: u64,
+    /// Hosts under which `/mcp` may be called, separated by commas; `*` for any.
+    #[arg(
+        long, env = "REFLECT_ALLOWED_HOSTS", value_delimiter = ',',
+        default_values_t = Settings::default().allowed_hosts
+    )]
+    allowed_hosts: Vec<String>,
+    /// Web pages that may call `/mcp`, such as `https://app.example.com:443`, separated by commas.
+    #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
+    allowed_origins: Vec<String>,
     /// How far a review moves the memories when it does not say, from 0 to 1.
     #[arg(long, env = "REFLECT_ALPHA", default_value_t = reflect_types::Review::DEFAULT_ALPHA)]
     alpha: f64,
@@ -88,6 +97,12 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         rate_limit: options.rate_limit,
         shutdown_grace: Duration::from_secs(options.shutdown_grace),
         bootstrap_token,
+        allowed_hosts: if options.allowed_hosts.iter().any(|host| host == "*") {
+            Vec::new()
+        } else {
+            options.allowed_hosts
+        },
+        allowed_origins: options.allowed_origins,
     };
     // Before anything is made: a port that is taken is the commonest mistake.
     let listener = TcpListener::bind(options.listen).await.map_err(|error| {

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::openapi::Description;
-use crate::{metrics, observe};
+use crate::{mcp, metrics, observe};
 
 mod keys;
 mod memories;
@@ -28,6 +28,7 @@ pub fn router(app: App) -> Router {
     let document = axum::Json(document);
     api.route("/openapi.json", get(async move || document.clone()))
         .route("/metrics", get(measured))
+        .merge(mcp::routes(&app))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(limit)

@@ -7,5 +7,7 @@ mod document;
 mod input;
 mod keys;
 mod limits;
+mod mcp;
+mod sdk;
 mod support;
 mod traces;

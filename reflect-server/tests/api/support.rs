@@ -114,6 +114,26 @@ impl Service {
     }
 }
 
+/// The service on a port of its own, until this is dropped.
+pub(crate) struct Live {
+    pub(crate) url: String,
+    _stop: tokio::sync::oneshot::Sender<()>,
+}
+
+impl Service {
+    pub(crate) async fn listen(&self) -> Live {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let told = async {
+            // The sender never sends: it is dropped.
+            let _ = stopped.await;
+        };
+        tokio::spawn(reflect_server::serve(listener, self.app.clone(), told));
+        Live { url, _stop: stop }
+    }
+}
+
 impl Answer {
     /// The error's code, and that it is one.
     pub(crate) fn code(&self) -> &str {
