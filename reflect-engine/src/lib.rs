@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod archive;
 pub mod clock;
 mod engine;
 mod error;
@@ -14,6 +15,7 @@ mod reembed;
 mod skill;
 pub mod store;
 
+pub use archive::{ArchivedTrace, Imported, Judgement, Piece};
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result, Source};
 pub use recall::{ExplainedMemory, Explanation};

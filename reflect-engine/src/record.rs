@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::Reflection;
 
 /// A memory as it is stored.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryRecord {
     /// Names the memory.
     pub id: MemoryId,
@@ -51,7 +51,7 @@ impl MemoryRecord {
 }
 
 /// One change of one memory's utility, with its cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UtilityEvent {
     /// The memory that moved.
     pub memory_id: MemoryId,
@@ -72,7 +72,7 @@ pub struct UtilityEvent {
 }
 
 /// A memory and all that ever moved it, oldest first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryHistory {
     /// The memory.
     #[serde(flatten)]

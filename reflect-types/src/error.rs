@@ -49,6 +49,7 @@ impl ErrorCode {
 
 /// The body of every refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorBody {
     /// A sentence for a person: what is wrong and what to do.
     pub detail: String,

@@ -6,6 +6,7 @@ macro_rules! string_id {
     ($(#[$meta:meta])* $name:ident, $field:literal) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(transparent)]
         pub struct $name(String);
 

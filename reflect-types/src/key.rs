@@ -54,6 +54,7 @@ wire_enum! {
 
 /// An API key as it is listed: everything but its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiKey {
     /// Names the key in calls such as revoking it.
     pub id: KeyId,
@@ -86,8 +87,10 @@ pub struct ApiKey {
 
 /// Asks for a new key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateApiKey {
     /// What the key is for.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub label: String,
     /// What it may do.
     #[serde(default)]
@@ -127,6 +130,7 @@ impl Validate for CreateApiKey {
 
 /// A key just made. This is the only time its text is shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreatedApiKey {
     /// The key's whole text. Keep it secret.
     pub api_key: String,

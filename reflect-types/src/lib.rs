@@ -5,6 +5,8 @@ mod id;
 mod key;
 mod memory;
 mod message;
+#[cfg(feature = "openapi")]
+mod openapi;
 pub mod path;
 mod project;
 mod review;

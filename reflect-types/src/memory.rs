@@ -6,24 +6,31 @@ use crate::validate::{InvalidField, Validate, not_blank, within};
 
 /// Asks for the memories that rank best for a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QueryMemories {
     /// What the agent is about to do.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub task: String,
     /// How many memories at the most, from 1 to 100.
     #[serde(default = "QueryMemories::default_limit")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100))]
     pub limit: u32,
     /// How much proven utility counts against similarity:
     /// `score = (1 - lambda) * similarity + lambda * q_value`.
     #[serde(default = "QueryMemories::default_lambda")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub lambda: f64,
     /// How much rank counts against variety: 1 ranks alone, 0 looks for variety alone.
     #[serde(default = "QueryMemories::default_mmr_lambda")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub mmr_lambda: f64,
     /// Every key must match: a scalar matches an equal value, or a list that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata_filter: Option<Metadata>,
     /// The lowest cosine similarity that counts; absent leaves it to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = -1, maximum = 1))]
     pub similarity_threshold: Option<f64>,
 }
 
@@ -85,6 +92,7 @@ impl Validate for QueryMemories {
 
 /// What was learned from one reviewed run, as a query returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Memory {
     /// Names the memory; pass it on with the run's trace, so that the review can credit it.
     pub id: MemoryId,

@@ -21,13 +21,16 @@ impl Health {
 
 /// Asks for the first key of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bootstrap {
     /// Who asks.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub user_id: String,
     /// The project to make or to open.
     pub project_id: ProjectId,
     /// What to call the key.
     #[serde(default = "Bootstrap::default_label")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub key_label: String,
     /// Live or test.
     #[serde(default)]
@@ -61,12 +64,16 @@ impl Validate for Bootstrap {
             "name the user who will own the key",
         )?;
         not_blank("key_label", &self.key_label, "say what the key is for")?;
+        if !self.environment.is_known() {
+            return Err(InvalidField::new("environment", "must be `live` or `test`"));
+        }
         self.project_id.validate()
     }
 }
 
 /// The first key of a project. This is the only time its text is shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bootstrapped {
     /// Who asked.
     pub user_id: String,
@@ -88,6 +95,7 @@ impl fmt::Debug for Bootstrapped {
 
 /// The answer to the deletion of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedProject {
     /// The project that is gone, where the server says so.
     #[serde(default)]

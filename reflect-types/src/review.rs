@@ -102,6 +102,7 @@ impl<'de> Deserialize<'de> for Verdict {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Review {
     /// Pass or fail.
     pub result: Verdict,
@@ -110,6 +111,7 @@ pub struct Review {
     pub feedback_text: Option<String>,
     /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: Option<f64>,
     /// A reflection written by the caller, to be stored instead of a generated one.
     #[serde(default)]
@@ -197,10 +199,13 @@ impl Serialize for Review {
 
 /// A reflection written by the caller, which becomes a memory as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuthoredReflection {
     /// What happened, in short.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub summary: String,
     /// What to do next time.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub guidance: String,
     /// What went wrong.
     #[serde(default)]
@@ -234,6 +239,7 @@ wire_enum! {
 
 /// A judgement as it stands on a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReviewRecord {
     /// Names the review.
     pub id: String,

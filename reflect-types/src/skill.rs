@@ -5,6 +5,7 @@ use crate::validate::{InvalidField, Validate};
 
 /// A project's memories condensed into one guide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Skill {
     /// The guide: YAML front matter, then markdown.
     pub content: String,
@@ -21,12 +22,15 @@ pub struct Skill {
 
 /// Asks for the skill to be written anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateSkill {
     /// How many memories of passed runs to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub n_passed: Option<u32>,
     /// How many memories of failed runs to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub n_failed: Option<u32>,
 }
 

@@ -10,8 +10,10 @@ use crate::wire_enum::wire_enum;
 
 /// Records a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateTrace {
     /// What the agent was asked to do, without the memories.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub task: String,
     /// All that was said and done.
     pub trajectory: Trajectory,
@@ -23,6 +25,7 @@ pub struct CreateTrace {
     pub model: Option<String>,
     /// Anything else; the memory inherits it, so queries can filter on it.
     #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
     /// The answer; absent takes the last assistant message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +75,7 @@ impl Validate for CreateTrace {
 
 /// The answer to [`CreateTrace`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TraceReceipt {
     /// The stored trace.
     pub trace_id: TraceId,
@@ -107,6 +111,7 @@ wire_enum! {
 
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trace {
     /// Names the run.
     pub id: TraceId,
@@ -140,6 +145,7 @@ pub struct Trace {
     pub model: Option<String>,
     /// Anything else its recorder said.
     #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
     /// The policy or rules it worked under.
     #[serde(default)]
@@ -202,8 +208,10 @@ impl Validate for ListTraces {
 
 /// Removes traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeleteTraces {
     /// Which.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1))]
     pub trace_ids: Vec<TraceId>,
     /// Whether the memories made from them go too; by default what was learned stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -224,6 +232,7 @@ impl Validate for DeleteTraces {
 
 /// The answer to [`DeleteTraces`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedTraces {
     /// How many there were.
     #[serde(default)]

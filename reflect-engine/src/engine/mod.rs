@@ -237,11 +237,15 @@ impl Engine {
         }
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.shared.core
     }
 
-    fn checked(&self, project: &ProjectId, request: &impl Validate) -> Result<&Arc<Core>> {
+    pub(crate) fn checked(
+        &self,
+        project: &ProjectId,
+        request: &impl Validate,
+    ) -> Result<&Arc<Core>> {
         self.core().open()?;
         project.validate()?;
         request.validate()?;

@@ -13,9 +13,12 @@ use reflect_types::{
     ReviewMode, Skill, Trace, TraceId, TraceReceipt, Verdict,
 };
 
-use crate::error::Result;
+use crate::archive::ArchivedTrace;
+use crate::error::{Error, Result};
 use crate::model::Reflection;
-use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+use crate::record::{
+    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
+};
 
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
@@ -163,6 +166,40 @@ pub trait Store: Send + Sync + 'static {
 
     /// Replaces the project's skill by one whose version is one higher; tells whether it was.
     async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
+
+    /// The project's runs with all that is kept of them, in the order they were stored, after the
+    /// one named.
+    async fn archived_traces(
+        &self,
+        _project: &ProjectId,
+        _after: Option<&TraceId>,
+        _limit: usize,
+    ) -> Result<Vec<ArchivedTrace>> {
+        Err(no_archives())
+    }
+
+    /// The project's memories with all that moved them, in the order they were learned, after the
+    /// one named.
+    async fn archived_memories(
+        &self,
+        _project: &ProjectId,
+        _after: Option<&MemoryId>,
+        _limit: usize,
+    ) -> Result<Vec<MemoryHistory>> {
+        Err(no_archives())
+    }
+
+    /// Stores what an archive holds, under the ids it has there, and queues the reviews that wait.
+    /// What the project has already stays as it is; tells how much it had not. An id that another
+    /// project has is [`Error::Conflict`](crate::Error).
+    async fn restore(
+        &self,
+        _project: &ProjectId,
+        _pieces: Vec<Restored>,
+        _now: Timestamp,
+    ) -> Result<u64> {
+        Err(no_archives())
+    }
 
     /// Finishes what was begun and lets go of the files. Later calls may fail.
     async fn close(&self) -> Result<()> {
@@ -398,6 +435,28 @@ pub struct Unembedded {
     pub key: MemoryKey,
     /// The text to embed.
     pub task: String,
+}
+
+/// A piece of an archive, ready to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Restored {
+    /// A run and its review.
+    Trace(Box<ArchivedTrace>),
+    /// A memory and all that moved it.
+    Memory {
+        /// The memory.
+        memory: Box<MemoryHistory>,
+        /// Names the space of the vector.
+        embedder: String,
+        /// The vector of its task.
+        vector: Vec<f32>,
+    },
+    /// The project's skill.
+    Skill(Skill),
+}
+
+fn no_archives() -> Error {
+    Error::unavailable("this store keeps no archives: export from one that does, such as SQLite")
 }
 
 /// The ids without those named before.

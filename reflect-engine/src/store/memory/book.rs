@@ -37,6 +37,12 @@ impl Book {
         })
     }
 
+    /// A key that was never given out.
+    pub(super) fn next_key(&mut self) -> i64 {
+        self.key += 1;
+        self.key
+    }
+
     pub(super) fn delete_project(&mut self, project: &ProjectId) -> bool {
         self.jobs.retain(|_, job| job.project != *project);
         self.projects.remove(project).is_some()

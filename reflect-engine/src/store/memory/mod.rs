@@ -9,12 +9,16 @@ use reflect_types::{
 };
 
 use super::{
-    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
-    Store, StoredMemory, Unembedded, Withdrawn,
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Restored, Retried,
+    Revision, Store, StoredMemory, Unembedded, Withdrawn,
 };
+use crate::archive::ArchivedTrace;
 use crate::error::Result;
-use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+use crate::record::{
+    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
+};
 
+mod archive;
 mod book;
 mod jobs;
 mod shelf;
@@ -239,5 +243,38 @@ impl Store for InMemory {
             shelf.skill = Some(skill.clone());
         }
         Ok(next)
+    }
+
+    async fn archived_traces(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedTrace>> {
+        match self.book().projects.get(project) {
+            Some(shelf) => shelf.archived_traces(after, limit),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryHistory>> {
+        match self.book().projects.get(project) {
+            Some(shelf) => shelf.archived_memories(after, limit),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        pieces: Vec<Restored>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        self.book().restore(project, pieces, now)
     }
 }

@@ -265,7 +265,11 @@ pub(super) fn by_key(
     Ok(found)
 }
 
-fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<UtilityEvent>, Fault> {
+pub(super) fn events_of(
+    db: &Connection,
+    key: MemoryKey,
+    id: &MemoryId,
+) -> Result<Vec<UtilityEvent>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM utility_event e WHERE e.memory = ?1 ORDER BY e.key",
         row::EVENT

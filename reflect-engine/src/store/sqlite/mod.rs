@@ -14,12 +14,16 @@ use reflect_types::{
 use rusqlite::Connection;
 
 use super::{
-    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
-    Store, StoredMemory, Unembedded, Withdrawn,
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Restored, Retried,
+    Revision, Store, StoredMemory, Unembedded, Withdrawn,
 };
+use crate::archive::ArchivedTrace;
 use crate::error::Result;
-use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
+use crate::record::{
+    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
+};
 
+mod archive;
 mod changes;
 mod fault;
 mod file;
@@ -272,6 +276,39 @@ impl Store for Sqlite {
     async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
         let (project, skill) = (project.clone(), skill.clone());
         self.write(move |db| projects::put_skill(db, &project, &skill))
+            .await
+    }
+
+    async fn archived_traces(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedTrace>> {
+        let (project, after) = (project.clone(), after.cloned());
+        self.read(move |db| archive::traces(db, &project, after.as_ref(), limit))
+            .await
+    }
+
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryHistory>> {
+        let (project, after) = (project.clone(), after.cloned());
+        self.read(move |db| archive::memories(db, &project, after.as_ref(), limit))
+            .await
+    }
+
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        pieces: Vec<Restored>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        let project = project.clone();
+        self.write(move |db| archive::restore(db, &project, &pieces, now))
             .await
     }
 

@@ -94,7 +94,11 @@ pub(super) fn insert(
     })
 }
 
-fn receipt(db: &Connection, project: i64, key: &str) -> Result<Option<TraceReceipt>, Fault> {
+pub(super) fn receipt(
+    db: &Connection,
+    project: i64,
+    key: &str,
+) -> Result<Option<TraceReceipt>, Fault> {
     let first = db
         .prepare_cached(
             "SELECT id, receipt FROM trace WHERE project = ?1 AND idempotency_key = ?2",

@@ -1,0 +1,256 @@
+//! All of a project, out and in.
+
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, MemoryId, ProjectId, ReviewStatus, Skill, TraceId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fault::Fault;
+use super::{memories, projects, reviews, row, traces};
+use crate::archive::{ArchivedTrace, Judgement};
+use crate::clock;
+use crate::error::Error;
+use crate::record::MemoryHistory;
+use crate::store::Restored;
+
+/// How many columns [`row::TRACE`] has.
+const TRACE_COLUMNS: usize = 19;
+
+pub(super) fn traces(
+    db: &Connection,
+    project: &ProjectId,
+    after: Option<&TraceId>,
+    limit: usize,
+) -> Result<Vec<ArchivedTrace>, Fault> {
+    let after = match after {
+        Some(id) => traces::key(db, project, id)?.ok_or_else(|| gone("trace", id.as_str()))?,
+        None => 0,
+    };
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(Vec::new());
+    };
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at \
+         FROM trace t LEFT JOIN review r ON r.trace = t.key \
+         WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
+        row::TRACE
+    ))?;
+    let mut rows = select.query(params![project, after, row::limit(limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let alpha: Option<f64> = row.get(TRACE_COLUMNS + 2)?;
+        let reflection: Option<String> = row.get(TRACE_COLUMNS + 3)?;
+        let judgement = match alpha {
+            Some(alpha) => Some(Judgement {
+                alpha,
+                reflection: reflection
+                    .as_deref()
+                    .map(serde_json::from_str)
+                    .transpose()?,
+                created_at: row.get(TRACE_COLUMNS + 4)?,
+            }),
+            None => None,
+        };
+        found.push(ArchivedTrace {
+            trace: row::trace(row)?,
+            idempotency_key: row.get(TRACE_COLUMNS)?,
+            receipt: row::status(row, TRACE_COLUMNS + 1)?,
+            judgement,
+        });
+    }
+    Ok(found)
+}
+
+pub(super) fn memories(
+    db: &Connection,
+    project: &ProjectId,
+    after: Option<&MemoryId>,
+    limit: usize,
+) -> Result<Vec<MemoryHistory>, Fault> {
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(Vec::new());
+    };
+    let after: i64 = match after {
+        Some(id) => db
+            .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
+            .query_row(params![id.as_str(), project], |row| row.get(0))
+            .optional()?
+            .ok_or_else(|| gone("memory", id.as_str()))?,
+        None => 0,
+    };
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key > ?2 ORDER BY m.key LIMIT ?3",
+        row::MEMORY
+    ))?;
+    let mut rows = select.query(params![project, after, row::limit(limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let memory = row::memory(row)?;
+        let events = memories::events_of(db, row.get(0)?, &memory.id)?;
+        found.push(MemoryHistory { memory, events });
+    }
+    Ok(found)
+}
+
+pub(super) fn restore(
+    db: &Connection,
+    project: &ProjectId,
+    pieces: &[Restored],
+    now: Timestamp,
+) -> Result<u64, Fault> {
+    let key = projects::ensure(db, project)?;
+    let mut stored = 0;
+    for piece in pieces {
+        let new = match piece {
+            Restored::Trace(archived) => restore_trace(db, key, archived, now)?,
+            Restored::Memory {
+                memory,
+                embedder,
+                vector,
+            } => restore_memory(db, key, memory, embedder, vector)?,
+            Restored::Skill(skill) => restore_skill(db, key, skill)?,
+        };
+        stored += u64::from(new);
+    }
+    Ok(stored)
+}
+
+fn restore_trace(
+    db: &Connection,
+    project: i64,
+    archived: &ArchivedTrace,
+    now: Timestamp,
+) -> Result<bool, Fault> {
+    let trace = &archived.trace;
+    if present(db, "trace", trace.id.as_str(), project)? {
+        return Ok(false);
+    }
+    let taken = match &archived.idempotency_key {
+        Some(name) => traces::receipt(db, project, name)?.is_some(),
+        None => false,
+    };
+    let name = archived.idempotency_key.as_ref().filter(|_| !taken);
+    let status = archived.status();
+    db.prepare_cached(
+        "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
+             ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
+             ignored, created_at, task, final_response, reference_context, trajectory) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+    )?
+    .execute(params![
+        project,
+        trace.id.as_str(),
+        name,
+        archived.receipt.as_str(),
+        trace.review_status == ReviewStatus::Reviewed,
+        status.as_str(),
+        trace.ingest_attempts,
+        trace.last_ingest_error,
+        trace.created_memory_id.as_ref().map(MemoryId::as_str),
+        trace.model,
+        row::to_json(&trace.metadata)?,
+        row::to_json(&trace.retrieved_memory_ids)?,
+        row::to_json(&trace.ignored_memory_ids)?,
+        trace.created_at.clone().unwrap_or_else(|| clock::text(now)),
+        trace.task,
+        trace.final_response,
+        trace.reference_context,
+        row::to_json(&trace.trajectory)?,
+    ])?;
+    let key = db.last_insert_rowid();
+    if let Some(review) = archived.review(now) {
+        reviews::put(db, key, &review)?;
+    }
+    if status == IngestStatus::Queued {
+        db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
+            .execute(params![key, now.as_millisecond()])?;
+    }
+    Ok(true)
+}
+
+fn restore_memory(
+    db: &Connection,
+    project: i64,
+    history: &MemoryHistory,
+    embedder: &str,
+    vector: &[f32],
+) -> Result<bool, Fault> {
+    let memory = &history.memory;
+    if present(db, "memory", memory.id.as_str(), project)? {
+        return Ok(false);
+    }
+    db.prepare_cached(
+        "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
+             metadata, task, reflection) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        project,
+        memory.id.as_str(),
+        memory.trace_id.as_str(),
+        memory.success,
+        memory.q_value,
+        i64::try_from(memory.uses).unwrap_or(i64::MAX),
+        memories::next_revision(db, project)?,
+        memory.created_at,
+        row::to_json(&memory.metadata)?,
+        memory.task,
+        row::to_json(&memory.reflection)?,
+    ])?;
+    let key = db.last_insert_rowid();
+    memories::embed(db, key, embedder, vector)?;
+    for event in &history.events {
+        db.prepare_cached(
+            "INSERT INTO utility_event \
+                 (memory, trace_id, review_id, alpha, reward, before, after, created_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            key,
+            event.trace_id.as_str(),
+            event.review_id,
+            event.alpha,
+            event.reward,
+            event.before,
+            event.after,
+            event.created_at,
+        ])?;
+    }
+    Ok(true)
+}
+
+fn restore_skill(db: &Connection, project: i64, skill: &Skill) -> Result<bool, Fault> {
+    let stored = db
+        .prepare_cached(
+            "INSERT OR IGNORE INTO skill (project, version, created_at, sources, content) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            project,
+            i64::try_from(skill.version).unwrap_or(i64::MAX),
+            skill.created_at.clone().unwrap_or_default(),
+            row::to_json(&skill.source_memory_ids)?,
+            skill.content,
+        ])?;
+    Ok(stored > 0)
+}
+
+/// Whether the project has it already. An id that another project has cannot be stored again.
+fn present(db: &Connection, table: &str, id: &str, project: i64) -> Result<bool, Fault> {
+    let owner: Option<i64> = db
+        .prepare_cached(&format!("SELECT project FROM {table} WHERE id = ?1"))?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    match owner {
+        Some(owner) if owner != project => Err(Fault::Plain(Error::Conflict(format!(
+            "{table} `{id}` is in another project of this database already: import into a \
+             database of its own"
+        )))),
+        found => Ok(found.is_some()),
+    }
+}
+
+fn gone(what: &'static str, id: &str) -> Fault {
+    Fault::Plain(Error::Conflict(format!(
+        "{what} `{id}` was deleted during the export: begin again"
+    )))
+}

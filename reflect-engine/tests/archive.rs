@@ -1,0 +1,202 @@
+//! A project can be taken out of a store and put into another, whole.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reflect_engine::store::{InMemory, Sqlite, Store};
+use reflect_engine::{Engine, ListMemories, Piece};
+use reflect_types::{
+    CreateSkill, CreateTrace, ErrorCode, ListTraces, Message, ProjectId, QueryMemories, Review,
+    Trace, Verdict,
+};
+use serde_json::json;
+
+fn project() -> ProjectId {
+    ProjectId::from("support")
+}
+
+fn on(store: impl Store) -> Engine {
+    Engine::builder().store(Arc::new(store)).start().unwrap()
+}
+
+/// A project with runs of every kind, a memory that moved, and a skill.
+async fn fill(engine: &Engine) {
+    let project = project();
+    let mut first = CreateTrace::new("Refund order 7", vec![Message::assistant("done")]);
+    first.metadata.insert("team".into(), json!("eu"));
+    let first = engine
+        .create_trace(&project, first, Some("key-1"))
+        .await
+        .unwrap();
+    let judged = engine
+        .review_trace(&project, &first.trace_id, Review::fail("too late"))
+        .await
+        .unwrap();
+    let memory = judged.created_memory_id.unwrap();
+    for (alpha, verdict) in [
+        (0.3, Verdict::Pass),
+        (0.1, Verdict::Fail),
+        (0.7, Verdict::Pass),
+    ] {
+        let mut run = CreateTrace::new("Refund another order", "done");
+        run.retrieved_memory_ids = vec![memory.clone(), "never".into()];
+        run.reference_context = Some("the refund policy".to_owned());
+        let run = engine.create_trace(&project, run, None).await.unwrap();
+        let review = Review::new(verdict).alpha(alpha);
+        engine
+            .review_trace(&project, &run.trace_id, review)
+            .await
+            .unwrap();
+    }
+    engine
+        .create_trace(&project, CreateTrace::new("wait", "done"), None)
+        .await
+        .unwrap();
+    engine
+        .create_skill(&project, &CreateSkill::default())
+        .await
+        .unwrap();
+}
+
+async fn everything(engine: &Engine) -> Vec<Piece> {
+    let project = project();
+    let mut pieces = Vec::new();
+    let mut after = None;
+    // Pages of two, so that there are several.
+    loop {
+        let page = engine
+            .export_memories(&project, after.as_ref(), 2)
+            .await
+            .unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.memory.id.clone());
+        pieces.extend(
+            page.into_iter()
+                .map(|memory| Piece::Memory(Box::new(memory))),
+        );
+    }
+    let mut after = None;
+    loop {
+        let page = engine
+            .export_traces(&project, after.as_ref(), 2)
+            .await
+            .unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.trace.id.clone());
+        pieces.extend(page.into_iter().map(|trace| Piece::Trace(Box::new(trace))));
+    }
+    pieces.extend(engine.get_skill(&project).await.unwrap().map(Piece::Skill));
+    pieces
+}
+
+/// The pieces as they come out of a file.
+fn through_json(pieces: &[Piece]) -> Vec<Piece> {
+    let lines = pieces
+        .iter()
+        .map(|piece| serde_json::to_string(piece).unwrap());
+    lines
+        .map(|line| serde_json::from_str(&line).unwrap())
+        .collect()
+}
+
+async fn traces(engine: &Engine) -> Vec<Trace> {
+    let all = ListTraces::default();
+    engine.list_traces(&project(), &all).await.unwrap().traces
+}
+
+async fn moves_whole(from: &Engine, to: &Engine) {
+    fill(from).await;
+    let pieces = everything(from).await;
+    assert_eq!(pieces.len(), 4 + 5 + 1);
+    let imported = to.import(&project(), through_json(&pieces)).await.unwrap();
+    assert_eq!((imported.stored, imported.present), (10, 0));
+
+    assert_eq!(everything(to).await, pieces);
+    assert_eq!(traces(to).await, traces(from).await);
+    assert_eq!(
+        to.stats(&project()).await.unwrap(),
+        from.stats(&project()).await.unwrap()
+    );
+    let all = ListMemories::default();
+    assert_eq!(
+        to.list_memories(&project(), &all).await.unwrap(),
+        from.list_memories(&project(), &all).await.unwrap()
+    );
+    let query = QueryMemories::new("Refund order 8");
+    let found = to.query_memories(&project(), &query).await.unwrap();
+    assert_eq!(
+        found,
+        from.query_memories(&project(), &query).await.unwrap()
+    );
+    assert!(!found.is_empty());
+    // Once more changes nothing, and the first answer is still given to its key.
+    let again = to.import(&project(), through_json(&pieces)).await.unwrap();
+    assert_eq!((again.stored, again.present), (0, 10));
+    let retried = CreateTrace::new("Refund order 7", "done");
+    to.create_trace(&project(), retried, Some("key-1"))
+        .await
+        .unwrap();
+    assert_eq!(traces(to).await.len(), 5);
+    // Ids are taken once in a database.
+    let elsewhere = to
+        .import(&ProjectId::from("other"), pieces)
+        .await
+        .unwrap_err();
+    assert_eq!(elsewhere.code(), ErrorCode::Conflict);
+}
+
+#[tokio::test]
+async fn a_project_moves_whole_between_stores_of_any_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = |name: &str| on(Sqlite::open(folder.path().join(name)).unwrap());
+    moves_whole(&sqlite("a.db"), &sqlite("b.db")).await;
+    moves_whole(&sqlite("c.db"), &on(InMemory::new())).await;
+    moves_whole(&on(InMemory::new()), &sqlite("d.db")).await;
+}
+
+#[tokio::test]
+async fn a_review_that_waited_is_worked_on_where_it_arrives() {
+    let from = on(InMemory::new());
+    fill(&from).await;
+    let mut pieces = everything(&from).await;
+    for piece in &mut pieces {
+        if let Piece::Trace(archived) = piece
+            && let Some(judgement) = &mut archived.judgement
+        {
+            judgement.alpha = 0.9;
+            archived.trace.ingest_status = reflect_types::IngestStatus::Processing;
+            archived.trace.review_status = reflect_types::ReviewStatus::Pending;
+            archived.trace.created_memory_id = None;
+        }
+    }
+    pieces.retain(|piece| matches!(piece, Piece::Trace(_)));
+    let to = on(InMemory::new());
+    to.import(&project(), pieces).await.unwrap();
+    let worked_off = async {
+        while to.stats(&project()).await.unwrap().queued > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), worked_off)
+        .await
+        .unwrap();
+    assert_eq!(to.stats(&project()).await.unwrap().memories, 4);
+}
+
+#[tokio::test]
+async fn a_piece_that_says_the_impossible_is_refused_and_nothing_is_stored() {
+    let from = on(InMemory::new());
+    fill(&from).await;
+    let mut pieces = everything(&from).await;
+    let memory = pieces.iter_mut().find_map(|piece| match piece {
+        Piece::Memory(history) => Some(history),
+        _ => None,
+    });
+    memory.unwrap().memory.q_value = 2.0;
+    let to = on(InMemory::new());
+    let refused = to.import(&project(), pieces).await.unwrap_err();
+    assert_eq!(refused.body().field.as_deref(), Some("q_value"));
+    assert!(traces(&to).await.is_empty());
+}

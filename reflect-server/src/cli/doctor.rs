@@ -1,0 +1,236 @@
+use clap::Args;
+use reflect_sdk::ReflectClient;
+use reflect_server::keys::KeyText;
+use reflect_types::KeyStatus;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::place::{File, Place};
+use super::{output, secret};
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    level: Level,
+    what: String,
+    /// How to put it right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Good,
+    Warning,
+    Bad,
+}
+
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let place = options.place;
+    let mut findings = Findings::default();
+    if place.data.is_some() {
+        data(&place, &mut findings).await;
+    }
+    if place.url.is_some() {
+        server(&place, &mut findings).await;
+    }
+    if place.data.is_none() && place.url.is_none() {
+        findings.bad(
+            "nothing says where Reflect is",
+            "name a file with --data (REFLECT_DATA), or a server with --url (REFLECT_BASE_URL) \
+             and --key (REFLECT_API_KEY)",
+        );
+    }
+    if place.json {
+        output::json(&findings.0)?;
+    } else {
+        findings.print()?;
+    }
+    if findings.0.iter().any(|finding| finding.level == Level::Bad) {
+        return Err(Failure::general(""));
+    }
+    Ok(())
+}
+
+async fn data(place: &Place, findings: &mut Findings) {
+    match place.file().await {
+        Ok(file) => {
+            findings.good("the database opens");
+            permissions(place, findings);
+            contents(place, &file, findings).await;
+            // Nothing is left to lose: what was found out is known.
+            let _ = file.engine.shutdown().await;
+        }
+        Err(failure) => findings.bad(
+            failure.to_string(),
+            "point --data (REFLECT_DATA) at the file that `reflect serve` uses",
+        ),
+    }
+}
+
+async fn contents(place: &Place, file: &File, findings: &mut Findings) {
+    match file.keys.list(None).await {
+        Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
+            findings.good("there is a master key");
+        }
+        Ok(_) => findings.warn(
+            "there is no master key in the file",
+            "start the server once, which makes one, or run `reflect keys create --master LABEL`",
+        ),
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+    match file.engine.list_projects().await {
+        Ok(projects) if projects.is_empty() => findings.warn(
+            "nothing was recorded yet",
+            "record a run: see `reflect serve` and the SDK",
+        ),
+        Ok(projects) => {
+            findings.good(format!("{} projects", projects.len()));
+            if !projects.contains(&place.project()) {
+                findings.warn(
+                    format!("project `{}` holds nothing", place.project()),
+                    "name another with --project (REFLECT_PROJECT_ID)",
+                );
+            }
+            for project in projects {
+                failed(file, &project, findings).await;
+            }
+        }
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+async fn failed(file: &File, project: &reflect_types::ProjectId, findings: &mut Findings) {
+    match file.engine.stats(project).await {
+        Ok(stats) if stats.ingest_failed > 0 => findings.warn(
+            format!(
+                "{} reviews of project `{project}` could not be worked on",
+                stats.ingest_failed
+            ),
+            "`reflect traces list --status pending` names them, `reflect traces retry` tries again",
+        ),
+        Ok(_) => {}
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+#[cfg(unix)]
+fn permissions(place: &Place, findings: &mut Findings) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let path = place.data.as_ref();
+    let Some(metadata) = path.and_then(|path| path.metadata().ok()) else {
+        return;
+    };
+    if metadata.permissions().mode() & 0o007 != 0 {
+        findings.warn(
+            "everybody on this machine can read the database",
+            "chmod o-rwx the file and its folder",
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &Place, _: &mut Findings) {}
+
+async fn server(place: &Place, findings: &mut Findings) {
+    let key = match secret::read("--key", place.key.clone(), place.key_file.clone()) {
+        Ok(Some(key)) => key,
+        Ok(None) => {
+            return findings.bad(
+                "there is no key for the server",
+                "set --key (REFLECT_API_KEY)",
+            );
+        }
+        Err(failure) => return findings.bad(failure.to_string(), "point at the file of the key"),
+    };
+    shape(&key, findings);
+    let url = place.url.clone().unwrap_or_default();
+    let client = ReflectClient::builder()
+        .project(place.project())
+        .retry(reflect_sdk::RetryPolicy::default().attempts(1))
+        .http(url, key.expose_secret());
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return findings.bad(error.to_string(), "set --url (REFLECT_BASE_URL)"),
+    };
+    match client.health().await {
+        Ok(health) => findings.good(format!("the server is {}", health.status())),
+        Err(error) => {
+            return findings.bad(
+                format!("the server does not answer: {error}"),
+                "start it with `reflect serve`, or correct --url (REFLECT_BASE_URL)",
+            );
+        }
+    }
+    match client.list_traces().limit(1).await {
+        Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
+        Err(error) if error.status() == Some(401) => findings.bad(
+            "the server does not know the key, or it was revoked",
+            "make one with `reflect keys create` and set --key (REFLECT_API_KEY)",
+        ),
+        Err(error) if error.status() == Some(403) => findings.bad(
+            error.to_string(),
+            "use a key of that project with the scope trace:read, or name the key's project with \
+             --project (REFLECT_PROJECT_ID)",
+        ),
+        Err(error) => findings.bad(error.to_string(), "see the server's log"),
+    }
+}
+
+fn shape(key: &SecretString, findings: &mut Findings) {
+    if KeyText::parse(key.expose_secret()).is_none() {
+        findings.warn(
+            "the key does not look like `rf_live_<public>_<secret>`",
+            "check that it was copied whole, without quotes or spaces",
+        );
+    }
+}
+
+impl Findings {
+    fn good(&mut self, what: impl Into<String>) {
+        self.add(Level::Good, what, None);
+    }
+
+    fn warn(&mut self, what: impl Into<String>, fix: &str) {
+        self.add(Level::Warning, what, Some(fix));
+    }
+
+    fn bad(&mut self, what: impl Into<String>, fix: &str) {
+        self.add(Level::Bad, what, Some(fix));
+    }
+
+    fn add(&mut self, level: Level, what: impl Into<String>, fix: Option<&str>) {
+        self.0.push(Finding {
+            level,
+            what: what.into(),
+            fix: fix.map(str::to_owned),
+        });
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        for finding in &self.0 {
+            let mark = match finding.level {
+                Level::Good => "ok  ",
+                Level::Warning => "warn",
+                Level::Bad => "BAD ",
+            };
+            output::say(format_args!("{mark}  {}", finding.what))?;
+            if let Some(fix) = &finding.fix {
+                output::say(format_args!("      {fix}"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why a command was not carried out, and the exit code that says so.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    General = 1,
+    Usage = 2,
+    NotAllowed = 3,
+    NotFound = 4,
+    Unreachable = 5,
+}
+
+impl Failure {
+    pub(crate) fn general(message: impl Into<String>) -> Self {
+        Self::new(Kind::General, message)
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// Says it on the standard error.
+    pub(crate) fn report(&self) -> ExitCode {
+        if !self.message.is_empty() {
+            eprintln!("error: {self}");
+        }
+        ExitCode::from(self.kind as u8)
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            kind,
+        }
+    }
+
+    fn of_status(status: Option<u16>) -> Kind {
+        match status {
+            Some(401 | 403) => Kind::NotAllowed,
+            Some(404) => Kind::NotFound,
+            Some(408 | 429 | 502..=504) => Kind::Unreachable,
+            _ => Kind::General,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<reflect_sdk::Error> for Failure {
+    fn from(error: reflect_sdk::Error) -> Self {
+        let kind = match &error {
+            reflect_sdk::Error::Transport { .. } | reflect_sdk::Error::Timeout { .. } => {
+                Kind::Unreachable
+            }
+            reflect_sdk::Error::Config(_) => Kind::Usage,
+            other => Self::of_status(other.status()),
+        };
+        let mut message = error.to_string();
+        let mut below = std::error::Error::source(&error);
+        while let Some(reason) = below {
+            message = format!("{message}: {reason}");
+            below = reason.source();
+        }
+        Self::new(kind, message)
+    }
+}
+
+impl From<reflect_engine::Error> for Failure {
+    fn from(error: reflect_engine::Error) -> Self {
+        Self::new(
+            Self::of_status(Some(error.code().status())),
+            error.to_string(),
+        )
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            // Whoever read the output has read enough, as `head` does.
+            return Self::general("");
+        }
+        Self::general(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        // One that came from writing is the writer's, kind and all.
+        std::io::Error::from(error).into()
+    }
+}

@@ -1,0 +1,52 @@
+use std::io::IsTerminal as _;
+
+use clap::{Args, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use super::failure::Failure;
+
+/// What is written about the work, on the standard error.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// What to log, such as `debug` or `reflect_server=trace`.
+    #[arg(
+        long,
+        env = "REFLECT_LOG",
+        default_value = "warn,reflect=info",
+        global = true
+    )]
+    log: String,
+    /// How log lines look.
+    #[arg(
+        long,
+        env = "REFLECT_LOG_FORMAT",
+        default_value = "text",
+        global = true
+    )]
+    log_format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl Options {
+    pub(super) fn start(&self) -> Result<(), Failure> {
+        let filter = EnvFilter::try_new(&self.log).map_err(|error| {
+            Failure::usage(format!("--log `{}` is no filter: {error}", self.log))
+        })?;
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal());
+        let started = match self.log_format {
+            Format::Text => log.try_init(),
+            Format::Json => log.json().flatten_event(true).try_init(),
+        };
+        started.map_err(|error| Failure::general(format!("the log cannot start: {error}")))
+    }
+}

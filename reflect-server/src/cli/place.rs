@@ -1,0 +1,109 @@
+//! Where the client commands find Reflect: at a server, or straight in a file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use reflect_engine::Engine;
+use reflect_engine::store::Sqlite;
+use reflect_sdk::ReflectClient;
+use reflect_server::keys::{self, Keys};
+use reflect_types::ProjectId;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::failure::Failure;
+use super::local::Local;
+use super::secret;
+
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// A database file, to be opened without a server.
+    #[arg(long, env = "REFLECT_DATA", global = true)]
+    pub(super) data: Option<PathBuf>,
+    /// The address of a server, such as `http://localhost:8000`.
+    #[arg(long, env = "REFLECT_BASE_URL", global = true)]
+    pub(super) url: Option<String>,
+    /// The API key for that server.
+    #[arg(
+        long, env = "REFLECT_API_KEY", hide_env_values = true, value_parser = secret::parse,
+        global = true
+    )]
+    pub(super) key: Option<SecretString>,
+    /// A file that holds the API key.
+    #[arg(long, env = "REFLECT_API_KEY_FILE", global = true)]
+    pub(super) key_file: Option<PathBuf>,
+    /// The project; `default` unless set.
+    #[arg(long, env = "REFLECT_PROJECT_ID", global = true)]
+    pub(super) project: Option<String>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+/// A file, opened.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) engine: Engine,
+    pub(super) keys: Keys,
+}
+
+impl Place {
+    pub(super) fn project(&self) -> ProjectId {
+        self.project
+            .as_deref()
+            .map_or_else(ProjectId::default, ProjectId::from)
+    }
+
+    /// A client of the server or of the file.
+    pub(super) async fn client(&self) -> Result<ReflectClient, Failure> {
+        let builder = ReflectClient::builder().project(self.project());
+        if self.data.is_some() {
+            let file = self.file().await?;
+            return Ok(builder.transport(Arc::new(Local(file)))?);
+        }
+        let Some(url) = &self.url else {
+            return Err(Failure::usage(
+                "say where Reflect is: --data FILE, or --url ADDRESS with --key KEY \
+                 (REFLECT_DATA, or REFLECT_BASE_URL with REFLECT_API_KEY)",
+            ));
+        };
+        let key = secret::read("--key", self.key.clone(), self.key_file.clone())?;
+        let Some(key) = key else {
+            return Err(Failure::usage(
+                "a server asks for a key: --key KEY (REFLECT_API_KEY)",
+            ));
+        };
+        Ok(builder.http(url, key.expose_secret())?)
+    }
+
+    /// The file, which has to be there.
+    pub(super) async fn file(&self) -> Result<File, Failure> {
+        let Some(path) = &self.data else {
+            return Err(Failure::usage(
+                "this works on a file: --data FILE (REFLECT_DATA)",
+            ));
+        };
+        if !path.exists() {
+            return Err(Failure::usage(format!(
+                "{}: there is no such file. `reflect serve --data` makes one",
+                path.display()
+            )));
+        }
+        open(path.clone()).await
+    }
+}
+
+/// Opens a file, made where there is none.
+pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
+    let opened = tokio::task::spawn_blocking(move || {
+        let store = Sqlite::open(&path)?;
+        Ok::<_, reflect_engine::Error>((store, keys::Sqlite::open(path)?))
+    });
+    let (store, key_store) = opened
+        .await
+        .map_err(|error| Failure::general(error.to_string()))??;
+    Ok(File {
+        engine: Engine::builder().store(Arc::new(store)).start()?,
+        keys: Keys::new(Arc::new(key_store), None),
+    })
+}

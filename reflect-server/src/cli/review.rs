@@ -1,0 +1,125 @@
+use std::io::{self, BufRead, Write};
+
+use clap::Args;
+use reflect_sdk::ReflectClient;
+use reflect_types::{Review, Trace, TraceId};
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::place::Place;
+use super::{output, traces};
+
+/// What a fail says whose reviewer gave no reason.
+const NO_REASON: &str = "The answer was incorrect.";
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    place: Place,
+    /// How many runs to look at, at the most.
+    #[arg(long)]
+    limit: Option<usize>,
+}
+
+/// What came of a session.
+#[derive(Debug, Default, Serialize)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    deferred: u64,
+}
+
+enum Choice {
+    Judge(Review),
+    Defer,
+    Stop,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.place.client().await?;
+    let mut tally = Tally::default();
+    let mut left = options.limit.unwrap_or(usize::MAX);
+    let mut before: Option<TraceId> = None;
+    'pages: loop {
+        let page = pending(&client, before.take()).await?;
+        let Some(last) = page.last() else { break };
+        before = Some(last.id.clone());
+        for trace in &page {
+            if left == 0 {
+                break 'pages;
+            }
+            left -= 1;
+            // The questions go to the standard error: the standard output is for the result.
+            match ask(trace, &mut io::stdin().lock(), &mut io::stderr())? {
+                Choice::Judge(review) => {
+                    let verdict = review.result;
+                    let judged = client.review_trace(&trace.id, review).await?;
+                    let memory = judged.created_memory_id;
+                    eprintln!(
+                        "{verdict}: learned {}\n",
+                        memory.map_or("nothing".to_owned(), String::from)
+                    );
+                    match verdict.success() {
+                        Some(true) => tally.passed += 1,
+                        _ => tally.failed += 1,
+                    }
+                }
+                Choice::Defer => {
+                    eprintln!("deferred\n");
+                    tally.deferred += 1;
+                }
+                Choice::Stop => break 'pages,
+            }
+        }
+    }
+    if options.place.json {
+        return output::json(&tally);
+    }
+    let Tally {
+        passed,
+        failed,
+        deferred,
+    } = tally;
+    output::say(format_args!(
+        "{passed} passed, {failed} failed, {deferred} deferred"
+    ))
+}
+
+async fn pending(client: &ReflectClient, before: Option<TraceId>) -> Result<Vec<Trace>, Failure> {
+    let call = client.list_traces().pending().limit(20);
+    Ok(match before {
+        Some(before) => call.before(before).await?,
+        None => call.await?,
+    })
+}
+
+fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<Choice, Failure> {
+    traces::show(trace, out)?;
+    loop {
+        write!(out, "\nWas this answer correct? [y/n/d (defer)/q (quit)]: ")?;
+        out.flush()?;
+        let Some(choice) = line(input)? else {
+            return Ok(Choice::Stop);
+        };
+        match choice.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(Choice::Judge(Review::pass())),
+            "n" | "no" => {
+                write!(out, "What was wrong? (used as learning feedback): ")?;
+                out.flush()?;
+                let reason = line(input)?.filter(|reason| !reason.is_empty());
+                let reason = reason.unwrap_or_else(|| NO_REASON.to_owned());
+                return Ok(Choice::Judge(Review::fail(reason)));
+            }
+            "d" | "defer" => return Ok(Choice::Defer),
+            "q" | "quit" => return Ok(Choice::Stop),
+            _ => writeln!(out, "Please enter y, n, d or q.")?,
+        }
+    }
+}
+
+/// The next line, trimmed; `None` at the end.
+fn line(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    let read = input.read_line(&mut text)?;
+    Ok((read > 0).then(|| text.trim().to_owned()))
+}

@@ -1,0 +1,185 @@
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use reflect_engine::Engine;
+use reflect_engine::store::Sqlite;
+use reflect_server::keys::{self, Keys};
+use reflect_server::{App, Settings, serve};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::net::TcpListener;
+
+use super::failure::Failure;
+use super::secret;
+
+/// A master key shorter than this can be guessed.
+const SHORT_KEY: usize = 32;
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Where to listen; port 0 takes any free one.
+    #[arg(long, env = "REFLECT_LISTEN", default_value = "127.0.0.1:8000")]
+    listen: SocketAddr,
+    /// The database file; made where there is none.
+    #[arg(long, env = "REFLECT_DATA", default_value = "reflect.db")]
+    data: PathBuf,
+    /// A key that opens every project. Without one, a new database makes one and shows it once.
+    #[arg(long, env = "REFLECT_MASTER_KEY", hide_env_values = true, value_parser = secret::parse)]
+    master_key: Option<SecretString>,
+    /// A file that holds the master key.
+    #[arg(long, env = "REFLECT_MASTER_KEY_FILE")]
+    master_key_file: Option<PathBuf>,
+    /// What opens `/v1/bootstrap`; without it that is closed.
+    #[arg(
+        long, env = "REFLECT_BOOTSTRAP_TOKEN", hide_env_values = true,
+        value_parser = secret::parse
+    )]
+    bootstrap_token: Option<SecretString>,
+    /// A file that holds the bootstrap token.
+    #[arg(long, env = "REFLECT_BOOTSTRAP_TOKEN_FILE")]
+    bootstrap_token_file: Option<PathBuf>,
+    /// The largest request body, in bytes.
+    #[arg(long, env = "REFLECT_BODY_LIMIT", default_value_t = Settings::default().body_limit)]
+    body_limit: usize,
+    /// How long a request may take, in seconds.
+    #[arg(long, env = "REFLECT_REQUEST_TIMEOUT", default_value_t = 55)]
+    request_timeout: u64,
+    /// How many requests are worked on at once.
+    #[arg(long, env = "REFLECT_MAX_IN_FLIGHT", default_value_t = Settings::default().max_in_flight)]
+    max_in_flight: usize,
+    /// How many requests a second one key may make; no limit unless set.
+    #[arg(long, env = "REFLECT_RATE_LIMIT")]
+    rate_limit: Option<NonZeroU32>,
+    /// How long requests under way get at shutdown, in seconds.
+    #[arg(long, env = "REFLECT_SHUTDOWN_GRACE", default_value_t = 30)]
+    shutdown_grace: u64,
+    /// Hosts under which `/mcp` may be called, separated by commas; `*` for any.
+    #[arg(
+        long, env = "REFLECT_ALLOWED_HOSTS", value_delimiter = ',',
+        default_values_t = Settings::default().allowed_hosts
+    )]
+    allowed_hosts: Vec<String>,
+    /// Web pages that may call `/mcp`, such as `https://app.example.com:443`, separated by commas.
+    #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
+    allowed_origins: Vec<String>,
+    /// How far a review moves the memories when it does not say, from 0 to 1.
+    #[arg(long, env = "REFLECT_ALPHA", default_value_t = reflect_types::Review::DEFAULT_ALPHA)]
+    alpha: f64,
+    /// The lowest similarity that counts when a query does not say; the embedder's unless set.
+    #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
+    similarity_floor: Option<f64>,
+    /// How many reviews are worked on at once.
+    #[arg(
+        long, env = "REFLECT_WORKERS",
+        default_value_t = reflect_engine::Builder::DEFAULT_CONCURRENCY
+    )]
+    workers: usize,
+    /// How long the work of a process that died is left alone before another takes it over, in
+    /// seconds.
+    #[arg(long, env = "REFLECT_LEASE", default_value_t = 30)]
+    lease: u64,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let bootstrap_token = secret::read(
+        "--bootstrap-token",
+        options.bootstrap_token,
+        options.bootstrap_token_file,
+    )?;
+    let master = secret::read("--master-key", options.master_key, options.master_key_file)?;
+    let settings = Settings {
+        body_limit: options.body_limit,
+        request_timeout: Duration::from_secs(options.request_timeout.max(1)),
+        max_in_flight: options.max_in_flight.max(1),
+        rate_limit: options.rate_limit,
+        shutdown_grace: Duration::from_secs(options.shutdown_grace),
+        bootstrap_token,
+        allowed_hosts: if options.allowed_hosts.iter().any(|host| host == "*") {
+            Vec::new()
+        } else {
+            options.allowed_hosts
+        },
+        allowed_origins: options.allowed_origins,
+    };
+    // Before anything is made: a port that is taken is the commonest mistake.
+    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+        Failure::general(format!(
+            "cannot listen on {}: {error}. Choose another --listen address",
+            options.listen
+        ))
+    })?;
+    let path = options.data;
+    let (store, key_store) = tokio::task::spawn_blocking(move || {
+        let store = Sqlite::open(&path)?;
+        Ok::<_, reflect_engine::Error>((store, keys::Sqlite::open(path)?))
+    })
+    .await
+    .map_err(|error| Failure::general(error.to_string()))??;
+    let mut engine = Engine::builder()
+        .store(Arc::new(store))
+        .alpha(options.alpha)
+        .concurrency(options.workers)
+        .lease(Duration::from_secs(options.lease.max(1)));
+    if let Some(floor) = options.similarity_floor {
+        engine = engine.similarity_floor(floor);
+    }
+    let engine = engine.start()?;
+    let keys = Keys::new(Arc::new(key_store), master.as_ref());
+    announce(&keys, master.as_ref()).await?;
+    let address = listener.local_addr()?;
+    // Before anybody can know that it runs, so that no signal finds it unprepared.
+    let stop = asked_to_stop()?;
+    // On the standard output, so that scripts that asked for port 0 can read it.
+    println!("reflect listens on http://{address}");
+    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
+    serve(listener, App::new(engine, keys, settings), stop).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Shows a master key that was just made, this once.
+async fn announce(keys: &Keys, configured: Option<&SecretString>) -> Result<(), Failure> {
+    if let Some(key) = configured
+        && key.expose_secret().len() < SHORT_KEY
+    {
+        tracing::warn!("the master key is short: one of `reflect keys` cannot be guessed");
+    }
+    if let Some(made) = keys.ensure_master().await? {
+        println!(
+            "This is the master key. It is shown this once, so keep it:\n\n    {}\n",
+            made.api_key
+        );
+    }
+    Ok(())
+}
+
+/// Listens for the signals that ask the process to end, from now on; the future resolves with the
+/// first of them.
+#[cfg(unix)]
+fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Resolves with ctrl-c.
+#[cfg(not(unix))]
+fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}

@@ -1,0 +1,183 @@
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand, ValueEnum};
+use reflect_types::{Trace, TraceId};
+
+use super::failure::Failure;
+use super::output;
+use super::place::Place;
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// The recorded runs, newest first (what happens when nothing is said).
+    List(List),
+    /// One run with all that was said and done.
+    Show {
+        /// The run.
+        id: String,
+    },
+    /// Remove runs. What was learned from them stays.
+    Delete {
+        /// The runs.
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Remove what was learned from them too.
+        #[arg(long)]
+        and_memories: bool,
+    },
+    /// Put runs whose ingestion failed back into the queue.
+    Retry {
+        /// The runs.
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Default, Args)]
+struct List {
+    /// Only those that wait for a review, or that have one.
+    #[arg(long)]
+    status: Option<Status>,
+    /// How many at the most, from 1 to 1,000.
+    #[arg(long, default_value_t = 20)]
+    limit: u32,
+    /// Only those older than this one.
+    #[arg(long)]
+    before: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Status {
+    Pending,
+    Reviewed,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let Options { place, action } = options;
+    let client = place.client().await?;
+    match action.unwrap_or_else(|| {
+        Action::List(List {
+            limit: 20,
+            ..List::default()
+        })
+    }) {
+        Action::List(list) => {
+            let mut call = client.list_traces().limit(list.limit);
+            call = match list.status {
+                Some(Status::Pending) => call.pending(),
+                Some(Status::Reviewed) => call.reviewed(),
+                None => call,
+            };
+            if let Some(before) = list.before {
+                call = call.before(before);
+            }
+            let traces = call.await?;
+            if place.json {
+                output::json(&traces)
+            } else {
+                table(&traces)
+            }
+        }
+        Action::Show { id } => {
+            let trace = client.get_trace(id).await?;
+            if place.json {
+                return output::json(&trace);
+            }
+            Ok(show(&trace, &mut io::stdout().lock())?)
+        }
+        Action::Delete { ids, and_memories } => {
+            let call = client.delete_traces(ids);
+            let gone = if and_memories {
+                call.and_memories().await?
+            } else {
+                call.await?
+            };
+            if place.json {
+                return output::json(&gone);
+            }
+            output::say(format_args!("{} deleted", gone.deleted))
+        }
+        Action::Retry { ids } => {
+            let mut receipts = Vec::new();
+            for id in ids {
+                receipts.push(client.retry_trace(TraceId::new(id)).await?);
+            }
+            if place.json {
+                return output::json(&receipts);
+            }
+            for receipt in receipts {
+                output::say(format_args!(
+                    "{} is {}",
+                    receipt.trace_id, receipt.ingest_status
+                ))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn table(traces: &[Trace]) -> Result<(), Failure> {
+    let rows: Vec<_> = traces
+        .iter()
+        .map(|trace| {
+            let verdict = trace
+                .review
+                .as_ref()
+                .map_or("-", |review| review.result.as_str());
+            [
+                trace.id.to_string(),
+                trace.review_status.to_string(),
+                verdict.to_owned(),
+                trace.ingest_status.to_string(),
+                output::line(&trace.task, 60),
+            ]
+        })
+        .collect();
+    output::table(["ID", "REVIEW", "VERDICT", "INGESTION", "TASK"], &rows)
+}
+
+/// Prints a run for a person.
+pub(super) fn show(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", trace.id)?;
+    writeln!(out, "task     {}", output::line(&trace.task, 400))?;
+    if let Some(model) = &trace.model {
+        writeln!(out, "model    {}", output::line(model, 100))?;
+    }
+    writeln!(out, "review   {}", trace.review_status)?;
+    if let Some(review) = &trace.review {
+        let feedback = output::line(review.feedback_text.as_deref().unwrap_or_default(), 400);
+        writeln!(out, "verdict  {} {feedback}", review.result)?;
+    }
+    if let Some(error) = &trace.last_ingest_error {
+        writeln!(out, "failed   {}", output::line(error, 400))?;
+    }
+    if let Some(memory) = &trace.created_memory_id {
+        writeln!(out, "memory   {memory}")?;
+    }
+    for message in &trace.trajectory {
+        let role = message.role.as_ref().map_or("?", |role| role.as_str());
+        writeln!(out, "\n[{}]", output::line(role, 40))?;
+        let text = message.text();
+        if !text.is_empty() {
+            writeln!(out, "{}", output::block(&text))?;
+        }
+        for call in message.calls() {
+            let name = output::line(&call.function.name, 80);
+            let arguments = call.function.arguments.as_ref();
+            let arguments = arguments.map(ToString::to_string).unwrap_or_default();
+            writeln!(out, "→ {name}({})", output::line(&arguments, 400))?;
+        }
+    }
+    if !trace.final_response.is_empty() {
+        writeln!(out, "\n[answer]\n{}", output::block(&trace.final_response))?;
+    }
+    Ok(())
+}

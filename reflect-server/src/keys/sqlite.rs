@@ -1,0 +1,218 @@
+//! Keys in the database file of the engine, in a table and through a connection of their own.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reflect_engine::{Error, Result};
+use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+
+use super::store::{KeyRecord, KeyStore};
+use super::text::SecretHash;
+
+/// One step each from the format before. The engine counts its own formats elsewhere.
+const MIGRATIONS: &[&str] = &[include_str!("0001_keys.sql")];
+
+/// How long to wait for another writer.
+const BUSY: Duration = Duration::from_secs(5);
+
+const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, environment, \
+                       created_at, last_used_at, revoked_at";
+
+/// Keeps keys in the engine's SQLite file.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    path: Arc<Path>,
+    db: Arc<Mutex<Connection>>,
+}
+
+impl Sqlite {
+    /// Opens the file, which the engine has made, and makes the table where there is none.
+    ///
+    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path: Arc<Path> = path.into().into();
+        let db = connect(&path).map_err(|error| fault(&path, error))?;
+        Ok(Self {
+            path,
+            db: Arc::new(Mutex::new(db)),
+        })
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (db, path) = (Arc::clone(&self.db), Arc::clone(&self.path));
+        let done = tokio::task::spawn_blocking(move || {
+            let db = db.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&db).map_err(|error| fault(&path, error))
+        });
+        done.await
+            .map_err(|error| Error::internal("the work on the keys did not finish", error))?
+    }
+}
+
+#[async_trait]
+impl KeyStore for Sqlite {
+    async fn insert(&self, record: KeyRecord) -> Result<()> {
+        self.run(move |db| insert(db, &record)).await
+    }
+
+    async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
+        let public_id = public_id.to_owned();
+        self.run(move |db| {
+            let query = format!("SELECT {COLUMNS} FROM api_key WHERE public_id = ?1");
+            db.prepare_cached(&query)?
+                .query_row([&public_id], record)
+                .optional()
+        })
+        .await
+    }
+
+    async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<KeyRecord>> {
+        let project = project.map(|project| project.as_str().to_owned());
+        self.run(move |db| {
+            let query = format!("SELECT {COLUMNS} FROM api_key WHERE project IS ?1 ORDER BY key");
+            let mut rows = db.prepare_cached(&query)?;
+            rows.query_map([&project], record)?.collect()
+        })
+        .await
+    }
+
+    async fn revoke(
+        &self,
+        project: Option<&ProjectId>,
+        id: &KeyId,
+        now: &str,
+    ) -> Result<Option<KeyRecord>> {
+        let project = project.map(|project| project.as_str().to_owned());
+        let (id, now) = (id.clone(), now.to_owned());
+        self.run(move |db| {
+            let query = format!(
+                "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?3) \
+                 WHERE id = ?1 AND project IS ?2 RETURNING {COLUMNS}"
+            );
+            db.prepare_cached(&query)?
+                .query_row(params![id.as_str(), project, now], record)
+                .optional()
+        })
+        .await
+    }
+
+    async fn touch(&self, uses: Vec<(KeyId, String)>) -> Result<()> {
+        self.run(move |db| {
+            let together = db.unchecked_transaction()?;
+            for (id, at) in uses {
+                together
+                    .prepare_cached("UPDATE api_key SET last_used_at = ?2 WHERE id = ?1")?
+                    .execute(params![id.as_str(), at])?;
+            }
+            together.commit()
+        })
+        .await
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        let project = project.clone();
+        self.run(move |db| {
+            let gone = db.execute("DELETE FROM api_key WHERE project = ?1", [project.as_str()])?;
+            Ok(gone > 0)
+        })
+        .await
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let mut db = Connection::open(path)?;
+    db.busy_timeout(BUSY)?;
+    // A key that was shown, or ended, has to stay so through a power failure.
+    db.pragma_update(None, "synchronous", "FULL")?;
+    let together = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    together.execute_batch(
+        "CREATE TABLE IF NOT EXISTS server_format (version INTEGER NOT NULL) STRICT",
+    )?;
+    let format: Option<i64> =
+        together.query_row("SELECT max(version) FROM server_format", [], |row| {
+            row.get(0)
+        })?;
+    let done = usize::try_from(format.unwrap_or(0)).unwrap_or(0);
+    for (step, version) in MIGRATIONS.iter().zip(1_i64..).skip(done) {
+        together.execute_batch(step)?;
+        together.execute("INSERT INTO server_format VALUES (?1)", [version])?;
+    }
+    together.commit()?;
+    Ok(db)
+}
+
+fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
+    let key = &record.key;
+    let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
+    db.execute(
+        &format!(
+            "INSERT INTO api_key ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        ),
+        params![
+            key.id.as_str(),
+            key.public_id,
+            record.hash.as_bytes(),
+            record.project.as_ref().map(ProjectId::as_str),
+            record.owner,
+            key.label,
+            scopes.join(" "),
+            key.environment.as_str(),
+            key.created_at,
+            key.last_used_at,
+            key.revoked_at,
+        ],
+    )?;
+    Ok(())
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
+    let project: Option<String> = row.get("project")?;
+    let revoked_at: Option<String> = row.get("revoked_at")?;
+    let text = |name: &str| row.get::<_, String>(name);
+    Ok(KeyRecord {
+        key: ApiKey {
+            id: text("id")?.into(),
+            public_id: text("public_id")?,
+            label: text("label")?,
+            scopes: text("scopes")?
+                .split_ascii_whitespace()
+                .map(Into::into)
+                .collect(),
+            environment: Environment::from(text("environment")?.as_str()),
+            status: match revoked_at {
+                Some(_) => KeyStatus::Revoked,
+                None => KeyStatus::Active,
+            },
+            is_master: project.is_none(),
+            created_at: row.get("created_at")?,
+            last_used_at: row.get("last_used_at")?,
+            revoked_at,
+        },
+        project: project.map(Into::into),
+        owner: row.get("owner")?,
+        hash: SecretHash::from_bytes(row.get("hash")?),
+    })
+}
+
+fn fault(path: &Path, error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Unavailable {
+            message: "the database is busy with another writer: try again".to_owned(),
+            source: Some(error.into()),
+        },
+        Some(ErrorCode::DiskFull) => Error::Unavailable {
+            message: "the disk is full: make room and try again".to_owned(),
+            source: Some(error.into()),
+        },
+        _ => Error::internal(
+            format!("{}: the keys cannot be read or written", path.display()),
+            error,
+        ),
+    }
+}

@@ -1,0 +1,133 @@
+//! What every key store has to do, and what the keys do with it.
+
+use reflect_engine::Engine;
+use reflect_engine::model::Extractive;
+
+use super::*;
+
+async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>) -> F) {
+    test(Arc::new(InMemory::new())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    let store = reflect_engine::store::Sqlite::open(&path).unwrap();
+    let engine = Engine::builder()
+        .store(Arc::new(store))
+        .reflector(Arc::new(Extractive))
+        .start()
+        .unwrap();
+    test(Arc::new(Sqlite::open(&path).unwrap())).await;
+    engine.shutdown().await.unwrap();
+}
+
+fn create(label: &str) -> CreateApiKey {
+    CreateApiKey {
+        scopes: vec![Scope::TraceRead, Scope::MemoryRead],
+        ..CreateApiKey::new(label)
+    }
+}
+
+#[tokio::test]
+async fn keys_are_found_listed_ended_and_deleted_by_project() {
+    on_every_store(async |store| {
+        let keys = Keys::new(store, None);
+        let [a, b] = ["a", "b"].map(ProjectId::from);
+        let first = keys.create(&a, create("first")).await.unwrap();
+        let second = keys.create(&a, create("second")).await.unwrap();
+        let other = keys.create(&b, create("other")).await.unwrap();
+        let master = keys.create_master("root").await.unwrap();
+
+        assert_eq!(
+            keys.list(Some(&a)).await.unwrap(),
+            [first.key.clone(), second.key]
+        );
+        assert_eq!(keys.list(None).await.unwrap()[0], master.key);
+        let caller = keys.recognise(&first.api_key).await.unwrap().unwrap();
+        assert!(caller.opens(&a) && !caller.opens(&b));
+        assert!(caller.may(&Scope::TraceRead) && !caller.may(&Scope::KeyAdmin));
+        let caller = keys.recognise(&master.api_key).await.unwrap().unwrap();
+        assert!(caller.opens(&a) && caller.opens(&b) && caller.may(&Scope::KeyAdmin));
+
+        let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
+        assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
+        let ended = keys.revoke(Some(&a), &first.key.id).await.unwrap();
+        assert_eq!(ended.status, KeyStatus::Revoked);
+        assert!(keys.recognise(&first.api_key).await.unwrap().is_none());
+
+        assert!(keys.delete_project(&a).await.unwrap());
+        assert!(!keys.delete_project(&a).await.unwrap());
+        assert!(keys.list(Some(&a)).await.unwrap().is_empty());
+        assert!(keys.recognise(&other.api_key).await.unwrap().is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_use_is_written_only_when_asked() {
+    on_every_store(async |store| {
+        let keys = Keys::new(Arc::clone(&store), None);
+        let project = ProjectId::from("a");
+        let made = keys.create(&project, create("k")).await.unwrap();
+        keys.recognise(&made.api_key).await.unwrap();
+        let stored = async || {
+            store.list(Some(&project)).await.unwrap()[0]
+                .key
+                .last_used_at
+                .clone()
+        };
+        assert_eq!(stored().await, None);
+        let shown = keys.list(Some(&project)).await.unwrap()[0]
+            .last_used_at
+            .clone();
+        assert!(shown.is_some());
+        keys.flush().await.unwrap();
+        assert_eq!(stored().await, shown);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
+    on_every_store(async |store| {
+        let configured = SecretString::from("rf_live_test_chosen");
+        let keys = Keys::new(Arc::clone(&store), Some(&configured));
+        assert!(keys.ensure_master().await.unwrap().is_none());
+        let caller = keys
+            .recognise("rf_live_test_chosen")
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(caller.project(), None);
+        assert!(
+            keys.recognise("rf_live_test_other")
+                .await
+                .unwrap()
+                .is_none()
+        );
+
+        let keys = Keys::new(Arc::clone(&store), None);
+        let made = keys.ensure_master().await.unwrap().unwrap();
+        assert!(made.key.is_master);
+        assert!(keys.ensure_master().await.unwrap().is_none());
+        assert!(
+            keys.recognise("rf_live_test_chosen")
+                .await
+                .unwrap()
+                .is_none()
+        );
+        keys.revoke(None, &made.key.id).await.unwrap();
+        assert!(keys.ensure_master().await.unwrap().is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_secret_is_stored() {
+    let store = Arc::new(InMemory::new());
+    let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
+    let made = keys
+        .create(&ProjectId::from("a"), create("k"))
+        .await
+        .unwrap();
+    let secret = made.api_key.rsplit_once('_').unwrap().1;
+    assert!(!format!("{:?} {made:?} {keys:?}", store.list(None).await).contains(secret));
+}

@@ -1,0 +1,151 @@
+//! What a key looks like, and what of it is kept.
+
+use reflect_types::Environment;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+const PUBLIC_BYTES: usize = 6;
+const SECRET_BYTES: usize = 32;
+
+/// A key as its holder writes it: `rf_live_<public>_<secret>`.
+#[derive(Clone, Debug)]
+pub struct KeyText {
+    /// Live or test: the second word.
+    pub environment: Environment,
+    /// The part that may be shown.
+    pub public_id: String,
+    secret: SecretString,
+}
+
+impl KeyText {
+    /// A key that nobody has: its secret is 256 bits from the operating system.
+    pub fn generate(environment: Environment) -> Result<Self, getrandom::Error> {
+        Ok(Self {
+            environment,
+            public_id: random_hex::<PUBLIC_BYTES>()?,
+            secret: random_hex::<SECRET_BYTES>()?.into(),
+        })
+    }
+
+    /// Reads a key; `None` where the text is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (environment, rest) = [Environment::Live, Environment::Test]
+            .into_iter()
+            .find_map(|environment| {
+                let rest = text
+                    .strip_prefix("rf_")?
+                    .strip_prefix(environment.as_str())?;
+                Some((environment, rest.strip_prefix('_')?))
+            })?;
+        let (public_id, secret) = rest.split_once('_')?;
+        if public_id.is_empty() || secret.is_empty() {
+            return None;
+        }
+        Some(Self {
+            environment,
+            public_id: public_id.to_owned(),
+            secret: secret.into(),
+        })
+    }
+
+    /// The whole text, to be shown once.
+    pub fn reveal(&self) -> String {
+        let (environment, public_id) = (&self.environment, &self.public_id);
+        format!(
+            "rf_{environment}_{public_id}_{}",
+            self.secret.expose_secret()
+        )
+    }
+
+    /// What is stored instead of the secret.
+    pub fn hash(&self) -> SecretHash {
+        SecretHash::of(self.secret.expose_secret())
+    }
+}
+
+/// The SHA-256 of a secret. A secret is 256 random bits, so no slower hash would protect it more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SecretHash([u8; 32]);
+
+impl SecretHash {
+    /// Hashes a secret.
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    /// Takes a hash as it was stored.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The hash as it is stored.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Whether the two are equal, in a time that does not tell where they differ.
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl std::fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretHash(***)")
+    }
+}
+
+fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
+    use std::fmt::Write as _;
+
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    let mut text = String::with_capacity(2 * N);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_as_it_was_written() {
+        let key = KeyText::generate(Environment::Test).unwrap();
+        let read = KeyText::parse(&key.reveal()).unwrap();
+        assert_eq!(read.public_id, key.public_id);
+        assert_eq!(read.environment, Environment::Test);
+        assert!(read.hash().matches(&key.hash()));
+    }
+
+    #[test]
+    fn a_secret_may_hold_underscores_but_must_not_be_empty() {
+        let key = KeyText::parse("rf_live_abc123_secret_456").unwrap();
+        assert_eq!(key.public_id, "abc123");
+        assert!(key.hash().matches(&SecretHash::of("secret_456")));
+        for text in [
+            "",
+            "rf_live_",
+            "rf_live_abc",
+            "rf_live_abc_",
+            "rf_live__x",
+            "rf_other_a_b",
+            "sk-1",
+        ] {
+            assert!(KeyText::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_key_is_another_and_none_is_printed() {
+        let [a, b] = [(); 2].map(|()| KeyText::generate(Environment::Live).unwrap());
+        assert!(!a.hash().matches(&b.hash()));
+        let secret = a.reveal().rsplit_once('_').unwrap().1.to_owned();
+        assert_eq!(secret.len(), 64);
+        assert!(!format!("{a:?} {:?}", a.hash()).contains(&secret));
+    }
+}

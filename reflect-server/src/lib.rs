@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod access;
+mod app;
+mod error;
+mod extract;
+pub mod keys;
+mod mcp;
+mod metrics;
+mod observe;
+mod openapi;
+mod rate;
+mod routes;
+mod serve;
+
+pub use app::{App, Settings};
+pub use error::ApiError;
+pub use openapi::document;
+pub use routes::router;
+pub use serve::serve;

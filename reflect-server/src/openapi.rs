@@ -1,0 +1,77 @@
+//! The API's own description, made from the handlers and from the types they read and write.
+
+use reflect_types::{ErrorBody, ErrorCode};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{IntoResponses, Modify, OpenApi};
+
+/// What stands in the document beside the paths, which the router adds.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Reflect",
+        description = "An agent records its runs, has them reviewed, and is shown what they taught. \
+                       Every refusal has the same body; every success has a JSON one."
+    ),
+    components(schemas(ErrorBody, ErrorCode)),
+    modifiers(&Schemes),
+)]
+pub(crate) struct Description;
+
+/// The API as an OpenAPI document.
+pub fn document() -> utoipa::openapi::OpenApi {
+    crate::routes::described().1
+}
+
+struct Schemes;
+
+impl Modify for Schemes {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let components = document.components.get_or_insert_default();
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("An API key: `rf_live_<public>_<secret>`."))
+            .build();
+        components.add_security_scheme("key", SecurityScheme::Http(bearer));
+        let token = ApiKeyValue::with_description(
+            reflect_types::BOOTSTRAP_TOKEN,
+            "The token the server was started with.",
+        );
+        components.add_security_scheme("bootstrap", SecurityScheme::ApiKey(ApiKey::Header(token)));
+    }
+}
+
+/// What any call in a project may end in.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "it only describes")]
+pub(crate) enum Refusals {
+    /// The body is not JSON.
+    #[response(status = 400)]
+    Malformed(ErrorBody),
+    /// No key, or one that is unknown or revoked.
+    #[response(status = 401)]
+    Unauthorized(ErrorBody),
+    /// The key may not do this, or not in this project.
+    #[response(status = 403)]
+    Forbidden(ErrorBody),
+    /// There is no such thing.
+    #[response(status = 404)]
+    NotFound(ErrorBody),
+    /// It contradicts what is stored.
+    #[response(status = 409)]
+    Conflict(ErrorBody),
+    /// The body is over the limit.
+    #[response(status = 413)]
+    TooLarge(ErrorBody),
+    /// A field is missing, of the wrong type or out of range.
+    #[response(status = 422)]
+    Invalid(ErrorBody),
+    /// Too many requests with this key.
+    #[response(status = 429)]
+    RateLimited(ErrorBody),
+    /// Overloaded or shutting down: nothing was done.
+    #[response(status = 503)]
+    Unavailable(ErrorBody),
+    /// It took too long.
+    #[response(status = 504)]
+    TimedOut(ErrorBody),
+}

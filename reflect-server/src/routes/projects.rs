@@ -1,0 +1,87 @@
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use reflect_types::{BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, Health, ProjectId};
+use secrecy::ExposeSecret as _;
+
+use crate::access::{In, ProjectAdmin};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::Body;
+use crate::keys::SecretHash;
+use crate::openapi::Refusals;
+
+/// Whether the server is up.
+#[utoipa::path(get, path = "/health", responses((status = 200, body = Health)))]
+pub(super) async fn health() -> Json<Health> {
+    let said = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
+    let said = said.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Json(Health(BTreeMap::from(said)))
+}
+
+/// Makes the first key of a project, for the holder of the bootstrap token.
+#[utoipa::path(
+    post, path = "/v1/bootstrap", request_body = Bootstrap, security(("bootstrap" = [])),
+    responses(
+        (status = 201, description = "The key, shown this once", body = Bootstrapped),
+        Refusals,
+    )
+)]
+pub(super) async fn bootstrap(
+    State(app): State<App>,
+    _: BootstrapToken,
+    Body(request): Body<Bootstrap>,
+) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
+    let made = app.keys().bootstrap(request).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// Removes the project with all it holds, its keys included.
+#[utoipa::path(
+    delete, path = "/v1/projects/{project_id}", params(("project_id" = ProjectId, Path)),
+    security(("key" = [])),
+    responses((status = 200, body = DeletedProject), Refusals)
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    access: In<ProjectAdmin>,
+) -> Result<Json<DeletedProject>, ApiError> {
+    // The keys go last: if this is cut short, the same key can ask again.
+    let mut gone = app.engine().delete_project(&access.project).await?;
+    gone.deleted |= app.keys().delete_project(&access.project).await?;
+    Ok(Json(gone))
+}
+
+/// Proof that the caller holds the bootstrap token.
+#[derive(Debug)]
+pub(super) struct BootstrapToken;
+
+impl axum::extract::FromRequestParts<App> for BootstrapToken {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut axum::http::request::Parts,
+        app: &App,
+    ) -> Result<Self, ApiError> {
+        let Some(token) = &app.settings().bootstrap_token else {
+            return Err(ApiError::forbidden(
+                "bootstrap is switched off: start the server with a bootstrap token, or make keys \
+                 with the master key",
+            ));
+        };
+        let expected = SecretHash::of(token.expose_secret());
+        let given = given(&parts.headers).map(SecretHash::of);
+        if given.is_some_and(|given| given.matches(&expected)) {
+            return Ok(Self);
+        }
+        Err(ApiError::unauthorized(format!(
+            "this needs the server's bootstrap token in `{BOOTSTRAP_TOKEN}`"
+        )))
+    }
+}
+
+fn given(headers: &HeaderMap) -> Option<&str> {
+    headers.get(BOOTSTRAP_TOKEN)?.to_str().ok()
+}

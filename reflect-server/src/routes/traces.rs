@@ -1,0 +1,166 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::LINK;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use reflect_types::{
+    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ProjectId, Review, Scope,
+    Trace, TraceId, TraceReceipt, path,
+};
+
+use crate::access::{In, InTrace, ReviewWrite, TraceOrMemoryWrite, TraceRead, TraceWrite};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Body, IdempotencyKey, Params};
+use crate::openapi::Refusals;
+
+/// Stores a run. With a review it is queued and becomes a memory in the background; a review that
+/// brings its own reflection becomes one at once, and needs the scope `memory:write`.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/traces", security(("key" = [])),
+    params(
+        ("project_id" = ProjectId, Path),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255,
+            description = "One UUID per run: the same again stores nothing and gets the first answer"),
+    ),
+    request_body = CreateTrace,
+    responses(
+        (status = 201, description = "Stored, nothing left to do", body = TraceReceipt),
+        (status = 202, description = "Stored, its review is queued", body = TraceReceipt),
+        Refusals,
+    )
+)]
+pub(super) async fn create(
+    State(app): State<App>,
+    access: In<TraceOrMemoryWrite>,
+    IdempotencyKey(key): IdempotencyKey,
+    Body(trace): Body<CreateTrace>,
+) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
+    let review = trace.review.as_ref();
+    let authored = review.is_some_and(|review| review.reflection.is_some());
+    access.require(if authored {
+        Scope::MemoryWrite
+    } else {
+        Scope::TraceWrite
+    })?;
+    let stored = app
+        .engine()
+        .create_trace(&access.project, trace, key.as_deref())
+        .await?;
+    let status = match stored.ingest_status {
+        IngestStatus::Queued => StatusCode::ACCEPTED,
+        _ => StatusCode::CREATED,
+    };
+    Ok((status, Json(stored)))
+}
+
+/// The runs of the project, newest first. `Link: rel="next"` leads to the next page.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/traces", security(("key" = [])),
+    params(
+        ("project_id" = ProjectId, Path),
+        ("review_status" = Option<reflect_types::ReviewStatus>, Query),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
+        ("before" = Option<TraceId>, Query, description = "The last trace of the page before"),
+    ),
+    responses(
+        (status = 200, body = Vec<Trace>, headers(("Link" = String, description = "The next page"))),
+        Refusals,
+    )
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    access: In<TraceRead>,
+    Params(list): Params<ListTraces>,
+) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
+    let page = app.engine().list_traces(&access.project, &list).await?;
+    let mut headers = HeaderMap::new();
+    if let Some(before) = page.next {
+        let next = ListTraces {
+            before: Some(before),
+            ..list
+        };
+        let link = format!(
+            "<{}>; rel=\"next\"",
+            path::list_traces(&access.project, &next)
+        );
+        headers.insert(
+            LINK,
+            HeaderValue::try_from(link).map_err(ApiError::internal)?,
+        );
+    }
+    Ok((headers, Json(page.traces)))
+}
+
+/// One run.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/traces/{trace_id}", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
+    responses((status = 200, body = Trace), Refusals)
+)]
+pub(super) async fn get(
+    State(app): State<App>,
+    access: In<TraceRead>,
+    InTrace(id): InTrace,
+) -> Result<Json<Trace>, ApiError> {
+    Ok(Json(app.engine().get_trace(&access.project, &id).await?))
+}
+
+/// Judges a run. The answer has the memory that came of it. The same verdict again changes
+/// nothing; another one is a conflict.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
+    request_body = Review,
+    responses((status = 200, body = Trace), Refusals)
+)]
+pub(super) async fn review(
+    State(app): State<App>,
+    access: In<ReviewWrite>,
+    InTrace(id): InTrace,
+    Body(review): Body<Review>,
+) -> Result<Json<Trace>, ApiError> {
+    if review.reflection.is_some() {
+        access.require(Scope::MemoryWrite)?;
+    }
+    let judged = app
+        .engine()
+        .review_trace(&access.project, &id, review)
+        .await?;
+    Ok(Json(judged))
+}
+
+/// Puts a run whose ingestion was given up back into the queue.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
+    responses((status = 202, description = "Queued again", body = TraceReceipt), Refusals)
+)]
+pub(super) async fn retry(
+    State(app): State<App>,
+    access: In<TraceWrite>,
+    InTrace(id): InTrace,
+) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
+    let queued = app.engine().retry_trace(&access.project, &id).await?;
+    Ok((StatusCode::ACCEPTED, Json(queued)))
+}
+
+/// Removes runs. What was learned from them stays, unless `delete_memories` says otherwise, which
+/// needs the scope `memory:write` too.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/traces/delete", security(("key" = [])),
+    params(("project_id" = ProjectId, Path)),
+    request_body = DeleteTraces,
+    responses((status = 200, body = DeletedTraces), Refusals)
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    access: In<TraceWrite>,
+    Body(which): Body<DeleteTraces>,
+) -> Result<Json<DeletedTraces>, ApiError> {
+    if which.delete_memories {
+        access.require(Scope::MemoryWrite)?;
+    }
+    Ok(Json(
+        app.engine().delete_traces(&access.project, &which).await?,
+    ))
+}

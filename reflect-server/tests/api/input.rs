@@ -1,0 +1,290 @@
+//! Bad input: always a sentence, a code and where possible the field; never a 500.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
+use serde_json::{Value, json};
+
+use super::support::{Service, at};
+
+#[tokio::test]
+async fn what_is_not_json_is_400_and_what_is_json_of_another_shape_is_422() {
+    let service = Service::start().await;
+    let deep = "[".repeat(100_000);
+    let not_json: [&[u8]; 8] = [
+        b"",
+        b"{",
+        b"{\"task\": \"t\"} trailing",
+        b"{\"task\": \"\xff\xfe\"}",
+        b"{\"task\": \"\\ud800\"}",
+        b"{\"task\": NaN}",
+        b"task=t",
+        deep.as_bytes(),
+    ];
+    for path in ["/memory/query", "/traces", "/traces/delete", "/api-keys"] {
+        for body in not_json {
+            // What an endpoint does not know is not unescaped.
+            if body.contains(&b'u') && !matches!(path, "/memory/query" | "/traces") {
+                continue;
+            }
+            let request = Request::post(at(path))
+                .header("authorization", format!("Bearer {}", service.master))
+                .body(Body::from(body.to_vec()))
+                .unwrap();
+            let answer = service.send(request).await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (StatusCode::BAD_REQUEST, "malformed_json"),
+                "{path} {:?}",
+                String::from_utf8_lossy(&body[..body.len().min(40)])
+            );
+        }
+    }
+}
+
+type Case = ((String, Value), &'static str);
+
+fn query(change: Value) -> (String, Value) {
+    let query = merge(json!({"task": "t"}), change);
+    ("/memory/query".to_owned(), query)
+}
+
+fn create(change: Value) -> (String, Value) {
+    let trace = merge(json!({"task": "t", "trajectory": "done"}), change);
+    ("/traces".to_owned(), trace)
+}
+
+fn other(path: &str, body: Value) -> (String, Value) {
+    (path.to_owned(), body)
+}
+
+async fn each_names_its_field(service: &Service, cases: Vec<Case>) {
+    for ((path, body), field) in cases {
+        let answer = service.post(&at(&path), body.clone()).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid_field"),
+            "{path} {body}: {answer:?}"
+        );
+        assert_eq!(
+            answer.body["field"], field,
+            "{path} {body}: {}",
+            answer.body["detail"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_field_that_is_wrong_in_a_query_is_named() {
+    let cases = vec![
+        (other("/memory/query", json!({})), "task"),
+        (other("/memory/query", json!([])), "body"),
+        (other("/memory/query", json!("task")), "body"),
+        (query(json!({"task": 7})), "task"),
+        (query(json!({"task": " "})), "task"),
+        (query(json!({"limit": 0})), "limit"),
+        (query(json!({"limit": 101})), "limit"),
+        (query(json!({"limit": -1})), "limit"),
+        (query(json!({"limit": 1.5})), "limit"),
+        (query(json!({"limit": "10"})), "limit"),
+        (query(json!({"limit": 99_999_999_999_u64})), "limit"),
+        (query(json!({"lambda": 1.01})), "lambda"),
+        (query(json!({"lambda": null})), "lambda"),
+        (query(json!({"mmr_lambda": -0.1})), "mmr_lambda"),
+        (query(json!({"metadata_filter": []})), "metadata_filter"),
+        (
+            query(json!({"similarity_threshold": 2})),
+            "similarity_threshold",
+        ),
+    ];
+    each_names_its_field(&Service::start().await, cases).await;
+}
+
+#[tokio::test]
+async fn the_field_that_is_wrong_in_a_trace_is_named() {
+    let cases = vec![
+        (other("/traces", json!({"task": "t"})), "trajectory"),
+        (create(json!({"task": ""})), "task"),
+        (create(json!({"trajectory": [1]})), "trajectory"),
+        (
+            create(json!({"trajectory": {"role": "user"}})),
+            "trajectory",
+        ),
+        (
+            create(json!({"retrieved_memory_ids": "m"})),
+            "retrieved_memory_ids",
+        ),
+        (
+            create(json!({"retrieved_memory_ids": [1]})),
+            "retrieved_memory_ids[0]",
+        ),
+        (create(json!({"metadata": "m"})), "metadata"),
+        (create(json!({"model": 4})), "model"),
+        (create(json!({"review": "pass"})), "review"),
+        (create(json!({"review": {}})), "review.result"),
+        (
+            create(json!({"review": {"result": "perhaps"}})),
+            "review.result",
+        ),
+        (
+            create(json!({"review": {"result": "pass", "alpha": 2}})),
+            "review.alpha",
+        ),
+        (
+            create(json!({"review": {"result": "pass", "reflection": {"summary": "s"}}})),
+            "review.reflection.guidance",
+        ),
+        (
+            create(
+                json!({"review": {"result": "pass", "reflection": {"summary": "", "guidance": "g"}}}),
+            ),
+            "review.reflection.summary",
+        ),
+    ];
+    each_names_its_field(&Service::start().await, cases).await;
+}
+
+#[tokio::test]
+async fn the_field_that_is_wrong_anywhere_else_is_named() {
+    let service = Service::start().await;
+    let review = format!("/traces/{}/review", service.trace("t").await);
+    let cases = vec![
+        (other(&review, json!({"result": "maybe"})), "result"),
+        (
+            other(&review, json!({"result": "pass", "alpha": -1})),
+            "alpha",
+        ),
+        (other(&review, json!({"feedback_text": "x"})), "result"),
+        (
+            other("/traces/delete", json!({"trace_ids": []})),
+            "trace_ids",
+        ),
+        (
+            other("/traces/delete", json!({"trace_ids": "all"})),
+            "trace_ids",
+        ),
+        (
+            other(
+                "/traces/delete",
+                json!({"trace_ids": ["a"], "delete_memories": 1}),
+            ),
+            "delete_memories",
+        ),
+        (other("/skill/create", json!({"n_passed": 101})), "n_passed"),
+        (
+            other("/skill/create", json!({"n_passed": 0, "n_failed": 0})),
+            "n_passed",
+        ),
+        (other("/api-keys", json!({"scopes": []})), "label"),
+        (
+            other("/api-keys", json!({"label": " ", "scopes": []})),
+            "label",
+        ),
+        (
+            other("/api-keys", json!({"label": "l", "scopes": ["root"]})),
+            "scopes",
+        ),
+        (
+            other(
+                "/api-keys",
+                json!({"label": "l", "scopes": [], "environment": "moon"}),
+            ),
+            "environment",
+        ),
+    ];
+    each_names_its_field(&service, cases).await;
+}
+
+#[tokio::test]
+async fn parameters_are_checked_like_bodies() {
+    let service = Service::start().await;
+    let cases = [
+        ("review_status=done", "review_status"),
+        ("review_status=", "review_status"),
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=99999999999", "limit"),
+        ("before=unknown", "before"),
+        ("limit=1&limit=2", "limit"),
+    ];
+    for (query, field) in cases {
+        let answer = service.get(&at(&format!("/traces?{query}"))).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{query}: {answer:?}"
+        );
+        assert_eq!(answer.body["field"], field, "{query}: {answer:?}");
+    }
+    // What nobody knows is passed over, as everywhere on the web.
+    let unknown = service.get(&at("/traces?verbose=1&%00=%ff")).await;
+    assert_eq!(unknown.status, StatusCode::OK, "{unknown:?}");
+}
+
+#[tokio::test]
+async fn strange_ids_are_refused_and_never_fail() {
+    let service = Service::start().await;
+    for id in [
+        "%00",
+        "%2F..%2F",
+        "%2e%2e",
+        "%ff",
+        "a%20b",
+        "'%3B--",
+        &"x".repeat(5_000),
+    ] {
+        for path in [format!("/traces/{id}"), format!("/traces/{id}/retry")] {
+            let method = if path.ends_with("retry") {
+                Method::POST
+            } else {
+                Method::GET
+            };
+            let answer = service.call(method, &at(&path), None).await;
+            assert!(answer.status.is_client_error(), "{path}: {answer:?}");
+        }
+        let query = json!({"task": "t"});
+        let path = format!("/v1/projects/{id}/memory/query");
+        let answer = service.post(&path, query).await;
+        assert!(!answer.status.is_server_error(), "{path}: {answer:?}");
+    }
+    let nul = service
+        .post(&at("/traces"), json!({"task": "a\0b", "trajectory": "\0"}))
+        .await;
+    assert_eq!(nul.status, StatusCode::CREATED);
+    let id = nul.body["trace_id"].as_str().unwrap();
+    assert_eq!(
+        service.get(&at(&format!("/traces/{id}"))).await.body["task"],
+        "a\0b"
+    );
+}
+
+#[tokio::test]
+async fn a_bad_idempotency_key_is_refused() {
+    let service = Service::start().await;
+    for key in [
+        String::new(),
+        " ".to_owned(),
+        "x".repeat(256),
+        "ü".to_owned(),
+    ] {
+        let request = Request::post(at("/traces"))
+            .header("authorization", format!("Bearer {}", service.master))
+            .header("idempotency-key", key.as_bytes())
+            .body(Body::from(
+                json!({"task": "t", "trajectory": "d"}).to_string(),
+            ))
+            .unwrap();
+        let answer = service.send(request).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{key:?}");
+        assert_eq!(answer.body["field"], "Idempotency-Key");
+    }
+}
+
+fn merge(mut body: Value, change: Value) -> Value {
+    let (Some(to), Value::Object(from)) = (body.as_object_mut(), change) else {
+        unreachable!("both are objects");
+    };
+    to.extend(from);
+    body
+}

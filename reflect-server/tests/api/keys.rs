@@ -1,0 +1,189 @@
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
+use reflect_types::Scope;
+use serde_json::{Value, json};
+
+use super::support::{Answer, BOOTSTRAP, PROJECT, Service, at};
+use reflect_server::Settings;
+
+async fn bootstrap(service: &Service, token: Option<&str>, body: Value) -> Answer {
+    let mut request = Request::post("/v1/bootstrap");
+    if let Some(token) = token {
+        request = request.header("x-bootstrap-token", token);
+    }
+    service
+        .send(request.body(Body::from(body.to_string())).unwrap())
+        .await
+}
+
+fn ada(project: &str) -> Value {
+    json!({"user_id": "ada", "project_id": project, "key_label": "Default Admin Key", "environment": "live"})
+}
+
+#[tokio::test]
+async fn the_bootstrap_token_makes_an_admin_key_for_one_project() {
+    let service = Service::start().await;
+    let made = bootstrap(&service, Some(BOOTSTRAP), ada(PROJECT)).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    assert_eq!(made.body["user_id"], "ada");
+    assert_eq!(made.body["project_id"], PROJECT);
+    let key = made.body["api_key"].as_str().unwrap();
+    let keys = service
+        .call_as(Some(key), Method::GET, &at("/api-keys"), None)
+        .await;
+    assert_eq!(keys.body[0]["label"], "Default Admin Key");
+    assert_eq!(keys.body[0]["is_master"], false);
+    assert_eq!(
+        keys.body[0]["scopes"].as_array().unwrap().len(),
+        Scope::KNOWN.len()
+    );
+    let other = service
+        .call_as(Some(key), Method::GET, "/v1/projects/other/traces", None)
+        .await;
+    assert_eq!(other.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn bootstrap_is_closed_to_a_wrong_token_and_without_one() {
+    let service = Service::start().await;
+    for token in [None, Some(""), Some("guess")] {
+        assert_eq!(
+            bootstrap(&service, token, ada("p")).await.status,
+            StatusCode::UNAUTHORIZED
+        );
+    }
+    let invalid = bootstrap(
+        &service,
+        Some(BOOTSTRAP),
+        json!({"user_id": "", "project_id": "p"}),
+    )
+    .await;
+    assert_eq!(invalid.body["field"], "user_id");
+    let closed = Service::with(Settings::default()).await;
+    assert_eq!(
+        bootstrap(&closed, Some(""), ada("p")).await.status,
+        StatusCode::FORBIDDEN
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_listed_used_and_ended() {
+    let service = Service::start().await;
+    let create =
+        json!({"label": "nightly", "scopes": ["trace:read", "trace:read"], "environment": "test"});
+    let made = service.post(&at("/api-keys"), create).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let key = made.body["api_key"].as_str().unwrap();
+    assert!(key.starts_with("rf_test_"), "{key}");
+    assert_eq!(made.body["key"]["scopes"], json!(["trace:read"]));
+    assert_eq!(made.body["key"]["last_used_at"], Value::Null);
+
+    assert_eq!(
+        service
+            .call_as(Some(key), Method::GET, &at("/traces"), None)
+            .await
+            .status,
+        200
+    );
+    let listed = service.get(&at("/api-keys")).await;
+    assert_eq!(listed.body[0]["id"], made.body["key"]["id"]);
+    assert!(listed.body[0]["last_used_at"].is_string());
+    let secret = key.rsplit('_').next().unwrap();
+    assert!(!listed.body.to_string().contains(secret));
+
+    let path = at(&format!(
+        "/api-keys/{}/revoke",
+        made.body["key"]["id"].as_str().unwrap()
+    ));
+    let ended = service.post(&path, json!({})).await;
+    assert_eq!(
+        (ended.status, &ended.body["status"]),
+        (StatusCode::OK, &json!("revoked"))
+    );
+    assert_eq!(
+        service
+            .call_as(Some(key), Method::GET, &at("/traces"), None)
+            .await
+            .status,
+        401
+    );
+    // Ending it again changes nothing, and needs no body.
+    let again = service.call(Method::POST, &path, None).await;
+    assert_eq!(again.body, service.get(&at("/api-keys")).await.body[0]);
+    assert_eq!(again.body["revoked_at"], ended.body["revoked_at"]);
+}
+
+#[tokio::test]
+async fn a_key_of_another_project_cannot_be_ended_or_seen() {
+    let service = Service::start().await;
+    service.key("other", &[Scope::TraceRead]).await;
+    let others = service.get("/v1/projects/other/api-keys").await;
+    let id = others.body[0]["id"].as_str().unwrap();
+    let path = at(&format!("/api-keys/{id}/revoke"));
+    assert_eq!(
+        service.post(&path, json!({})).await.status,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(service.get(&at("/api-keys")).await.body, json!([]));
+}
+
+#[tokio::test]
+async fn a_key_cannot_give_what_it_does_not_have() {
+    let service = Service::start().await;
+    let admin = service
+        .key(PROJECT, &[Scope::KeyAdmin, Scope::TraceRead])
+        .await;
+    let ask = |scopes: Value| json!({"label": "l", "scopes": scopes});
+    let more = service
+        .call_as(
+            Some(&admin),
+            Method::POST,
+            &at("/api-keys"),
+            Some(ask(json!(["project:admin"]))),
+        )
+        .await;
+    assert_eq!(more.status, StatusCode::FORBIDDEN);
+    let same = service
+        .call_as(
+            Some(&admin),
+            Method::POST,
+            &at("/api-keys"),
+            Some(ask(json!(["trace:read"]))),
+        )
+        .await;
+    assert_eq!(same.status, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn a_deleted_project_takes_its_keys_and_nothing_else_with_it() {
+    let service = Service::start().await;
+    let key = service.key(PROJECT, Scope::KNOWN).await;
+    let other = service.key("other", Scope::KNOWN).await;
+    let trace = service.trace("t").await;
+    let gone = service
+        .call_as(Some(&key), Method::DELETE, &at(""), None)
+        .await;
+    assert_eq!(gone.body, json!({"project_id": PROJECT, "deleted": true}));
+    assert_eq!(
+        service
+            .call_as(Some(&key), Method::GET, &at("/traces"), None)
+            .await
+            .status,
+        401
+    );
+    let path = "/v1/projects/other/traces";
+    assert_eq!(
+        service
+            .call_as(Some(&other), Method::GET, path, None)
+            .await
+            .status,
+        200
+    );
+    assert_eq!(
+        service.get(&at(&format!("/traces/{trace}"))).await.status,
+        404
+    );
+    assert_eq!(service.get(&at("/traces")).await.body, json!([]));
+    let again = service.call(Method::DELETE, &at(""), None).await;
+    assert_eq!(again.body["deleted"], false);
+}

@@ -1,0 +1,13 @@
+//! The API over its router: what each endpoint answers, to whom, and what it refuses.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod access;
+mod document;
+mod input;
+mod keys;
+mod limits;
+mod mcp;
+mod sdk;
+mod support;
+mod traces;

@@ -1,0 +1,218 @@
+//! `/mcp` with a real client, and what it refuses.
+
+use std::collections::HashMap;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
+use reflect_server::Settings;
+use reflect_types::Scope;
+use rmcp::ServiceExt as _;
+use rmcp::model::{CallToolRequestParams, CallToolResult};
+use rmcp::service::{RoleClient, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::{Value, json};
+
+use super::support::{PROJECT, Service, at};
+
+struct Agent(RunningService<RoleClient, ()>);
+
+impl Agent {
+    async fn connect(url: &str, key: &str, project: Option<&'static str>) -> Self {
+        let mut headers = HashMap::new();
+        if let Some(project) = project {
+            let name = HeaderName::from_static("x-project-id");
+            headers.insert(name, HeaderValue::from_static(project));
+        }
+        let config = StreamableHttpClientTransportConfig::with_uri(format!("{url}/mcp"))
+            .auth_header(key)
+            .custom_headers(headers);
+        let transport = StreamableHttpClientTransport::from_config(config);
+        Self(().serve(transport).await.unwrap())
+    }
+
+    async fn call(&self, tool: &'static str, arguments: Value) -> CallToolResult {
+        let Value::Object(arguments) = arguments else {
+            unreachable!("arguments are an object");
+        };
+        let call = CallToolRequestParams::new(tool).with_arguments(arguments);
+        self.0.call_tool(call).await.unwrap()
+    }
+
+    /// What a tool that did its work answered.
+    async fn done(&self, tool: &'static str, arguments: Value) -> Value {
+        let answer = self.call(tool, arguments).await;
+        assert_ne!(answer.is_error, Some(true), "{answer:?}");
+        answer.structured_content.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_writes_a_memory_and_finds_it_again() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let key = service
+        .key(
+            PROJECT,
+            &[Scope::MemoryRead, Scope::MemoryWrite, Scope::TraceWrite],
+        )
+        .await;
+    let agent = Agent::connect(&live.url, &key, None).await;
+    let tools = agent.0.list_all_tools().await.unwrap();
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["create_memory", "retrieve_memories"]);
+
+    let lesson = json!({
+        "task": "Refund order 7", "summary": "Refunded too late", "guidance": "Check the window",
+        "result": "failure", "key_mistake": "Did not look", "applicable_tools": ["refund"]
+    });
+    let made = agent.done("create_memory", lesson).await;
+    assert_eq!(made["ingest_status"], "completed");
+    let found = agent
+        .done("retrieve_memories", json!({"query": "Refund order 8"}))
+        .await;
+    let memory = &found["memories"][0];
+    assert_eq!(memory["id"], made["memory_id"]);
+    assert_eq!(memory["success"], false);
+    assert!(
+        memory["reflection"]
+            .as_str()
+            .unwrap()
+            .contains("Check the window")
+    );
+    let mut fields: Vec<&String> = memory.as_object().unwrap().keys().collect();
+    fields.sort();
+    assert_eq!(
+        fields,
+        [
+            "id",
+            "q_value",
+            "reflection",
+            "score",
+            "similarity",
+            "success",
+            "task"
+        ]
+    );
+
+    // The older form: the run itself, with credit for what it was given.
+    let run = json!({
+        "task": "Refund order 9", "trajectory": "Checked first.", "final_response": "No.",
+        "result": "pass", "retrieved_memory_ids": [made["memory_id"]]
+    });
+    let queued = agent.done("create_memory", run).await;
+    assert_eq!(queued["ingest_status"], "queued");
+    let listed = service.get(&at("/traces")).await;
+    assert_eq!(listed.body.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_project_is_the_keys_unless_a_master_names_another() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let lesson =
+        json!({"task": "Water the plants", "summary": "s", "guidance": "g", "result": "pass"});
+    let master = Agent::connect(&live.url, &service.master, Some(PROJECT)).await;
+    master.done("create_memory", lesson).await;
+    let query = json!({"query": "Water the plants"});
+    let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
+    let own = Agent::connect(&live.url, &key, None).await;
+    let found = own.done("retrieve_memories", query.clone());
+    assert_eq!(found.await["memories"].as_array().unwrap().len(), 1);
+    let elsewhere = Agent::connect(&live.url, &service.master, None).await;
+    let found = elsewhere.done("retrieve_memories", query).await;
+    assert_eq!(found["memories"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_key_may_not_do_and_what_makes_no_sense_is_told_to_the_agent() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
+    let reader = Agent::connect(&live.url, &key, None).await;
+    let lesson = json!({"task": "t", "summary": "s", "guidance": "g", "result": "pass"});
+    let cases = [
+        ("create_memory", lesson, "memory:write"),
+        ("create_memory", json!({"task": "t"}), "trajectory"),
+        (
+            "create_memory",
+            json!({"task": "t", "summary": "s", "result": "pass"}),
+            "guidance",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "summary": "s", "guidance": "g"}),
+            "result",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": "x", "result": "so so"}),
+            "pass",
+        ),
+        ("retrieve_memories", json!({"query": " "}), "task"),
+        (
+            "retrieve_memories",
+            json!({"query": "t", "limit": 21}),
+            "20",
+        ),
+        (
+            "retrieve_memories",
+            json!({"query": "t", "limit": 0}),
+            "limit",
+        ),
+        (
+            "retrieve_memories",
+            json!({"query": "t", "lambda_": 2}),
+            "lambda",
+        ),
+    ];
+    for (tool, arguments, said) in cases {
+        let answer = reader.call(tool, arguments.clone()).await;
+        assert_eq!(answer.is_error, Some(true), "{arguments}");
+        let text = serde_json::to_string(&answer.content).unwrap();
+        assert!(text.contains(said), "{arguments}: {text}");
+    }
+}
+
+fn list_tools() -> axum::http::request::Builder {
+    Request::post("/mcp")
+        .header("host", "localhost:8000")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+}
+
+async fn status(service: &Service, request: axum::http::request::Builder) -> StatusCode {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    service.send(request).await.status
+}
+
+#[tokio::test]
+async fn strangers_foreign_projects_hosts_and_pages_are_refused() {
+    let settings = Settings {
+        allowed_origins: vec!["https://app.example.com:443".to_owned()],
+        ..Settings::default()
+    };
+    let service = Service::with(settings).await;
+    let key = service.key(PROJECT, Scope::KNOWN).await;
+    let bearer = format!("Bearer {key}");
+    let with_key = || list_tools().header("authorization", &bearer);
+    assert_eq!(status(&service, with_key()).await, StatusCode::OK);
+    assert_eq!(
+        status(&service, list_tools()).await,
+        StatusCode::UNAUTHORIZED
+    );
+    let other = with_key().header("x-project-id", "other");
+    assert_eq!(status(&service, other).await, StatusCode::FORBIDDEN);
+    let page = with_key().header("origin", "https://evil.example");
+    assert_eq!(status(&service, page).await, StatusCode::FORBIDDEN);
+    let page = with_key().header("origin", "https://app.example.com");
+    assert_eq!(status(&service, page).await, StatusCode::OK);
+    let mut rebound = with_key();
+    rebound
+        .headers_mut()
+        .unwrap()
+        .insert("host", HeaderValue::from_static("evil.example"));
+    assert_eq!(status(&service, rebound).await, StatusCode::FORBIDDEN);
+}

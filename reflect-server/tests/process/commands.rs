@@ -1,0 +1,287 @@
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use reflect_sdk::ReflectClient;
+use serde_json::Value;
+
+use super::server::{Server, reflect};
+
+const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
+
+/// Runs a command on a file, with this input.
+fn on_file(data: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut child = reflect()
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A file with two runs that wait for a review.
+fn two_pending(folder: &Path) -> std::path::PathBuf {
+    let data = folder.join("reflect.db");
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&server.url, KEY).unwrap();
+    for task in ["Refund order 7", "Water the plants"] {
+        client.blocking().create_trace(task, "done").call().unwrap();
+    }
+    server.terminate();
+    assert!(server.ended().success());
+    data
+}
+
+#[test]
+fn a_reviewer_walks_through_the_pending_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    // The newest comes first: defer the plants, then fail the refund with a reason.
+    let tally = json(&on_file(
+        &data,
+        &["review", "--json"],
+        "what\nd\nn\nIt was too late\n",
+    ));
+    assert_eq!(
+        tally,
+        serde_json::json!({"passed": 0, "failed": 1, "deferred": 1})
+    );
+    let traces = json(&on_file(&data, &["traces", "--json"], ""));
+    assert_eq!(traces[0]["review_status"], "pending");
+    assert_eq!(traces[1]["review"]["feedback_text"], "It was too late");
+    // At the end of the input the walk ends, and says so.
+    let tally = json(&on_file(&data, &["review", "--json"], ""));
+    assert_eq!(tally["deferred"], 0);
+
+    let query = ["memories", "query", "Refund order 8", "--json"];
+    let found = json(&on_file(&data, &query, ""));
+    assert_eq!(found[0]["task"], "Refund order 7");
+    let id = found[0]["id"].as_str().unwrap();
+    let shown = json(&on_file(&data, &["memories", "show", id, "--json"], ""));
+    assert_eq!(shown["q_value"], 0.5);
+    let listed = json(&on_file(&data, &["memories", "list", "--json"], ""));
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn keys_are_made_and_ended_without_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let create = [
+        "keys",
+        "create",
+        "nightly",
+        "--scope",
+        "trace:read",
+        "--json",
+    ];
+    let made = json(&on_file(&data, &create, ""));
+    let key = made["api_key"].as_str().unwrap();
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let mine = ReflectClient::builder().http(&server.url, key).unwrap();
+    assert_eq!(mine.blocking().list_traces().call().unwrap().len(), 2);
+    let other = ReflectClient::builder()
+        .project("other")
+        .http(&server.url, key)
+        .unwrap();
+    assert_eq!(
+        other.blocking().list_traces().call().unwrap_err().status(),
+        Some(403)
+    );
+    drop(server);
+
+    let ended = on_file(
+        &data,
+        &["keys", "revoke", made["key"]["id"].as_str().unwrap()],
+        "",
+    );
+    assert!(ended.status.success());
+    let listed = json(&on_file(&data, &["keys", "list", "--json"], ""));
+    assert_eq!(listed[0]["status"], "revoked");
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let mine = ReflectClient::builder().http(&server.url, key).unwrap();
+    assert_eq!(
+        mine.blocking().list_traces().call().unwrap_err().status(),
+        Some(401)
+    );
+}
+
+#[test]
+fn the_exit_code_tells_what_kind_of_failure_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let code = |output: Output| output.status.code();
+    assert_eq!(
+        code(on_file(&data, &["traces", "show", "none"], "")),
+        Some(4)
+    );
+    assert_eq!(
+        code(on_file(&folder.path().join("typo.db"), &["traces"], "")),
+        Some(2)
+    );
+    assert!(!folder.path().join("typo.db").exists());
+    assert_eq!(code(reflect().args(["traces"]).output().unwrap()), Some(2));
+    assert_eq!(
+        code(reflect().args(["nonsense"]).output().unwrap()),
+        Some(2)
+    );
+    let nobody = [
+        "traces",
+        "--url",
+        "http://127.0.0.1:1",
+        "--key",
+        "rf_live_a_b",
+    ];
+    assert_eq!(code(reflect().args(nobody).output().unwrap()), Some(5));
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let stranger = ["traces", "--url", &server.url, "--key", "rf_live_a_b"];
+    assert_eq!(code(reflect().args(stranger).output().unwrap()), Some(3));
+}
+
+#[test]
+fn the_doctor_says_what_is_wrong_and_how_to_fix_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let ask = |more: &[&str]| {
+        let output = reflect()
+            .args(["doctor", "--json"])
+            .args(more)
+            .output()
+            .unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), found)
+    };
+    let (code, found) = ask(&["--url", &server.url, "--key", KEY]);
+    assert_eq!(code, Some(0), "{found}");
+    for wrong in [
+        vec![],
+        vec!["--url", &server.url, "--key", "rf_live_a_b"],
+        vec!["--url", "http://127.0.0.1:1", "--key", KEY],
+        vec!["--data", "/nowhere/reflect.db"],
+    ] {
+        let (code, found) = ask(&wrong);
+        assert_eq!(code, Some(1), "{wrong:?}");
+        let bad = found
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|finding| finding["level"] == "bad");
+        assert!(bad.unwrap()["fix"].is_string(), "{found}");
+    }
+    let foreign = folder.path().join("notes.txt");
+    std::fs::write(
+        &foreign,
+        "this is no database, but it is longer than a header",
+    )
+    .unwrap();
+    let (code, found) = ask(&["--data", foreign.to_str().unwrap()]);
+    assert_eq!(code, Some(1), "{found}");
+}
+
+#[test]
+fn secrets_may_come_from_files_but_not_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let file = folder.path().join("key");
+    std::fs::write(&file, format!("{KEY}\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let server = Server::start(&data, &["--master-key-file", file]);
+    let arguments = ["traces", "--json", "--url", &server.url, "--key-file", file];
+    assert_eq!(
+        json(&reflect().args(arguments).output().unwrap())
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let twice = reflect()
+        .args(arguments)
+        .args(["--key", KEY])
+        .output()
+        .unwrap();
+    assert_eq!(twice.status.code(), Some(2));
+}
+
+#[test]
+fn completions_are_printed_for_a_shell() {
+    let bash = reflect().args(["completions", "bash"]).output().unwrap();
+    assert!(String::from_utf8(bash.stdout).unwrap().contains("_reflect"));
+}
+
+#[test]
+fn a_project_is_exported_and_imported_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let exported = json(&on_file(&data, &["export", bundle, "--json"], ""));
+    assert_eq!(
+        exported,
+        serde_json::json!({"memories": 2, "traces": 2, "skills": 0})
+    );
+    // Never over something that is there.
+    assert_eq!(
+        on_file(&data, &["export", bundle], "").status.code(),
+        Some(1)
+    );
+
+    let copy = folder.path().join("copy.db");
+    let imported = json(&on_file(&copy, &["import", bundle, "--json"], ""));
+    assert_eq!(imported, serde_json::json!({"stored": 4, "present": 0}));
+    let again = json(&on_file(&copy, &["import", bundle, "--json"], ""));
+    assert_eq!(again, serde_json::json!({"stored": 0, "present": 4}));
+    for command in [&["traces", "--json"][..], &["memories", "list", "--json"]] {
+        assert_eq!(
+            json(&on_file(&copy, command, "")),
+            json(&on_file(&data, command, ""))
+        );
+    }
+    // To the byte, but for the line that says when.
+    let second = on_file(&copy, &["export", "-"], "");
+    let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let first = std::fs::read_to_string(bundle).unwrap();
+    assert_eq!(
+        lines(&String::from_utf8(second.stdout).unwrap()),
+        lines(&first)
+    );
+}
+
+#[test]
+fn a_bundle_that_is_none_is_refused_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let header = r#"{"kind":"bundle","version":1,"project":"default"}"#;
+    for (text, said) in [
+        ("", "line 1"),
+        ("nonsense", "line 1"),
+        (
+            r#"{"kind":"bundle","version":2,"project":"p"}"#,
+            "version 2",
+        ),
+        (&format!("{header}\n{{\"kind\":\"trace\"}}"), "line 2"),
+        (&format!("{header}\n\n{{"), "line 3"),
+    ] {
+        let refused = on_file(&data, &["import", "-"], text);
+        assert_eq!(refused.status.code(), Some(1), "{text}");
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(error.contains(said), "{text}: {error}");
+    }
+}

@@ -1,0 +1,121 @@
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use reflect_sdk::{IngestStatus, Review, TraceId};
+
+use super::server::Server;
+
+const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_start_shows_a_master_key_once_and_keeps_only_its_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let first = Server::start(&data, &[]);
+    let key = first
+        .said
+        .split_whitespace()
+        .find(|word| word.starts_with("rf_live_"));
+    let key = key.unwrap().to_owned();
+    first.client(&key).create_trace("t", "done").await.unwrap();
+    first.terminate();
+    assert!(first.ended().success());
+
+    let second = Server::start(&data, &[]);
+    assert_eq!(second.said, "");
+    assert_eq!(second.client(&key).list_traces().await.unwrap().len(), 1);
+    let secret = key.rsplit('_').next().unwrap().as_bytes().to_vec();
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_has_lost_nothing_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let acknowledged: Arc<Mutex<Vec<TraceId>>> = Arc::default();
+    for _ in 0..3 {
+        let mut server = Server::start(&data, &["--master-key", KEY, "--lease", "1"]);
+        let before = acknowledged.lock().unwrap().len();
+        let clients: Vec<_> = (0..8)
+            .map(|n| {
+                let (client, acknowledged) = (server.client(KEY), Arc::clone(&acknowledged));
+                tokio::spawn(async move {
+                    // Until the server is gone.
+                    while let Ok(receipt) = client
+                        .create_trace(format!("Water plant {n}"), "done")
+                        .review(Review::pass())
+                        .await
+                    {
+                        acknowledged.lock().unwrap().push(receipt.trace_id);
+                    }
+                })
+            })
+            .collect();
+        while acknowledged.lock().unwrap().len() < before + 50 {
+            tokio::task::yield_now().await;
+        }
+        server.kill();
+        for client in clients {
+            client.await.unwrap();
+        }
+    }
+    let server = Server::start(&data, &["--master-key", KEY, "--lease", "1"]);
+    let client = server.client(KEY);
+    let acknowledged = acknowledged.lock().unwrap().clone();
+    assert!(acknowledged.len() >= 150);
+    let mut memories = std::collections::HashSet::new();
+    for id in acknowledged {
+        let trace = client.wait_for_trace(&id).require_reviewed().await.unwrap();
+        assert_eq!(trace.ingest_status, IngestStatus::Completed);
+        assert!(memories.insert(trace.created_memory_id.unwrap()));
+    }
+}
+
+#[test]
+fn a_request_under_way_is_finished_before_the_server_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("reflect.db"), &["--master-key", KEY]);
+    let body = r#"{"task": "Water the plants", "trajectory": "done"}"#;
+    let address = server.url.strip_prefix("http://").unwrap().to_owned();
+    let mut slow = TcpStream::connect(&address).unwrap();
+    let head = format!(
+        "POST /v1/projects/support/traces HTTP/1.1\r\nhost: {address}\r\n\
+         authorization: Bearer {KEY}\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    // The server asks for the body when the handler reads it: the request is under way.
+    let mut go_on = [0; 25];
+    slow.read_exact(&mut go_on).unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100"));
+    server.terminate();
+    // No new connection is taken, so the server is known to be shutting down.
+    while TcpStream::connect(&address).is_ok() {
+        std::thread::yield_now();
+    }
+    slow.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(server.ended().success());
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("a.db"), &["--master-key", KEY]);
+    let address = server.url.strip_prefix("http://").unwrap();
+    let second = super::server::reflect()
+        .args(["serve", "--listen", address, "--data"])
+        .arg(folder.path().join("b.db"))
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(said.contains("--listen"), "{said}");
+    assert!(!folder.path().join("b.db").exists());
+}

@@ -1,0 +1,84 @@
+//! The schemas of what reads and writes itself by hand.
+
+use utoipa::openapi::schema::{
+    AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
+};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::{Health, Message, Trajectory, Verdict};
+
+/// A string that is one of these.
+pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(values))
+        .into()
+}
+
+impl PartialSchema for Verdict {
+    fn schema() -> RefOr<Schema> {
+        one_of(
+            [Self::Pass, Self::Fail]
+                .iter()
+                .map(|verdict| verdict.as_str()),
+        )
+    }
+}
+
+impl ToSchema for Verdict {}
+
+impl PartialSchema for Health {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .additional_properties(Some(AdditionalProperties::RefOr(String::schema())))
+            .into()
+    }
+}
+
+impl ToSchema for Health {}
+
+impl PartialSchema for Message {
+    fn schema() -> RefOr<Schema> {
+        // No property is typed: any object is kept as it came.
+        ObjectBuilder::new()
+            .description(Some(
+                "One step of a run: `role`, `content`, and for tools `tool_calls`, \
+                 `tool_call_id` and `name`. Any other field is kept as it came.",
+            ))
+            .property("role", anything())
+            .property("content", anything())
+            .property("tool_calls", anything())
+            .property("tool_call_id", anything())
+            .property("name", anything())
+            .additional_properties(Some(AdditionalProperties::FreeForm(true)))
+            .into()
+    }
+}
+
+impl ToSchema for Message {}
+
+impl PartialSchema for Trajectory {
+    fn schema() -> RefOr<Schema> {
+        let messages = ArrayBuilder::new().items(Ref::from_schema_name("Message"));
+        OneOfBuilder::new()
+            .description(Some(
+                "The messages in order, the JSON text of such a list, or plain prose.",
+            ))
+            .item(messages)
+            .item(String::schema())
+            .into()
+    }
+}
+
+impl ToSchema for Trajectory {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push(("Message".to_owned(), Message::schema()));
+    }
+}
+
+fn anything() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::AnyValue)
+        .into()
+}
