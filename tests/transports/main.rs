@@ -25,6 +25,15 @@ macro_rules! on_every_transport {
                 }
             )+
         }
+
+        mod http {
+            $(
+                #[test]
+                fn $behaviour() {
+                    super::$behaviour(&$crate::world::World::http());
+                }
+            )+
+        }
     };
 }
 

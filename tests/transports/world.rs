@@ -1,24 +1,54 @@
 //! What a behaviour is tried in: a fresh bank of memories behind one of the transports.
 
-use reflect_sdk::{BlockingClient, Memory, ReflectClient, Trace};
+use std::sync::Arc;
+
+use reflect_engine::Engine;
+use reflect_sdk::{BlockingClient, ClientBuilder, Memory, ReflectClient, Trace};
+use reflect_server::keys::{InMemory, Keys};
+use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 
 pub(crate) struct World {
     client: ReflectClient,
-    /// The place of the data, which goes with the world.
-    folder: TempDir,
+    place: Place,
+}
+
+/// Where the memories are kept, which goes with the world.
+enum Place {
+    Folder(TempDir),
+    Server {
+        base_url: String,
+        key: String,
+        _runtime: Runtime,
+    },
 }
 
 impl World {
     /// An engine in this process, on a file of its own.
     pub(crate) fn embedded() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("reflect.db");
-        let client = ReflectClient::builder()
-            .project("support")
-            .embedded(file)
+        Self::at(Place::Folder(tempfile::tempdir().unwrap()))
+    }
+
+    /// A server on a port of its own, and HTTP in between.
+    pub(crate) fn http() -> Self {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
             .unwrap();
-        Self { client, folder }
+        let (base_url, key) = runtime.block_on(start_server());
+        Self::at(Place::Server {
+            base_url,
+            key,
+            _runtime: runtime,
+        })
+    }
+
+    fn at(place: Place) -> Self {
+        let client = place.client(ReflectClient::builder().project("support"));
+        Self { client, place }
     }
 
     pub(crate) fn client(&self) -> BlockingClient {
@@ -27,19 +57,14 @@ impl World {
 
     /// A client of another project behind the same transport.
     pub(crate) fn other_project(&self) -> BlockingClient {
-        let file = self.folder.path().join("reflect.db");
-        ReflectClient::builder()
-            .project("billing")
-            .embedded(file)
-            .unwrap()
-            .blocking()
+        let builder = ReflectClient::builder().project("billing");
+        self.place.client(builder).blocking()
     }
 
     /// Records a run that was judged, and waits for its memory.
     pub(crate) fn learn(&self, task: &str, feedback: Option<&str>, given: &[&Memory]) -> Trace {
-        let call = self
-            .client()
-            .create_trace_and_wait(task, format!("I did: {task}"));
+        let client = self.client();
+        let call = client.create_trace_and_wait(task, format!("I did: {task}"));
         let call = call.retrieved(given.iter().map(|memory| &memory.id));
         let call = match feedback {
             Some(feedback) => call.fail(feedback),
@@ -50,10 +75,30 @@ impl World {
 
     /// All memories near a task, whatever they are worth.
     pub(crate) fn recall(&self, task: &str) -> Vec<Memory> {
-        self.client()
-            .query_memories(task)
-            .mmr_lambda(1.0)
-            .call()
-            .unwrap()
+        let client = self.client();
+        let call = client.query_memories(task).mmr_lambda(1.0);
+        call.call().unwrap()
     }
+}
+
+impl Place {
+    fn client(&self, builder: ClientBuilder) -> ReflectClient {
+        match self {
+            Self::Folder(folder) => builder.embedded(folder.path().join("reflect.db")),
+            Self::Server { base_url, key, .. } => builder.http(base_url, key),
+        }
+        .unwrap()
+    }
+}
+
+/// Starts a server that ends with its runtime; gives its address and its master key.
+async fn start_server() -> (String, String) {
+    let engine = Engine::builder().start().unwrap();
+    let keys = Keys::new(Arc::new(InMemory::new()), None);
+    let key = keys.ensure_master().await.unwrap().unwrap().api_key;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    let app = App::new(engine, keys, Settings::default());
+    tokio::spawn(serve(listener, app, std::future::pending()));
+    (base_url, key)
 }
