@@ -1,4 +1,4 @@
-//! An agent that fails, reflects, and does better, within one task and offline.
+//! An agent that fails, reflects, and does better: within one task, and in the next. Offline.
 //!
 //! ```text
 //! cargo run --example reflexion_loop
@@ -7,12 +7,16 @@
 //! The agent looks for a date format. It stands for a model, and like one it
 //! does what its prompt gives it reason to do. The evaluator really applies the answer.
 
-use reflect_sdk::reflexion::{Attempt, BoxError, Evaluation, Event, Reflexion, Trajectory};
-
-const TASK: &str = "Give a strftime format for log lines such as 2026-03-01T09:05:07Z.";
+use reflect_sdk::ReflectClient;
+use reflect_sdk::reflexion::{
+    Attempt, BoxError, Evaluation, Event, Persist, Reflexion, Trajectory,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
+    let folder = tempfile::tempdir()?;
+    let client = ReflectClient::builder().embedded(folder.path().join("reflect.db"))?;
+
     let reflexion = Reflexion::builder(agent)
         .evaluate_with(check)
         .reflect_with(|failed| {
@@ -22,17 +26,17 @@ async fn main() -> Result<(), BoxError> {
         })
         .max_trials(4)
         .on_event(report)
+        // The two lines by which a run knows what earlier ones learned.
+        .recall(&client, 5)
+        .persist(&client, Persist::EachTrial)
         .build()?;
 
-    let outcome = reflexion.run(TASK).await?.into_success()?;
-    println!(
-        "\n{} after {} trials",
-        outcome.response(),
-        outcome.trials.len()
-    );
-    println!("Lessons that another run could start with (`run_with`):");
-    for entry in &outcome.memory {
-        println!("  {}. {}", entry.trial, entry.reflection);
+    for example in ["2026-03-01T09:05:07Z", "1999-12-31T23:59:59Z"] {
+        let task = format!("Give a strftime format for log lines such as {example}.");
+        let outcome = reflexion.run(&task).await?.into_success()?;
+        println!("{}", outcome.response());
+        let (recalled, trials) = (outcome.recalled.len(), outcome.trials.len());
+        println!("memories recalled: {recalled}, trials needed: {trials}\n");
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p reflect-engine --bench ingest`
 
+#![allow(clippy::expect_used, reason = "a failure ends the run")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -118,7 +120,7 @@ async fn submit(review: Option<Review>) -> f64 {
             left.memories
         );
         while left.queued > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
             left = engine.stats(&ProjectId::default()).await.expect("numbers");
         }
         assert_eq!(left.memories, TRACES as u64);
@@ -223,7 +225,7 @@ fn lesson(n: usize) -> (NewTrace, Lesson) {
     let lesson = Lesson {
         review: NewReview {
             id: format!("review-{n}"),
-            verdict: Verdict::from(n % 2 == 0),
+            verdict: Verdict::from(n.is_multiple_of(2)),
             feedback: None,
             alpha: 0.3,
             reflection: None,

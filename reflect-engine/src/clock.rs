@@ -117,9 +117,8 @@ mod tests {
         let sleeper = tokio::spawn({
             let clock = clock.clone();
             async move {
-                clock
-                    .sleep_until(later(clock.now(), Duration::from_secs(10)))
-                    .await
+                let time = later(clock.now(), Duration::from_secs(10));
+                clock.sleep_until(time).await;
             }
         });
         while clock.sleepers() == 0 {

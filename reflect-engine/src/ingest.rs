@@ -29,19 +29,18 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// What a run teaches under this judgement.
 pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<Lesson> {
-    let reflection = match &review.reflection {
-        Some(authored) => Reflection::from(authored.clone()),
-        None => {
-            let run = JudgedRun {
-                task: &trace.task,
-                messages: &trace.trajectory,
-                final_response: &trace.final_response,
-                verdict: review.verdict,
-                feedback: review.feedback.as_deref(),
-                reference_context: trace.reference_context.as_deref(),
-            };
-            core.reflector.reflect(&run).await?
-        }
+    let reflection = if let Some(authored) = &review.reflection {
+        Reflection::from(authored.clone())
+    } else {
+        let run = JudgedRun {
+            task: &trace.task,
+            messages: &trace.trajectory,
+            final_response: &trace.final_response,
+            verdict: review.verdict,
+            feedback: review.feedback.as_deref(),
+            reference_context: trace.reference_context.as_deref(),
+        };
+        core.reflector.reflect(&run).await?
     };
     let memory = memory(core, &trace.task, reflection).await?;
     Ok(Lesson { review, memory })

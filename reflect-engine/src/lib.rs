@@ -1,4 +1,4 @@
-//! The Reflect engine: it records runs, learns from their reviews and ranks what it learned.
+#![doc = include_str!("../README.md")]
 
 mod archive;
 pub mod clock;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::later;
-use crate::engine::core::{Core, ended};
-use crate::error::{Error, Result};
+use crate::engine::core::{Core, contained};
+use crate::error::Result;
 use crate::model;
 use crate::store::Unembedded;
 
@@ -73,10 +73,7 @@ async fn embed(core: &Arc<Core>, stale: Vec<Unembedded>) -> Result<Vec<Vec<f32>>
             outcome => outcome,
         }
     };
-    Ok(tokio::spawn(work)
-        .await
-        .map_err(ended)?
-        .map_err(Error::from)?)
+    contained(work).await
 }
 
 async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model::Error> {

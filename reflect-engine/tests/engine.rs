@@ -1,5 +1,13 @@
 //! What the engine promises its callers, on every store.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "a failure ends the run"
+)]
+
 mod common;
 
 use std::sync::Arc;
@@ -68,7 +76,7 @@ async fn what_a_failed_run_taught_is_found_for_a_similar_task(home: &Home) {
     assert_eq!(memory.guidance, "Ask for the receipt first");
     assert_eq!(memory.success, Some(false));
     assert!(memory.similarity > 0.3, "{}", memory.similarity);
-    assert!((memory.score - (memory.similarity + memory.q_value) / 2.0).abs() < 1e-9);
+    assert!((memory.score - f64::midpoint(memory.similarity, memory.q_value)).abs() < 1e-9);
     let elsewhere = ProjectId::from("elsewhere");
     assert!(
         engine
@@ -573,6 +581,11 @@ async fn what_is_out_of_range_is_refused_with_its_field(home: &Home) {
         .await
         .unwrap_err();
     assert_eq!(blank.body().field.as_deref(), Some("task"));
+    let keyless = engine
+        .create_trace(&project(), run("t"), Some(" "))
+        .await
+        .unwrap_err();
+    assert_eq!(keyless.body().field.as_deref(), Some("Idempotency-Key"));
     let nameless = engine.stats(&ProjectId::from("")).await.unwrap_err();
     assert_eq!(nameless.body().field.as_deref(), Some("project_id"));
     let id = record(&engine, run("t")).await;

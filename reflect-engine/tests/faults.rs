@@ -1,5 +1,12 @@
 //! What goes wrong with files: each time a clear error, and nothing damaged.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure ends the run"
+)]
+
 mod common;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,12 @@
 //! A process that is killed at any moment loses nothing it acknowledged and doubles nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure ends the run"
+)]
+
 mod common;
 
 use std::collections::{BTreeMap, HashSet};
@@ -75,7 +82,7 @@ impl Acknowledged {
 
 async fn check(file: &Path, acknowledged: &Acknowledged) {
     sound(file);
-    let engine = engine(file).await;
+    let engine = engine(file);
     let traces = settle(&engine).await;
     let stored: BTreeMap<&TraceId, &Trace> =
         traces.iter().map(|trace| (&trace.id, trace)).collect();
@@ -221,7 +228,7 @@ fn sound(file: &Path) {
     );
 }
 
-async fn engine(file: &Path) -> Engine {
+fn engine(file: &Path) -> Engine {
     let store = Arc::new(Sqlite::open(file).unwrap());
     // Short, so that the work of one that was killed does not wait long for the next.
     let lease = Duration::from_millis(300);
@@ -239,7 +246,7 @@ fn the_process_that_is_killed() {
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let engine = engine(&file).await;
+        let engine = engine(&file);
         let mut agents = tokio::task::JoinSet::new();
         for agent in 0..4 {
             agents.spawn(work(engine.clone(), format!("{round}-{agent}")));

@@ -1,6 +1,13 @@
 //! Reviews that were changed or withdrawn leave what a history would have left in which they had
 //! been different from the start.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failure ends the run"
+)]
+
 mod common;
 
 use common::{Home, project, record, run_with};

@@ -18,7 +18,11 @@ pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema>
 
 impl PartialSchema for Verdict {
     fn schema() -> RefOr<Schema> {
-        one_of([Self::Pass, Self::Fail].iter().map(|verdict| verdict.as_str()))
+        one_of(
+            [Self::Pass, Self::Fail]
+                .iter()
+                .map(|verdict| verdict.as_str()),
+        )
     }
 }
 

@@ -1,9 +1,16 @@
 //! One behaviour, every transport: each test is written once and runs on all of them.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should panic"
+)]
 
+mod embedded;
 mod learning;
 mod recording;
+mod reflexion;
+mod runs;
 mod upkeep;
 mod world;
 

@@ -28,8 +28,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many reviews are worked on at once when nothing is said.
+    /// How many reviews are worked on at once by a reflector of the caller's when nothing is said:
+    /// few, because it may ask a model that counts calls.
     pub const DEFAULT_CONCURRENCY: usize = 8;
+    /// The same for the bundled reflector, which waits for nothing but the disk.
+    pub const BUNDLED_CONCURRENCY: usize = 32;
     /// How long a job is held at a time when nothing is said; work that takes longer renews it.
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
@@ -101,6 +104,10 @@ impl Builder {
             ));
         };
         let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
+        let concurrency = match self.reflector {
+            Some(_) => Self::DEFAULT_CONCURRENCY,
+            None => Self::BUNDLED_CONCURRENCY,
+        };
         let core = Arc::new(Core {
             store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
@@ -112,7 +119,7 @@ impl Builder {
                 None => f64::from(embedder.noise_floor()),
             },
             embedder,
-            concurrency: self.concurrency.unwrap_or(Self::DEFAULT_CONCURRENCY).max(1),
+            concurrency: self.concurrency.unwrap_or(concurrency).max(1),
             lease: self.lease.unwrap_or(Self::DEFAULT_LEASE),
             work: Notify::new(),
             stopping: watch::Sender::new(false),

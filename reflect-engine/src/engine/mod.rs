@@ -5,24 +5,28 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reflect_types::{
-    CreateSkill, CreateTrace, DeleteTraces, DeletedProject, DeletedTraces, IngestStatus,
-    ListTraces, Memory, MemoryId, Message, ProjectId, QueryMemories, Review, ReviewMode,
-    ReviewStatus, Skill, Trace, TraceId, TraceReceipt, Validate, Verdict,
+    CreateSkill, CreateTrace, DeleteTraces, DeletedProject, DeletedTraces, IDEMPOTENCY_KEY,
+    IngestStatus, InvalidField, ListTraces, Memory, MemoryId, Message, ProjectId, QueryMemories,
+    Review, ReviewMode, Skill, Trace, TraceId, TraceReceipt, Validate,
 };
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 mod builder;
 pub(crate) mod core;
+mod review;
 
 pub use builder::Builder;
 
-use self::core::{Core, contained};
+use self::core::Core;
 use crate::error::{Error, Result};
 use crate::recall::{self, Explanation};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, Stats, TracePage};
-use crate::store::{Applied, Basis, Intake, NewReview, NewTrace, Retried, Sqlite, Withdrawn};
+use crate::store::{Intake, NewReview, NewTrace, Retried, Sqlite};
 use crate::{ingest, skill};
+
+/// The longest idempotency key.
+const MAX_KEY: usize = 255;
 
 /// Records runs, learns from their reviews and finds what fits a task. Clones share one engine.
 #[derive(Clone)]
@@ -84,13 +88,17 @@ impl Engine {
         idempotency_key: Option<&str>,
     ) -> Result<TraceReceipt> {
         let core = self.checked(project, &trace)?;
+        idempotency_key.map_or(Ok(()), usable_key)?;
         let (new, review) = self.intake(trace, idempotency_key);
         let intake = match review {
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
                 let lesson = ingest::authored(core, &new.task, &review).await;
                 // An embedder that is away must not cost the run: then it is done later.
-                lesson.map_or_else(|_| Intake::Queued(review), Intake::Learned)
+                match lesson {
+                    Ok(lesson) => Intake::Learned(lesson),
+                    Err(_) => Intake::Queued(review),
+                }
             }
             Some(review) => Intake::Queued(review),
         };
@@ -113,62 +121,6 @@ impl Engine {
     pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
         let core = self.checked(project, list)?;
         core.store.list_traces(project, list).await
-    }
-
-    /// Judges a run; its memory is there when this returns. The same verdict again changes
-    /// nothing, another one is refused: see [`change_review`](Self::change_review).
-    pub async fn review_trace(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: Review,
-    ) -> Result<Trace> {
-        self.checked(project, &review)?;
-        let trace = self.get_trace(project, id).await?;
-        let given = review.result;
-        if let Some(answer) = self.settled(&trace, given)? {
-            return Ok(answer);
-        }
-        match self.judge(project, trace, review, Basis::Fresh).await? {
-            Applied::Reviewed(verdict) if verdict != given => Err(other_verdict(id, verdict)),
-            Applied::Done | Applied::Reviewed(_) => self.get_trace(project, id).await,
-            other => Err(refused(id, other)),
-        }
-    }
-
-    /// Judges a run otherwise than before. Its memory is written anew under the same id, and the
-    /// utilities become what they would be had this been the review from the start.
-    pub async fn change_review(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: Review,
-    ) -> Result<Trace> {
-        self.checked(project, &review)?;
-        let trace = self.get_trace(project, id).await?;
-        let basis = match (&trace.ingest_status, &trace.review) {
-            // Nothing was learned from the review before, so there is nothing to replace.
-            (IngestStatus::Failed, _) => Basis::Fresh,
-            (_, Some(current)) => Basis::Replace {
-                review_id: current.id.clone(),
-            },
-            (_, None) => return Err(refused(id, Applied::NoReview)),
-        };
-        match self.judge(project, trace, review, basis).await? {
-            Applied::Done => self.get_trace(project, id).await,
-            other => Err(refused(id, other)),
-        }
-    }
-
-    /// Takes a run's review back: the memory it made goes, and the utilities become what they
-    /// would be had it never been given. The run waits for a review again.
-    pub async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let core = self.checked(project, id)?;
-        match core.store.withdraw_review(project, id).await? {
-            Withdrawn::Done => self.get_trace(project, id).await,
-            Withdrawn::NoTrace => Err(no_trace(id)),
-            Withdrawn::NoReview => Err(refused(id, Applied::NoReview)),
-        }
     }
 
     /// Queues the review of a run again whose work was given up.
@@ -336,38 +288,6 @@ impl Engine {
             created_at: self.core().now(),
         }
     }
-
-    /// The answer where the run was judged already and alike.
-    fn settled(&self, trace: &Trace, verdict: Verdict) -> Result<Option<Trace>> {
-        match (&trace.ingest_status, &trace.review) {
-            (IngestStatus::Queued | IngestStatus::Processing, _) => {
-                Err(refused(&trace.id, Applied::Working))
-            }
-            (_, Some(review)) if trace.review_status == ReviewStatus::Reviewed => {
-                if review.result == verdict {
-                    Ok(Some(trace.clone()))
-                } else {
-                    Err(other_verdict(&trace.id, review.result))
-                }
-            }
-            _ => Ok(None),
-        }
-    }
-
-    async fn judge(
-        &self,
-        project: &ProjectId,
-        trace: Trace,
-        review: Review,
-        basis: Basis,
-    ) -> Result<Applied> {
-        let core = Arc::clone(self.core());
-        let review = self.review(review, ReviewMode::Deferred);
-        let id = trace.id.clone();
-        let lesson = contained(async move { ingest::lesson(&core, &trace, review).await }).await?;
-        let store = &self.core().store;
-        store.apply_review(project, &id, basis, lesson).await
-    }
 }
 
 impl std::fmt::Debug for Engine {
@@ -384,26 +304,15 @@ pub(crate) fn new_id() -> String {
     Uuid::now_v7().to_string()
 }
 
+/// A key that is empty names nothing, and would make one run of all.
+fn usable_key(key: &str) -> Result<()> {
+    if (1..=MAX_KEY).contains(&key.trim().len()) {
+        return Ok(());
+    }
+    let problem = format!("must have from 1 to {MAX_KEY} characters: send a new UUID for each run");
+    Err(InvalidField::new(IDEMPOTENCY_KEY, problem).into())
+}
+
 fn no_trace(id: &TraceId) -> Error {
     Error::not_found("trace", id.as_str())
-}
-
-fn other_verdict(id: &TraceId, verdict: Verdict) -> Error {
-    Error::Conflict(format!(
-        "trace `{id}` was reviewed as `{verdict}` already: change or withdraw that review instead"
-    ))
-}
-
-fn refused(id: &TraceId, applied: Applied) -> Error {
-    Error::Conflict(match applied {
-        Applied::Working => {
-            format!("the review of trace `{id}` is still being worked on: wait until it is done")
-        }
-        Applied::NoTrace => return no_trace(id),
-        Applied::NoReview => format!("trace `{id}` has no review: give it one first"),
-        Applied::Reviewed(verdict) => return other_verdict(id, verdict),
-        Applied::LeaseLost | Applied::Done => {
-            format!("the review of trace `{id}` was changed meanwhile: read it and try again")
-        }
-    })
 }

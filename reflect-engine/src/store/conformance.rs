@@ -352,7 +352,7 @@ async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
     };
     let mut lesson = lesson("t-change-1", Verdict::Fail);
     lesson.review.alpha = 0.25;
-    lesson.review.id = "another".to_owned();
+    "another".clone_into(&mut lesson.review.id);
     lesson.memory.id = "m-another".into();
     lesson.memory.reflection = reflection("rewritten");
     let id = TraceId::from("t-change-1");

@@ -89,7 +89,7 @@ pub trait Store: Send + Sync + 'static {
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn>;
 
     /// Hands out jobs that are due and that nobody holds, oldest first, until `lease.until`. Each
-    /// counts as an attempt.
+    /// counts as an attempt, also where the answer is lost on its way.
     async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims>;
 
     /// Holds jobs for longer; tells which of them the owner still has.
@@ -234,6 +234,10 @@ pub struct NewTrace {
 
 /// What comes with a run.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, and it is moved along"
+)]
 pub enum Intake {
     /// No judgement: it waits for one.
     Unreviewed,

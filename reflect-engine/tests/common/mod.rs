@@ -140,7 +140,7 @@ impl Puppet {
 
 #[async_trait]
 impl Reflector for Puppet {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "puppet"
     }
 
@@ -181,7 +181,7 @@ impl Moody {
 
 #[async_trait]
 impl Embedder for Moody {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "moody"
     }
 

@@ -3,23 +3,15 @@
 //! Neither the end of `main` nor `process::exit` drops a client in a `static`, so nothing but the
 //! C library can tell that the time has come.
 
-use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Once;
+use std::time::Duration;
 
-use super::Core;
+use super::registry;
 
-/// How long the process waits in all.
-const LIMIT: Duration = Duration::from_secs(2);
-
-static CLIENTS: Mutex<Vec<Weak<Core>>> = Mutex::new(Vec::new());
 static REGISTERED: Once = Once::new();
 
-/// Remembers the client for the end of the process.
-pub(super) fn register(core: &Arc<Core>) {
-    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    clients.retain(|client| client.strong_count() > 0);
-    clients.push(Arc::downgrade(core));
-    drop(clients);
+/// Sees to it that clients are waited for at the end of the process.
+pub(super) fn register() {
     REGISTERED.call_once(|| {
         #[expect(
             unsafe_code,
@@ -35,11 +27,8 @@ pub(super) fn register(core: &Arc<Core>) {
 }
 
 extern "C" fn flush() {
-    let deadline = Instant::now() + LIMIT;
-    let clients = std::mem::take(&mut *CLIENTS.lock().unwrap_or_else(PoisonError::into_inner));
-    for client in clients.iter().filter_map(Weak::upgrade) {
-        client.wait_for_pending(deadline.saturating_duration_since(Instant::now()));
-        // Ending the worker while the process is being torn down helps nobody.
-        std::mem::forget(client);
-    }
+    let clients = registry::clients();
+    registry::flush(&clients, Duration::from_secs(2));
+    // Should these be the last owners, ending the worker now would help nobody.
+    std::mem::forget(clients);
 }

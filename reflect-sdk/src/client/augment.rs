@@ -48,12 +48,17 @@ impl AugmentedTask {
 }
 
 fn augmented(task: &str, memories: &[Memory]) -> String {
-    let blocks: Vec<String> = memories.iter().map(block).collect();
     format!(
         "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{}\n\
          </relevant_memories>",
-        blocks.join("\n\n")
+        blocks(memories)
     )
+}
+
+/// The memories alone, escaped, for a prompt with words of its own around them.
+pub(crate) fn blocks(memories: &[Memory]) -> String {
+    let blocks: Vec<String> = memories.iter().map(block).collect();
+    blocks.join("\n\n")
 }
 
 fn block(memory: &Memory) -> String {

@@ -137,6 +137,15 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether a panic may be the end of the process. If so, the runs that the panicking code belongs
+    /// to are recorded as failed, and what is pending is sent, before the panic goes on: for up to
+    /// 2 s. It is on where panics abort; set it where a hook of your own ends the process.
+    #[cfg(feature = "panic-hook")]
+    pub fn flush_on_panic(mut self, flush: bool) -> Self {
+        self.settings.flush_on_panic = flush;
+        self
+    }
+
     /// A client of the server at `base_url`, such as `http://localhost:8000`.
     pub fn http(
         self,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reflect_types::InvalidField;
 
-use super::Core;
+use super::{Core, Handle};
 use crate::error::Result;
 
 /// A call that is being put together. It does nothing until it is awaited, or, on a blocking
@@ -16,7 +16,8 @@ use crate::error::Result;
 /// `O` is what the call does; its options are methods of the `Call`.
 #[must_use = "a call does nothing until it is awaited, or `.call()`ed on a blocking client"]
 pub struct Call<O, M = Async> {
-    core: Arc<Core>,
+    /// A call may outlive the client it was made from, and keeps it open.
+    handle: Arc<Handle>,
     pub(super) operation: O,
     mode: PhantomData<M>,
 }
@@ -53,9 +54,9 @@ pub trait Operation: Send + 'static {
 pub struct CallContext(pub(super) Arc<Core>);
 
 impl<O, M> Call<O, M> {
-    pub(super) fn new(core: Arc<Core>, operation: O) -> Self {
+    pub(super) fn new(handle: Arc<Handle>, operation: O) -> Self {
         Self {
-            core,
+            handle,
             operation,
             mode: PhantomData,
         }
@@ -63,7 +64,7 @@ impl<O, M> Call<O, M> {
 
     /// Turns the call into another one, as `create_trace(…).wait()` does.
     pub(super) fn map<P>(self, into: impl FnOnce(O) -> P) -> Call<P, M> {
-        Call::new(self.core, into(self.operation))
+        Call::new(self.handle, into(self.operation))
     }
 
     /// Sets an option.
@@ -76,7 +77,7 @@ impl<O, M> Call<O, M> {
 impl<O> Call<O, Async> {
     /// The same call for code that is not async.
     pub fn blocking(self) -> Call<O, Blocking> {
-        Call::new(self.core, self.operation)
+        Call::new(self.handle, self.operation)
     }
 }
 
@@ -86,10 +87,11 @@ impl<O: Operation> IntoFuture for Call<O, Async> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            self.core.check_enabled()?;
+            self.handle.core().check_enabled()?;
             self.operation.check()?;
-            let context = CallContext(Arc::clone(&self.core));
-            self.core
+            let context = CallContext(Arc::clone(self.handle.core()));
+            self.handle
+                .core()
                 .worker()
                 .spawn(self.operation.run(context))?
                 .await?
@@ -103,11 +105,14 @@ impl<O: Operation> Call<O, Blocking> {
         /// The I/O thread keeps the deadline; this only covers for a thread that is starved.
         const GRACE: Duration = Duration::from_secs(5);
 
-        self.core.check_enabled()?;
+        self.handle.core().check_enabled()?;
         self.operation.check()?;
-        let limit = self.core.settings.deadline + self.operation.patience() + GRACE;
-        let context = CallContext(Arc::clone(&self.core));
-        self.core.worker().wait(self.operation.run(context), limit)
+        let limit = self.handle.core().settings.deadline + self.operation.patience() + GRACE;
+        let context = CallContext(Arc::clone(self.handle.core()));
+        self.handle
+            .core()
+            .worker()
+            .wait(self.operation.run(context), limit)
     }
 }
 

@@ -45,6 +45,9 @@ pub(crate) struct Settings {
     pub(crate) overflow: Overflow,
     /// How long the last handle waits for what is still to be sent.
     pub(crate) shutdown_timeout: Duration,
+    /// Whether a panic may be the end of the process.
+    #[cfg(feature = "panic-hook")]
+    pub(crate) flush_on_panic: bool,
 }
 
 impl Default for Settings {
@@ -61,6 +64,8 @@ impl Default for Settings {
             queue: 1_024,
             overflow: Overflow::default(),
             shutdown_timeout: Duration::from_secs(5),
+            #[cfg(feature = "panic-hook")]
+            flush_on_panic: cfg!(panic = "abort"),
         }
     }
 }
@@ -119,6 +124,13 @@ impl Core {
     /// The outbox, unless this process has sent nothing yet.
     pub(crate) fn outbox_in_use(&self) -> Option<&Arc<Outbox>> {
         self.process.in_use().map(|live| &live.outbox)
+    }
+
+    /// The worker and the transport, if this process has used them and nothing is on its way.
+    pub(super) fn idle_in_use(&self) -> Option<(&Worker, Arc<dyn Transport>)> {
+        let live = self.process.in_use()?;
+        let idle = live.worker.is_running() && live.outbox.is_idle();
+        idle.then(|| (&live.worker, Arc::clone(&live.transport)))
     }
 
     /// Takes a finished run, which is then sent in the background.

@@ -15,8 +15,12 @@ pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
     pub(super) fn new(core: Arc<Core>) -> Self {
+        #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+        if core.is_enabled() {
+            super::registry::register(&core);
+        }
         #[cfg(feature = "flush-at-exit")]
-        super::at_exit::register(&core);
+        super::at_exit::register();
         Self(core)
     }
 
@@ -28,6 +32,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.0.wait_for_pending(self.0.settings.shutdown_timeout);
+        self.0.close();
     }
 }
 
@@ -35,6 +40,20 @@ impl Core {
     pub(super) fn wait_for_pending(&self, limit: Duration) {
         if let Some(outbox) = self.outbox_in_use() {
             outbox.wait_blocking(self, limit);
+        }
+    }
+
+    /// Lets the transport go in good order, unless runs are still on their way through it.
+    fn close(&self) {
+        let Some((worker, transport)) = self.idle_in_use() else {
+            return;
+        };
+        let closing = async move {
+            transport.close().await;
+            Ok(())
+        };
+        if let Err(error) = worker.wait(closing, self.settings.shutdown_timeout) {
+            tracing::debug!(target: "reflect", %error, "the transport was not closed");
         }
     }
 }

@@ -13,6 +13,8 @@ mod lifetime;
 mod memories;
 mod project;
 mod record;
+#[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+pub(crate) mod registry;
 mod skill;
 mod traces;
 mod wait;
@@ -24,6 +26,7 @@ use std::sync::Arc;
 use reflect_types::ProjectId;
 
 pub use self::augment::AugmentedTask;
+pub(crate) use self::augment::blocks as memory_blocks;
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
 pub use self::call::{Async, Blocking, Call, CallContext, Operation};
@@ -134,7 +137,7 @@ impl<M> ReflectClient<M> {
     }
 
     fn call<O>(&self, operation: O) -> Call<O, M> {
-        Call::new(Arc::clone(self.core()), operation)
+        Call::new(Arc::clone(&self.handle), operation)
     }
 }
 
@@ -151,7 +154,7 @@ impl<M> fmt::Debug for ReflectClient<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflectClient")
             .field("project", &self.core().project)
-            .field("transport", self.core().transport())
+            .field("transport", &self.core().transport())
             .finish_non_exhaustive()
     }
 }

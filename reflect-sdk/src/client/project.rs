@@ -3,8 +3,8 @@ use std::sync::Arc;
 use reflect_types::{Bootstrap, Bootstrapped, DeletedProject, Health, InvalidField, Validate};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::ReflectClient;
 use super::call::{Call, CallContext, Operation};
+use super::{Handle, ReflectClient};
 use crate::error::Result;
 use crate::transport::Http;
 
@@ -47,7 +47,7 @@ impl ReflectClient {
         let core = builder.core(Arc::clone(&http) as _)?;
         let token = SecretString::from(token.into());
         Ok(Call::new(
-            Arc::new(core),
+            Arc::new(Handle::new(Arc::new(core))),
             BootstrapProject {
                 http,
                 token,

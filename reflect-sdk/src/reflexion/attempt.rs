@@ -1,4 +1,4 @@
-use reflect_types::{Content, Message};
+use reflect_types::{Content, Memory, Message};
 use serde_json::Value;
 
 use super::{MemoryEntry, Trajectory};
@@ -11,12 +11,15 @@ pub struct Attempt {
     pub trial: u32,
     /// The task as it was given to [`run`](super::Reflexion::run).
     pub task: String,
+    /// What earlier runs taught, best first; the same in every trial of a run. See
+    /// [`recall`](super::ReflexionBuilder::recall).
+    pub recalled: Vec<Memory>,
     /// What was learned from failed trials, oldest first, as much of it as the memory holds.
     pub memory: Vec<MemoryEntry>,
     /// The trial before this one, under [`TrialContext::LastAttempt`](super::TrialContext).
     pub previous: Option<Trajectory>,
-    /// What to put to the model: the memory, then the task. With nothing to remember, it is the
-    /// task, byte for byte.
+    /// What to put to the model: what was recalled, the memory, then the task. With nothing to
+    /// remember, it is the task, byte for byte.
     pub prompt: String,
 }
 

@@ -8,11 +8,13 @@ use super::evaluator::{DynEvaluator, Evaluator, evaluator_fn};
 use super::hooks::{DynHooks, Hooks};
 use super::into_result::IntoResult;
 use super::llm::{Llm, SharedLlm};
+use super::recall::Recall;
 use super::self_reflection::{
     DynSelfReflection, FailedTrial, LlmReflection, SelfReflection, reflection_fn,
 };
 use super::timer::{Timer, TimerThread};
-use super::{Evaluation, Event, LlmEvaluator, Reflexion, Trajectory};
+use super::{Evaluation, Event, LlmEvaluator, Persist, Reflexion, Trajectory};
+use crate::client::Handle;
 
 /// Sets up a [`Reflexion`]; the order of the calls does not matter.
 #[must_use = "call `build` to get the loop"]
@@ -21,7 +23,7 @@ pub struct ReflexionBuilder {
     llm: Option<SharedLlm>,
     evaluator: Option<Arc<dyn DynEvaluator>>,
     reflection: Option<Arc<dyn DynSelfReflection>>,
-    config: Config,
+    pub(super) config: Config,
 }
 
 /// What a trial is told of the one before it, besides the memory.
@@ -60,6 +62,10 @@ pub(super) struct Config {
     pub(super) timer: Arc<dyn Timer>,
     pub(super) hooks: Vec<Arc<dyn DynHooks>>,
     pub(super) observers: Vec<Observer>,
+    pub(super) recall: Option<Recall>,
+    pub(super) persist: Option<(Arc<Handle>, Persist)>,
+    pub(super) persist_timeout: Duration,
+    pub(super) strict_persist: bool,
 }
 
 impl Default for Config {
@@ -74,6 +80,10 @@ impl Default for Config {
             timer: Arc::new(TimerThread),
             hooks: Vec::new(),
             observers: Vec::new(),
+            recall: None,
+            persist: None,
+            persist_timeout: Duration::from_secs(5),
+            strict_persist: false,
         }
     }
 }
@@ -191,6 +201,7 @@ impl ReflexionBuilder {
         if config.trial_timeout.is_some_and(|limit| limit.is_zero()) {
             return Err(ConfigError::NoTime.into());
         }
+        config.recall.as_ref().map_or(Ok(()), Recall::check)?;
         let llm = self.llm;
         let evaluator = self.evaluator.or_else(|| {
             let llm = llm.clone()?;

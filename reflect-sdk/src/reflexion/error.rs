@@ -25,6 +25,17 @@ pub enum ReflexionError {
     /// No trial did the task; only from [`Outcome::into_success`].
     #[error("the task was not done in {} trials", .0.trials.len())]
     Exhausted(Box<Outcome>),
+    /// The run is over, but not all of it is stored; only under
+    /// [`strict_persist`](super::ReflexionBuilder::strict_persist).
+    #[error("the run could not be stored")]
+    Persist {
+        /// The first problem, a [`reflect_sdk::Error`](crate::Error); all of them are in
+        /// [`Outcome::persist_errors`].
+        #[source]
+        source: BoxError,
+        /// All that came of the run.
+        outcome: Box<Outcome>,
+    },
 }
 
 impl ReflexionError {
@@ -32,7 +43,11 @@ impl ReflexionError {
     pub fn partial(&self) -> Option<&Outcome> {
         match self {
             Self::Config(_) => None,
-            Self::Stage { partial, .. } | Self::Exhausted(partial) => Some(partial),
+            Self::Stage {
+                partial: outcome, ..
+            }
+            | Self::Exhausted(outcome)
+            | Self::Persist { outcome, .. } => Some(outcome),
         }
     }
 
@@ -40,7 +55,22 @@ impl ReflexionError {
     pub fn into_partial(self) -> Option<Outcome> {
         match self {
             Self::Config(_) => None,
-            Self::Stage { partial, .. } | Self::Exhausted(partial) => Some(*partial),
+            Self::Stage {
+                partial: outcome, ..
+            }
+            | Self::Exhausted(outcome)
+            | Self::Persist { outcome, .. } => Some(*outcome),
+        }
+    }
+
+    pub(super) fn partial_mut(&mut self) -> Option<&mut Outcome> {
+        match self {
+            Self::Config(_) => None,
+            Self::Stage {
+                partial: outcome, ..
+            }
+            | Self::Exhausted(outcome)
+            | Self::Persist { outcome, .. } => Some(outcome),
         }
     }
 }
@@ -64,6 +94,9 @@ pub enum ConfigError {
          `FeedbackReflection`) or `llm`, or set max_trials to 1"
     )]
     NoReflection,
+    /// `recall` asks for no memories, or for more than there may be.
+    #[error("recall asks for {0} memories: ask for 1 to 100, or leave `recall` out")]
+    RecallLimit(u32),
 }
 
 /// A part of the loop.

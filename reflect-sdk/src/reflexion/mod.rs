@@ -43,6 +43,57 @@
 //! With a model for everything, it is [`Reflexion::new`]; with a model that only judges and reflects,
 //! [`llm`](ReflexionBuilder::llm) on the builder; with tools, [`ToolLoop`] as the actor.
 //!
+//! # With a memory bank
+//!
+//! A run forgets what it learned when it ends. With a [`ReflectClient`](crate::ReflectClient) it
+//! does not, in one of two ways.
+//!
+//! [`recall`](ReflexionBuilder::recall) and [`persist`](ReflexionBuilder::persist) are for loops
+//! that stand alone. Every trial is shown what earlier runs taught; what comes of the run is stored
+//! under the task as it was given, as one trace or as one per trial ([`Persist`]). Both are bounded
+//! in time, and neither decides a run: problems are in the [`Outcome`].
+//!
+//! ```
+//! use reflect_sdk::ReflectClient;
+//! use reflect_sdk::reflexion::{Attempt, BoxError, Persist, Reflexion};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), BoxError> {
+//! # let client = ReflectClient::disabled();
+//! let reflexion = Reflexion::builder(|attempt: Attempt| async move { attempt.prompt })
+//!     .evaluate_with(|trial| trial.answer().contains("lesson"))
+//!     .reflect_with(|_| "a lesson")
+//!     .recall(&client, 5)
+//!     .persist(&client, Persist::EachTrial)
+//!     .build()?;
+//! let outcome = reflexion.run("Refund order 7").await?;
+//! assert!(outcome.recall_error.is_none() && outcome.persist_errors.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A loop inside of a traced function needs neither: run it on the augmented task, and return its
+//! result, or a [`TraceResult`](crate::TraceResult) made from its [`Outcome`]. That records one
+//! trace, with the last trial's messages, the verdict, the last feedback, what the failed trials
+//! taught, and `metadata.reflexion`. An error is recorded as a failed run with what was done until
+//! then, and so is a panic, say of the evaluator. For a guard's `set_output` there is
+//! `TraceOutput::from(&outcome)`, and `from(&error)`.
+//!
+//! ```
+//! # use reflect_sdk::ReflectClient;
+//! # use reflect_sdk::reflexion::{Attempt, BoxError, Reflexion};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), BoxError> {
+//! # let client = ReflectClient::disabled();
+//! # let reflexion = Reflexion::builder(|attempt: Attempt| async move { attempt.prompt })
+//! #     .evaluate_with(|_| true).max_trials(1).build()?;
+//! let run = client.trace("Refund order 7").limit(5);
+//! let outcome = run.run_async(|ctx| reflexion.run(ctx.augmented_task())).await?;
+//! assert!(outcome.succeeded());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Where this differs from its models, on purpose
 //!
 //! - **Running out of trials can be told from success**: [`Outcome::status`]. All trials, answers,
@@ -69,6 +120,7 @@
 //! - **Runs share nothing**: a [`Reflexion`] is `Clone + Send + Sync`, its [`Run`]s are independent,
 //!   and dropping one stops it.
 
+mod account;
 mod actor;
 mod attempt;
 mod boxed;
@@ -80,11 +132,14 @@ mod evaluator;
 mod event;
 mod hooks;
 mod into_result;
+mod keeper;
 mod llm;
 mod llm_evaluator;
 mod memory;
 mod outcome;
+mod persist;
 mod prompt;
+mod recall;
 #[expect(
     clippy::module_inception,
     reason = "the file is named after the type it holds"
@@ -99,6 +154,7 @@ mod timeout;
 mod timer;
 mod tool;
 mod tool_loop;
+mod traced;
 mod trajectory;
 mod verdict;
 
@@ -116,6 +172,7 @@ pub use llm::{Llm, SharedLlm};
 pub use llm_evaluator::LlmEvaluator;
 pub use memory::{EpisodicMemory, MemoryEntry};
 pub use outcome::{Outcome, Status, Trial};
+pub use persist::{Persist, PersistError};
 pub use reflexion::{Reflexion, Run};
 pub use self_reflection::{
     FailedTrial, FeedbackReflection, LlmReflection, ReflectionAsync, ReflectionFn, SelfReflection,

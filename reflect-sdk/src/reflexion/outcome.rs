@@ -1,8 +1,9 @@
 use std::cmp::Ordering;
 
+use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
-use super::{Evaluation, MemoryEntry, ReflexionError, Trajectory};
+use super::{Evaluation, MemoryEntry, PersistError, ReflexionError, Trajectory};
 
 /// All that came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,6 +16,18 @@ pub struct Outcome {
     /// What is remembered at the end, oldest first; see
     /// [`run_with`](super::Reflexion::run_with).
     pub memory: Vec<MemoryEntry>,
+    /// What earlier runs taught, as [`recall`](super::ReflexionBuilder::recall) found it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recalled: Vec<Memory>,
+    /// Why nothing was recalled, where the memories could not be asked for or did not come in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall_error: Option<String>,
+    /// What [`persist`](super::ReflexionBuilder::persist) stored, in the order of the trials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trace_ids: Vec<TraceId>,
+    /// What it did not store, or not in time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub persist_errors: Vec<PersistError>,
 }
 
 /// How a run ended.

@@ -1,13 +1,17 @@
 use std::fmt::Write as _;
 
+use reflect_types::Memory;
+
 use super::clip::clip;
 use super::render::{MAX_TEXT, history};
 use super::template::fill;
 use super::{FailedTrial, MemoryEntry, Trajectory};
+use crate::client::memory_blocks;
 
 const EVALUATOR: &str = include_str!("prompts/evaluator.md");
 const REFLECTION: &str = include_str!("prompts/reflection.md");
 const NEXT_TRIAL: &str = include_str!("prompts/next_trial.md");
+const RECALLED: &str = include_str!("prompts/recalled.md");
 
 /// Asks whether a trial did the task.
 pub(super) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
@@ -38,16 +42,28 @@ pub(super) fn reflection(failed: &FailedTrial<'_>) -> String {
 }
 
 /// What the actor is given: the task alone, or what is known from before and then the task.
-pub(super) fn attempt(task: &str, memory: &[MemoryEntry], previous: Option<&Trajectory>) -> String {
-    if memory.is_empty() && previous.is_none() {
-        return task.to_owned();
+pub(super) fn attempt(
+    task: &str,
+    recalled: &[Memory],
+    memory: &[MemoryEntry],
+    previous: Option<&Trajectory>,
+) -> String {
+    let mut parts = Vec::new();
+    if !recalled.is_empty() {
+        parts.push(fill(RECALLED, &[("memories", &memory_blocks(recalled))]));
     }
-    let previous = previous.map(last_attempt).unwrap_or_default();
-    let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(memory))];
-    format!("{}\n\n{task}", fill(NEXT_TRIAL, &values))
+    if !memory.is_empty() || previous.is_some() {
+        let previous = previous.map(last_attempt).unwrap_or_default();
+        let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(memory))];
+        parts.push(fill(NEXT_TRIAL, &values));
+    } else if !parts.is_empty() {
+        parts.push("The task:".to_owned());
+    }
+    parts.push(task.to_owned());
+    parts.join("\n\n")
 }
 
-fn notes(memory: &[MemoryEntry]) -> String {
+pub(super) fn notes(memory: &[MemoryEntry]) -> String {
     let mut text = String::new();
     for entry in memory {
         let gap = if text.is_empty() { "" } else { "\n\n" };

@@ -1,8 +1,11 @@
 use std::time::{Instant, SystemTime};
 
+use reflect_types::Memory;
+
 use super::boxed::BoxError;
 use super::builder::{OnReflectionError, TrialContext};
 use super::error::{HookPoint, ReflexionError, Stage};
+use super::keeper::Keeper;
 use super::outcome::{Outcome, Status, Trial};
 use super::self_reflection::FailedTrial;
 use super::timeout::within;
@@ -17,6 +20,9 @@ pub(super) struct Runner {
     task: String,
     memory: EpisodicMemory,
     trials: Vec<Trial>,
+    recalled: Vec<Memory>,
+    recall_error: Option<String>,
+    keeper: Option<Keeper>,
 }
 
 /// What failed, before the rest of the run is packed with it.
@@ -26,32 +32,68 @@ impl Runner {
     pub(super) fn new(reflexion: Reflexion, task: String, memory: Vec<MemoryEntry>) -> Self {
         let mut bounded = EpisodicMemory::new(reflexion.config.memory_size);
         bounded.extend(memory);
+        let keeper = Keeper::new(&reflexion.config, &task);
         Self {
             reflexion,
             task,
             memory: bounded,
             trials: Vec::new(),
+            recalled: Vec::new(),
+            recall_error: None,
+            keeper,
         }
     }
 
     pub(super) async fn run(mut self) -> Result<Outcome, ReflexionError> {
-        let last = self.reflexion.config.max_trials;
-        for trial in 1..=last {
-            match self.trial(trial, trial == last).await {
-                Ok(true) => return Ok(self.outcome(Status::Succeeded)),
-                Ok(false) => {}
-                Err(Failure(stage, source)) => {
-                    tracing::debug!(trial, %stage, error = %source, "reflexion aborted");
-                    return Err(ReflexionError::Stage {
-                        trial,
-                        stage,
-                        source,
-                        partial: Box::new(self.outcome(Status::Aborted)),
-                    });
-                }
+        self.recall().await;
+        let ended = self.try_repeatedly().await;
+        let keeper = self.keeper.take();
+        let result = match ended {
+            Ok(status) => Ok(self.outcome(status)),
+            Err((trial, Failure(stage, source))) => {
+                tracing::debug!(trial, %stage, error = %source, "reflexion aborted");
+                Err(ReflexionError::Stage {
+                    trial,
+                    stage,
+                    source,
+                    partial: Box::new(self.outcome(Status::Aborted)),
+                })
+            }
+        };
+        match keeper {
+            Some(keeper) => keeper.finish(result).await,
+            None => result,
+        }
+    }
+
+    async fn recall(&mut self) {
+        if let Some(recall) = &self.reflexion.config.recall {
+            match recall.fetch(&self.task).await {
+                Ok(memories) => self.recalled = memories,
+                Err(error) => self.recall_error = Some(error.to_string()),
             }
         }
-        Ok(self.outcome(Status::Exhausted))
+    }
+
+    /// All trials there are, until one does the task.
+    async fn try_repeatedly(&mut self) -> Result<Status, (u32, Failure)> {
+        let last = self.reflexion.config.max_trials;
+        for number in 1..=last {
+            let done = self.trial(number, number == last).await;
+            if done.map_err(|failure| (number, failure))? {
+                return Ok(Status::Succeeded);
+            }
+            if number < last {
+                self.keep_trial();
+            }
+        }
+        Ok(Status::Exhausted)
+    }
+
+    fn keep_trial(&mut self) {
+        if let (Some(keeper), Some(trial)) = (&mut self.keeper, self.trials.last()) {
+            keeper.keep_trial(trial);
+        }
     }
 
     fn outcome(self, status: Status) -> Outcome {
@@ -59,6 +101,10 @@ impl Runner {
             status,
             memory: self.memory.to_vec(),
             trials: self.trials,
+            recalled: self.recalled,
+            recall_error: self.recall_error,
+            trace_ids: Vec::new(),
+            persist_errors: Vec::new(),
         }
     }
 
@@ -106,7 +152,8 @@ impl Runner {
         let attempt = Attempt {
             trial: number,
             task: self.task.clone(),
-            prompt: prompt::attempt(&self.task, &memory, previous.as_ref()),
+            prompt: prompt::attempt(&self.task, &self.recalled, &memory, previous.as_ref()),
+            recalled: self.recalled.clone(),
             memory,
             previous,
         };

@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use super::context::TraceContext;
 use super::guard::TraceGuard;
 use super::open::{Open, Options};
-use super::panics::Mark;
 use crate::client::{Core, Handle, ReflectClient};
 use crate::error::{Error, Result};
 use crate::worker::notice::Cause;
@@ -218,12 +217,8 @@ impl TraceBuilder {
 
     fn start(self, memories: Result<Vec<Memory>, Option<Error>>) -> Open {
         let parent = TraceContext::current();
-        Open {
-            context: TraceContext::new(self.query.task, memories, parent),
-            client: self.client,
-            options: self.options,
-            mark: Mark::now(),
-        }
+        let context = TraceContext::new(self.query.task, memories, parent);
+        Open::new(self.client, context, self.options)
     }
 
     async fn retrieve(&self) -> Result<Vec<Memory>> {

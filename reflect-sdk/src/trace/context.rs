@@ -6,6 +6,7 @@ use reflect_types::{Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 
 use super::handle::TraceHandle;
+use super::output::TraceOutput;
 use crate::client::{AugmentedTask, idempotency_key};
 use crate::error::Error;
 use crate::worker::delivery::Delivery;
@@ -25,8 +26,17 @@ struct Run {
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
     recorded: Mutex<Vec<Message>>,
+    said: Mutex<Said>,
+    ended: AtomicBool,
     delivery: Arc<Delivery>,
     span: Span,
+}
+
+/// What a guard was told about the end of its run so far.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) output: Option<TraceOutput>,
+    pub(super) error: Option<String>,
 }
 
 impl TraceContext {
@@ -60,6 +70,8 @@ impl TraceContext {
             parent,
             has_children: AtomicBool::new(false),
             recorded: Mutex::default(),
+            said: Mutex::default(),
+            ended: AtomicBool::new(false),
             delivery: Arc::default(),
             span,
         }))
@@ -139,6 +151,19 @@ impl TraceContext {
             messages.push(Message::user(self.task()));
         }
         messages.into()
+    }
+
+    pub(super) fn said(&self) -> MutexGuard<'_, Said> {
+        self.0.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn take_said(&self) -> Said {
+        std::mem::take(&mut *self.said())
+    }
+
+    /// Ends the run; tells whether it had not ended before.
+    pub(super) fn end(&self) -> bool {
+        !self.0.ended.swap(true, Ordering::AcqRel)
     }
 
     fn recorded(&self) -> MutexGuard<'_, Vec<Message>> {

@@ -1,12 +1,11 @@
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
 
-use super::context::TraceContext;
+use super::context::{Said, TraceContext};
 use super::handle::TraceHandle;
 use super::open::{Ending, Open};
 use super::output::TraceOutput;
@@ -30,14 +29,6 @@ pub struct TraceGuard {
     /// `None` once it has ended.
     open: Option<Open>,
     context: TraceContext,
-    said: Mutex<Said>,
-}
-
-/// What the run said about its end so far.
-#[derive(Debug, Default)]
-struct Said {
-    output: Option<TraceOutput>,
-    error: Option<String>,
 }
 
 /// While the thread unwinds, a blocking run must not hold it up for long.
@@ -48,7 +39,6 @@ impl TraceGuard {
         Self {
             context: open.context.clone(),
             open: Some(open),
-            said: Mutex::default(),
         }
     }
 
@@ -87,7 +77,7 @@ impl TraceGuard {
     /// Says what the run came to. A later call replaces an earlier one, but its task and alpha
     /// stay unless given again.
     pub fn set_output(&self, mut output: TraceOutput) {
-        let mut said = self.said();
+        let mut said = self.context.said();
         if let Some(before) = said.output.take() {
             output.task = output.task.or(before.task);
             output.alpha = output.alpha.or(before.alpha);
@@ -113,7 +103,7 @@ impl TraceGuard {
         if let Err(error) = &result {
             let text = catch_unwind(AssertUnwindSafe(|| error.to_string()));
             let text = text.unwrap_or_else(|_| "an error that cannot be shown".to_owned());
-            self.said().error = Some(text);
+            self.context.said().error = Some(text);
         }
         self.renew();
         result
@@ -163,7 +153,7 @@ impl TraceGuard {
     }
 
     fn end(&mut self) -> TraceHandle {
-        let Said { output, error } = std::mem::take(&mut *self.said());
+        let Said { output, error } = self.context.take_said();
         let Some(open) = self.open.take() else {
             return self.context.handle();
         };
@@ -180,10 +170,6 @@ impl TraceGuard {
         if let Some(open) = &self.open {
             open.mark.renew();
         }
-    }
-
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,6 +9,8 @@ mod handle;
 mod open;
 mod output;
 mod panics;
+#[cfg(feature = "panic-hook")]
+mod rescue;
 mod result;
 mod returns;
 

@@ -95,12 +95,29 @@ impl Ending {
 }
 
 impl Open {
+    pub(super) fn new(client: Arc<Handle>, context: TraceContext, options: Options) -> Self {
+        let open = Self {
+            client,
+            context,
+            options,
+            mark: Mark::now(),
+        };
+        #[cfg(feature = "panic-hook")]
+        super::rescue::watch(&open);
+        open
+    }
+
     /// Ends the run. What is to be recorded is handed over; it is sent in the background.
     pub(super) fn end(self, ending: Ending) -> TraceHandle {
         let handle = self.context.handle();
         let core = self.client.core();
         if !core.is_enabled() {
             self.context.delivery().settle(Err(Error::Disabled));
+            return handle;
+        }
+        #[cfg(feature = "panic-hook")]
+        super::rescue::unwatch(&self);
+        if !self.context.end() {
             return handle;
         }
         self.note_in_span(&ending);

@@ -105,6 +105,7 @@ mod hook {
     use std::sync::atomic::Ordering;
     use std::thread;
 
+    use super::super::rescue;
     use super::{PANICS, Panic, message};
 
     static INSTALLED: Once = Once::new();
@@ -144,6 +145,7 @@ mod hook {
             message: message(info.payload()),
             place: info.location().map(ToString::to_string),
         };
+        rescue::panicked(&panic);
         // A panic while the thread ends goes unnoted; nothing may go wrong in here.
         let _ = LAST.try_with(|last| {
             if let Ok(mut last) = last.try_borrow_mut() {

@@ -21,6 +21,8 @@ pub(crate) struct Delivery {
 struct State {
     trace_id: Option<TraceId>,
     outcome: Option<Result<TraceReceipt>>,
+    /// How many threads wait; most runs are not waited for, and need not pay for a wake-up.
+    waiting: usize,
 }
 
 impl Delivery {
@@ -38,8 +40,11 @@ impl Delivery {
             return;
         }
         state.outcome = Some(outcome);
+        let waiting = state.waiting;
         drop(state);
-        self.settled.notify_all();
+        if waiting > 0 {
+            self.settled.notify_all();
+        }
         self.settled_async.notify_waiters();
     }
 
@@ -60,11 +65,11 @@ impl Delivery {
     }
 
     pub(crate) fn wait_blocking(&self, limit: Duration) -> Result<TraceReceipt> {
-        let waited = self
-            .settled
-            .wait_timeout_while(self.lock(), limit, |state| state.outcome.is_none());
-        // The guard of a poisoned lock is as good as any: its owner only assigned fields.
-        drop(waited);
+        let mut state = self.lock();
+        state.waiting += 1;
+        let open = |state: &mut State| state.outcome.is_none();
+        let waited = self.settled.wait_timeout_while(state, limit, open);
+        waited.unwrap_or_else(PoisonError::into_inner).0.waiting -= 1;
         self.outcome().unwrap_or_else(|| {
             Err(Error::Timeout {
                 what: "the delivery of the run".to_owned(),

@@ -32,15 +32,6 @@ enum Cargo {
     OnDisk,
 }
 
-/// What became of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
-    Sent,
-    Failed,
-    /// Not sent, but still on disk.
-    Kept,
-}
-
 impl Job {
     pub(crate) fn new(
         core: Arc<Core>,
@@ -120,25 +111,22 @@ impl Job {
     }
 
     pub(super) fn give_up(self, error: Error) {
-        Settled::failed(&self.core, &self.delivery, error).count(&self.core);
+        failed(&self.core, &self.delivery, error, self.is_on_disk());
     }
 
     /// Sends the run, again and again if need be.
-    pub(super) async fn deliver(mut self) -> Settled {
-        let trace = match self.unpack() {
-            Ok(trace) => trace,
-            Err(settled) => return settled,
-        };
+    pub(super) async fn deliver(mut self) {
+        let Some(trace) = self.unpack() else { return };
         match self.send(&trace).await {
             Ok(receipt) => {
                 self.clear_disk();
+                self.core.counters.sent.add_one();
                 let limit = self.blocking.filter(|_| trace.review.is_some());
                 arrived(&self.core, self.delivery, receipt, limit);
-                Settled::Sent
             }
             Err(error) if error.is_refusal() => {
                 self.reject(&trace, &error);
-                Settled::failed(&self.core, &self.delivery, error)
+                failed(&self.core, &self.delivery, error, false);
             }
             Err(error) => self.put_off(error),
         }
@@ -155,35 +143,31 @@ impl Job {
         .await
     }
 
-    /// The run itself, from memory or from disk.
-    fn unpack(&mut self) -> Result<CreateTrace, Settled> {
-        let (spool, entry) = match (mem::replace(&mut self.cargo, Cargo::OnDisk), &self.entry) {
-            (Cargo::Trace(trace), _) => return Ok(*trace),
-            (Cargo::OnDisk, Some(entry)) => (self.core.spool.as_ref(), entry),
-            // Nothing makes such a job.
-            (Cargo::OnDisk, None) => return Err(Settled::Failed),
-        };
-        let missing = match spool.map(|spool| spool.load(entry)) {
-            Some(Ok(trace)) => return Ok(trace),
-            Some(Err(missing)) => missing,
-            None => Missing::Gone,
-        };
-        let (why, settled) = match missing {
-            Missing::Gone => ("another process sends it".to_owned(), Settled::Kept),
-            Missing::Unreadable(why) => {
+    /// The run itself, from memory or from disk; `None` where it is not to be had.
+    fn unpack(&mut self) -> Option<CreateTrace> {
+        if let Cargo::Trace(trace) = mem::replace(&mut self.cargo, Cargo::OnDisk) {
+            return Some(*trace);
+        }
+        // What is on disk has both.
+        let (spool, entry) = (self.core.spool.as_ref()?, self.entry.as_ref()?);
+        let why = match spool.load(entry) {
+            Ok(trace) => return Some(trace),
+            Err(Missing::Gone) => "another process sends it".to_owned(),
+            Err(Missing::Unreadable(why)) => {
+                self.core.counters.failed.add_one();
                 self.core.notices.warn(Cause::Unreadable, &why);
-                (why, Settled::Failed)
+                why
             }
         };
         self.delivery.settle(Err(Error::NotRecorded(why)));
-        Err(settled)
+        None
     }
 
     /// The run has arrived, so that its file is of no use any more.
     fn clear_disk(&self) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
             if let Err(error) = spool.remove(entry) {
-                let what = format_args!(
+                let what = format!(
                     "a run that was sent cannot be removed from the spool, and will be sent again \
                      (it is stored once all the same): {error}"
                 );
@@ -195,21 +179,19 @@ impl Job {
     fn reject(&self, trace: &CreateTrace, why: &Error) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
             if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
-                let what = format_args!("a refused run cannot be put aside: {error}");
+                let what = format!("a refused run cannot be put aside: {error}");
                 self.core.notices.warn(Cause::Spool, what);
             }
         }
     }
 
     /// Gives up for now. What is on disk is tried again later, by this client or the next.
-    fn put_off(self, error: Error) -> Settled {
+    fn put_off(self, error: Error) {
         /// Long enough not to be a nuisance, short enough to be soon after an outage.
         const LATER: Duration = Duration::from_secs(60);
 
-        let settled = Settled::failed(&self.core, &self.delivery, error);
-        let Some(entry) = self.entry else {
-            return settled;
-        };
+        failed(&self.core, &self.delivery, error, self.is_on_disk());
+        let Some(entry) = self.entry else { return };
         // A client that is gone by then leaves it to the next one.
         let core = Arc::downgrade(&self.core);
         let delivery = self.delivery;
@@ -223,7 +205,6 @@ impl Job {
                 core.outbox().submit(&core, job);
             }
         });
-        Settled::Kept
     }
 }
 
@@ -250,24 +231,21 @@ fn arrived(
     });
 }
 
-impl Settled {
-    pub(super) fn failed(core: &Core, delivery: &Delivery, error: Error) -> Self {
-        let cause = if error.is_retryable() {
-            Cause::Submission
-        } else {
-            Cause::Refused
-        };
-        core.notices
-            .warn(cause, format_args!("a run was not recorded: {error}"));
-        delivery.settle(Err(error));
-        Self::Failed
+/// Counts and tells that a run has not arrived. One that is on disk is not given up.
+pub(super) fn failed(core: &Core, delivery: &Delivery, error: Error, on_disk: bool) {
+    let cause = if error.is_refusal() {
+        Cause::Refused
+    } else {
+        Cause::Submission
+    };
+    if on_disk {
+        let what = format!("a run could not be sent yet, and is kept on disk: {error}");
+        core.notices.warn(cause, what);
+    } else {
+        core.counters.failed.add_one();
+        let what = format!("a run was not recorded: {error}");
+        core.notices.warn(cause, what);
     }
-
-    pub(super) fn count(self, core: &Core) {
-        match self {
-            Self::Sent => core.counters.sent.add_one(),
-            Self::Failed => core.counters.failed.add_one(),
-            Self::Kept => {}
-        }
-    }
+    // Last, so that whoever waits finds it counted.
+    delivery.settle(Err(error));
 }

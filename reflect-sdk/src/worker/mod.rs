@@ -3,7 +3,7 @@
 //! One thread with one current-thread runtime serves every call, async or blocking. So a client
 //! works under any executor or none, can be shared by several runtimes (a connection pool bound to
 //! a runtime that is no longer driven hangs), and a blocking call can never dead-lock the caller's
-//! runtime: it waits on a channel of the standard library, with a limit.
+//! runtime: it waits on a condition of the standard library, with a limit.
 
 pub(crate) mod delivery;
 pub(crate) mod job;
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
@@ -73,6 +73,12 @@ impl Worker {
         Ok(())
     }
 
+    /// Whether the thread was started.
+    pub(crate) fn is_running(&self) -> bool {
+        let running = self.running.lock();
+        running.unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Whether this is the worker's thread, which nothing on it may wait for.
     pub(crate) fn is_this_thread(&self) -> bool {
         THIS_WORKER.get() == self.id
@@ -88,21 +94,14 @@ impl Worker {
             return Err(Error::WouldDeadlock);
         }
         let runtime = self.start()?;
-        let (reply, answer) = mpsc::sync_channel(1);
-        let task = runtime.spawn(async move {
-            // The receiver is gone only when the caller stopped waiting.
-            let _ = reply.send(future.await);
-        });
-        answer.recv_timeout(limit).unwrap_or_else(|gone| {
+        let answer = Arc::new(Answer::default());
+        let reply = Reply(Arc::clone(&answer));
+        let task = runtime.spawn(async move { reply.give(future.await) });
+        answer.wait(limit).unwrap_or_else(|| {
             task.abort();
-            Err(match gone {
-                mpsc::RecvTimeoutError::Timeout => Error::Timeout {
-                    what: "the call".to_owned(),
-                    after: limit,
-                },
-                mpsc::RecvTimeoutError::Disconnected => {
-                    Error::Worker("the call panicked".to_owned())
-                }
+            Err(Error::Timeout {
+                what: "the call".to_owned(),
+                after: limit,
             })
         })
     }
@@ -139,6 +138,54 @@ fn launch(id: u64) -> std::io::Result<Running> {
     })
 }
 
+/// Where a blocked thread finds what it waits for. A lock and a condition are all it needs, so that
+/// it works in every runtime and until the very end of a thread.
+struct Answer<T> {
+    given: Mutex<Option<Result<T>>>,
+    is_given: Condvar,
+}
+
+impl<T> Default for Answer<T> {
+    fn default() -> Self {
+        Self {
+            given: Mutex::new(None),
+            is_given: Condvar::new(),
+        }
+    }
+}
+
+impl<T> Answer<T> {
+    fn wait(&self, limit: Duration) -> Option<Result<T>> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .is_given
+            .wait_timeout_while(given, limit, |given| given.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
+    }
+
+    fn give(&self, value: Result<T>) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get_or_insert(value);
+        self.is_given.notify_one();
+    }
+}
+
+/// Gives an answer in any case: if it is dropped, the call has panicked or was cut off.
+struct Reply<T>(Arc<Answer<T>>);
+
+impl<T> Reply<T> {
+    fn give(self, value: Result<T>) {
+        self.0.give(value);
+    }
+}
+
+impl<T> Drop for Reply<T> {
+    fn drop(&mut self) {
+        self.0
+            .give(Err(Error::Worker("the call panicked".to_owned())));
+    }
+}
+
 /// A future that runs on the worker's thread; any executor can wait for it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
@@ -159,8 +206,6 @@ impl<T> Drop for Task<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::job::{Job, Settled};
+use super::job::{Job, failed};
 use crate::client::Core;
 use crate::error::Error;
 
@@ -93,6 +93,12 @@ impl Outbox {
         } else if wake {
             self.work.notify_one();
         }
+    }
+
+    /// Whether all runs so far are settled.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.first >= state.next_number()
     }
 
     /// The number that a flush has to wait for.
@@ -264,13 +270,45 @@ async fn lane(outbox: Arc<Outbox>, first: Numbered) {
         let (core, on_disk) = (Arc::clone(job.core()), job.is_on_disk());
         let delivery = Arc::clone(job.delivery());
         // A task of its own, so that a panic in a transport ends this run alone.
-        let settled = tokio::spawn(job.deliver()).await.unwrap_or_else(|error| {
-            let error = Error::Worker(format!("sending the run failed: {error}"));
-            let failed = Settled::failed(&core, &delivery, error);
-            if on_disk { Settled::Kept } else { failed }
-        });
-        settled.count(&core);
+        if let Err(panic) = tokio::spawn(job.deliver()).await {
+            let error = Error::Worker(format!("sending the run failed: {panic}"));
+            failed(&core, &delivery, error, on_disk);
+        }
         drop(core);
         next = outbox.settle_and_take(number, on_disk);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Accepts that many runs, without any to send.
+    fn numbered(count: u64) -> State {
+        State {
+            settled: (0..count).map(|_| false).collect(),
+            on_no_disk: count,
+            ..State::default()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn in_whatever_order_runs_are_settled_a_mark_is_reached_with_the_last_before_it(
+            order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(),
+            mark in 0..=40_u64,
+        ) {
+            let mut state = numbered(40);
+            let mut left: std::collections::BTreeSet<u64> = (0..40).collect();
+            for number in order {
+                let reached = left.range(..mark).next().is_none();
+                prop_assert_eq!(state.first >= mark, reached);
+                state.settle(number, false);
+                left.remove(&number);
+            }
+            prop_assert_eq!((state.first, state.next_number(), state.on_no_disk), (40, 40, 0));
+        }
     }
 }

@@ -80,6 +80,48 @@ fn aborts_with_a_spool() {
     process::abort();
 }
 
+/// A panic ends this process, as it does where panics abort.
+fn abort_on_panic() {
+    std::panic::set_hook(Box::new(|_| process::abort()));
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn aborts_on_a_panic_with_an_open_guard() {
+    abort_on_panic();
+    let client = builder().flush_on_panic(true).http(url(), "key").unwrap();
+    end_one(&client);
+    let run = client.trace("guard").no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("did a lot").pass());
+    panic!("the end");
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn aborts_on_a_panic_in_a_future() {
+    abort_on_panic();
+    let client = builder().flush_on_panic(true).http(url(), "key").unwrap();
+    let elsewhere = client.clone();
+    let other = thread::spawn(move || elsewhere.trace("other").no_retrieval().start_blocking());
+    let other = other.join().unwrap();
+    let run = client
+        .trace("future")
+        .no_retrieval()
+        .run_async(async |ctx| {
+            ctx.record(reflect_sdk::Message::assistant("step 1"));
+            tokio::task::yield_now().await;
+            panic!("the end");
+            #[expect(unreachable_code, reason = "it gives the closure its type")]
+            String::new()
+        });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
+    let _ = runtime.block_on(runtime.spawn(run));
+    drop(other);
+}
+
 #[test]
 #[ignore = "a part of another test"]
 fn spools_until_it_is_killed() {
@@ -141,6 +183,8 @@ fn makes_and_drops_clients() {
                 let script = Arc::new(Script::default());
                 let client = client(&script);
                 end_one(&client);
+                // A panic looks at all clients, and must not hold on to any.
+                let _ = std::panic::catch_unwind(|| panic!("handled"));
                 drop(client);
                 assert_eq!(script.taken().len(), 1);
             });

@@ -83,6 +83,31 @@ async fn what_is_pending_at_exit_arrives() {
 }
 
 #[tokio::test]
+async fn where_panics_abort_the_run_is_recorded_before_the_end() {
+    let server = server().await;
+    let output = child("aborts_on_a_panic_with_an_open_guard", &server.uri()).output();
+    assert!(!output.unwrap().status.success());
+    let runs = arrived(&server).await;
+    assert_eq!(runs.len(), 2);
+    let failed = runs.values().find(|run| run["task"] == "guard").unwrap();
+    assert_eq!(failed["review"]["result"], "fail");
+    assert_eq!(failed["review"]["feedback_text"], "the end");
+    assert_eq!(failed["trajectory"], "did a lot");
+}
+
+#[tokio::test]
+async fn where_panics_abort_only_the_runs_of_the_culprit_fail() {
+    let server = server().await;
+    let output = child("aborts_on_a_panic_in_a_future", &server.uri()).output();
+    assert!(!output.unwrap().status.success());
+    let runs = arrived(&server).await;
+    assert_eq!(runs.len(), 1);
+    let failed = runs.values().next().unwrap();
+    assert_eq!(failed["task"], "future");
+    assert_eq!(failed["trajectory"][0]["content"], "step 1");
+}
+
+#[tokio::test]
 async fn a_forked_child_sends_what_is_its_own() {
     let server = server().await;
     run("forks", &server.uri());

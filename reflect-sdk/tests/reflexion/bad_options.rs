@@ -35,6 +35,16 @@ fn a_timeout_of_nothing_is_refused() {
 }
 
 #[test]
+fn no_memories_and_too_many_are_refused() {
+    let client = reflect_sdk::ReflectClient::disabled();
+    for limit in [0, 101] {
+        let error = refused(Bench::default().builder(1).recall(&client, limit));
+        assert_eq!(error, ConfigError::RecallLimit(limit));
+        assert!(error.to_string().contains("ask for 1 to 100"));
+    }
+}
+
+#[test]
 fn a_loop_without_judge_or_model_is_refused() {
     assert_eq!(refused(echo().max_trials(1)), ConfigError::NoEvaluator);
 }

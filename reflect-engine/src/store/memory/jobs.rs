@@ -88,16 +88,13 @@ impl Book {
             .find(|(_, job)| job.trace == *id && job.owner.as_deref() == Some(owner));
         let Some((key, job)) = held else { return };
         let (key, project) = (*key, job.project.clone());
-        let status = match retry_at {
-            Some(at) => {
-                job.owner = None;
-                job.due = at;
-                IngestStatus::Queued
-            }
-            None => {
-                self.jobs.remove(&key);
-                IngestStatus::Failed
-            }
+        let status = if let Some(at) = retry_at {
+            job.owner = None;
+            job.due = at;
+            IngestStatus::Queued
+        } else {
+            self.jobs.remove(&key);
+            IngestStatus::Failed
         };
         self.mark(&project, key, |trace| {
             trace.ingest_status = status;

@@ -58,7 +58,7 @@ impl Store for InMemory {
         Ok(book
             .projects
             .get(project)
-            .map_or_else(Stats::default, |shelf| shelf.stats()))
+            .map_or_else(Stats::default, shelf::Shelf::stats))
     }
 
     async fn insert_trace(
@@ -190,7 +190,7 @@ impl Store for InMemory {
             .projects
             .get(project)
             .and_then(|shelf| shelf.memory(id));
-        Ok(memory.map_or_else(Vec::new, |memory| memory.history()))
+        Ok(memory.map_or_else(Vec::new, shelf::Stored::history))
     }
 
     async fn best_memories(

@@ -15,19 +15,25 @@ pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
         .transpose()
 }
 
+/// A job that was handed out: its run, and how often it was tried.
+pub(super) struct Taken {
+    trace: i64,
+    attempts: u32,
+}
+
 pub(super) fn claim(
     db: &Connection,
     now: Timestamp,
     lease: &Lease,
     limit: usize,
-) -> Result<Claims, Fault> {
+) -> Result<Vec<Taken>, Fault> {
     let due: Vec<i64> = db
         .prepare_cached("SELECT trace FROM job WHERE due_at <= ?1 ORDER BY due_at, trace LIMIT ?2")?
         .query_map(params![now.as_millisecond(), row::limit(limit)], |row| {
             row.get(0)
         })?
         .collect::<rusqlite::Result<_>>()?;
-    let mut jobs = Vec::with_capacity(due.len());
+    let mut taken = Vec::with_capacity(due.len());
     for trace in due {
         let attempts: u32 = db
             .prepare_cached(
@@ -42,7 +48,16 @@ pub(super) fn claim(
             "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 WHERE key = ?1",
         )?
         .execute(params![trace, attempts])?;
-        jobs.push(job(db, trace, attempts)?);
+        taken.push(Taken { trace, attempts });
+    }
+    Ok(taken)
+}
+
+/// What is to be done for the jobs that were handed out; those deleted since are left out.
+pub(super) fn load(db: &Connection, taken: &[Taken]) -> Result<Claims, Fault> {
+    let mut jobs = Vec::with_capacity(taken.len());
+    for Taken { trace, attempts } in taken {
+        jobs.extend(job(db, *trace, *attempts)?);
     }
     Ok(Claims {
         jobs,
@@ -89,17 +104,14 @@ pub(super) fn fail(
         .query_row([id.as_str(), owner], |row| row.get(0))
         .optional()?;
     let Some(trace) = held else { return Ok(()) };
-    let status = match retry_at {
-        Some(at) => {
-            db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
-                .execute([trace, at.as_millisecond()])?;
-            "queued"
-        }
-        None => {
-            db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
-                .execute([trace])?;
-            "failed"
-        }
+    let status = if let Some(at) = retry_at {
+        db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
+            .execute([trace, at.as_millisecond()])?;
+        "queued"
+    } else {
+        db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
+            .execute([trace])?;
+        "failed"
     };
     db.prepare_cached(
         "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1",
@@ -144,29 +156,32 @@ pub(super) fn retry(
     Ok(Retried::Done)
 }
 
-fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Job, Fault> {
-    let project: String = db
+fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Option<Job>, Fault> {
+    let project: Option<String> = db
         .prepare_cached(
             "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
         )?
-        .query_row([trace], |row| row.get(0))?;
-    let missing = || Fault::Data("a job without its trace or review".to_owned());
+        .query_row([trace], |row| row.get(0))
+        .optional()?;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
         row::TRACE
     ))?;
     let mut rows = select.query([trace])?;
-    let run = row::trace(rows.next()?.ok_or_else(missing)?)?;
+    let run = rows.next()?.map(row::trace).transpose()?;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM review r WHERE r.trace = ?1",
         row::REVIEW
     ))?;
     let mut rows = select.query([trace])?;
-    let review = row::review(rows.next()?.ok_or_else(missing)?)?;
-    Ok(Job {
+    let review = rows.next()?.map(row::review).transpose()?;
+    let (Some(project), Some(run), Some(review)) = (project, run, review) else {
+        return Ok(None);
+    };
+    Ok(Some(Job {
         project: ProjectId::new(project),
         trace: run,
         review,
         attempts,
-    })
+    }))
 }

@@ -1,6 +1,4 @@
-use std::sync::Arc;
-
-use reflect_types::{InvalidField, MemoryId, Metadata, ProjectId};
+use reflect_types::{InvalidField, MemoryId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
@@ -10,9 +8,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
-use crate::store::{
-    Change, Changes, Lesson, MemoryKey, NewMemory, Revision, StoredMemory, Unembedded,
-};
+use crate::store::{Lesson, MemoryKey, NewMemory, StoredMemory};
 
 /// Stores the memory of a run.
 pub(super) fn insert(db: &Connection, run: &Run, lesson: &Lesson) -> Result<(), Fault> {
@@ -267,131 +263,6 @@ pub(super) fn by_key(
         }
     }
     Ok(found)
-}
-
-pub(super) fn changes(
-    db: &Connection,
-    project: &ProjectId,
-    embedder: &str,
-    since: Revision,
-    limit: usize,
-) -> Result<Changes, Fault> {
-    let Some((project, number)) = projects::revision(db, project)? else {
-        return Ok(Changes {
-            reset: since.epoch != 0,
-            ..Changes::default()
-        });
-    };
-    let mut answer = Changes {
-        reset: since.epoch != project,
-        revision: Revision {
-            epoch: project,
-            number,
-        },
-        ..Changes::default()
-    };
-    let since = if answer.reset { 0 } else { since.number };
-    if since >= number {
-        return Ok(answer);
-    }
-    let mut changes = put_since(db, project, embedder, since, limit)?;
-    changes.extend(gone_since(db, project, since, limit)?);
-    changes.sort_unstable_by_key(|(revision, _)| *revision);
-    // Either list may have been cut off at the limit, so nothing after it is known.
-    if changes.len() >= limit {
-        changes.truncate(limit);
-        if let Some((last, _)) = changes.last() {
-            answer.more = *last < number;
-            answer.revision.number = *last;
-        }
-    }
-    answer.changes = changes.into_iter().map(|(_, change)| change).collect();
-    Ok(answer)
-}
-
-pub(super) fn unembedded(
-    db: &Connection,
-    embedder: &str,
-    limit: usize,
-) -> Result<Vec<Unembedded>, Fault> {
-    // Two ranges of the index instead of `<>`, which would read every row there is.
-    let mut select = db.prepare_cached(
-        "SELECT m.key, m.task FROM memory m JOIN ( \
-             SELECT memory FROM embedding WHERE embedder < ?1 UNION ALL \
-             SELECT memory FROM embedding WHERE embedder > ?1 LIMIT ?2 \
-         ) stale ON stale.memory = m.key",
-    )?;
-    let found = select.query_map(params![embedder, row::limit(limit)], |row| {
-        let (key, task) = (row.get(0)?, row.get(1)?);
-        Ok(Unembedded { key, task })
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
-pub(super) fn set_vectors(
-    db: &Connection,
-    embedder: &str,
-    vectors: &[(MemoryKey, Vec<f32>)],
-) -> Result<(), Fault> {
-    for (key, vector) in vectors {
-        let project = db
-            .prepare_cached("SELECT project FROM memory WHERE key = ?1")?
-            .query_row([key], |row| row.get(0))
-            .optional()?;
-        let Some(project) = project else { continue };
-        embed(db, *key, embedder, vector)?;
-        db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
-            .execute(params![key, next_revision(db, project)?])?;
-    }
-    Ok(())
-}
-
-fn put_since(
-    db: &Connection,
-    project: i64,
-    embedder: &str,
-    since: i64,
-    limit: usize,
-) -> Result<Vec<(i64, Change)>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT m.revision, m.key, m.q, m.metadata, iif(e.embedder = ?2, e.vector, NULL) \
-         FROM memory m JOIN embedding e ON e.memory = m.key \
-         WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
-    )?;
-    let mut rows = select.query(params![project, embedder, since, row::limit(limit)])?;
-    let mut changes = Vec::new();
-    while let Some(found) = rows.next()? {
-        let (revision, key) = (found.get(0)?, found.get(1)?);
-        let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
-            Change::Gone(key)
-        } else {
-            let metadata: Metadata = row::json(found, 3)?;
-            Change::Put {
-                key,
-                vector: row::from_blob(found, 4)?,
-                q: found.get(2)?,
-                metadata: (!metadata.is_empty()).then(|| Arc::new(metadata)),
-            }
-        };
-        changes.push((revision, change));
-    }
-    Ok(changes)
-}
-
-fn gone_since(
-    db: &Connection,
-    project: i64,
-    since: i64,
-    limit: usize,
-) -> Result<Vec<(i64, Change)>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT revision, memory FROM deleted_memory WHERE project = ?1 AND revision > ?2 \
-         ORDER BY revision LIMIT ?3",
-    )?;
-    let gone = select.query_map(params![project, since, row::limit(limit)], |row| {
-        Ok((row.get(0)?, Change::Gone(row.get(1)?)))
-    })?;
-    Ok(gone.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(super) fn events_of(

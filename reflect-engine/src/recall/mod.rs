@@ -1,17 +1,21 @@
 //! Finds what fits a task: an index per project that follows the store, and the exact ranking over
 //! what the index lets through.
 
+mod explain;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use reflect_types::{Memory, MemoryId, Metadata, ProjectId, QueryMemories};
-use serde::Serialize;
+use reflect_types::{Memory, Metadata, ProjectId, QueryMemories};
 
 use crate::engine::core::{Core, computed, contained};
 use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::rank::{self, Candidate, Dropped, Params};
+use crate::rank::{self, Candidate, Params};
 use crate::store::{Change, Changes, MemoryKey, Revision, StoredMemory};
+
+pub(crate) use explain::explain;
+pub use explain::{ExplainedMemory, Explanation};
 
 /// How many changes are read from the store at a time.
 const PAGE: usize = 4_096;
@@ -33,44 +37,6 @@ struct Shelf {
 struct Known {
     index: Index,
     revision: Revision,
-}
-
-/// Why a query answers what it answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explanation {
-    /// The cosine similarity below which nothing counted.
-    pub floor: f64,
-    /// How many memories the project has in the embedder's space.
-    pub considered: usize,
-    /// The memories with their numbers: the answer first, in its order, then the others by score,
-    /// [`Explanation::MAX_MEMORIES`] at the most.
-    pub memories: Vec<ExplainedMemory>,
-}
-
-impl Explanation {
-    /// The most memories that are told of.
-    pub const MAX_MEMORIES: usize = 1_000;
-}
-
-/// A memory with its numbers and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ExplainedMemory {
-    /// The memory.
-    pub id: MemoryId,
-    /// Its task.
-    pub task: String,
-    /// The cosine similarity with the query's task.
-    pub similarity: f64,
-    /// Its utility.
-    pub q_value: f64,
-    /// The blend of both.
-    pub score: f64,
-    /// What it was worth when variety was looked for; `None` for what did not come that far.
-    pub mmr: Option<f64>,
-    /// Its place in the answer, from 1.
-    pub rank: Option<usize>,
-    /// Why it is not in the answer.
-    pub dropped: Option<Dropped>,
 }
 
 /// The memories that rank best, best first.
@@ -95,49 +61,6 @@ pub(crate) async fn query(
         .memories(project, core.embedder.id(), &keys?)
         .await?;
     computed(move || ranked(&probe, found, &params)).await
-}
-
-/// Every memory of the project with its numbers.
-pub(crate) async fn explain(
-    core: &Arc<Core>,
-    project: &ProjectId,
-    query: &QueryMemories,
-) -> Result<Explanation> {
-    let probe = probe(core, &query.task).await?;
-    let all = everything(core, project).await?;
-    let considered = all.len();
-    let params = Params::new(query, core.floor);
-    let filter = query.metadata_filter.clone();
-    let mut explained = computed(move || {
-        let candidates: Vec<_> = all.values().map(Found::candidate).collect();
-        rank::explain(&probe, &candidates, &params, filter.as_ref())
-    })
-    .await?;
-    explained.truncate(Explanation::MAX_MEMORIES);
-    let keys: Vec<_> = explained.iter().map(|memory| memory.key).collect();
-    let records = core
-        .store
-        .memories(project, core.embedder.id(), &keys)
-        .await?;
-    let mut records: HashMap<_, _> = records.into_iter().map(|m| (m.key, m.record)).collect();
-    let memories = explained.into_iter().filter_map(|memory| {
-        let record = records.remove(&memory.key)?;
-        Some(ExplainedMemory {
-            id: record.id,
-            task: record.task,
-            similarity: memory.similarity,
-            q_value: memory.q,
-            score: memory.score,
-            mmr: memory.mmr,
-            rank: memory.rank,
-            dropped: memory.dropped,
-        })
-    });
-    Ok(Explanation {
-        floor: params.floor,
-        considered,
-        memories: memories.collect(),
-    })
 }
 
 impl Recall {
@@ -231,84 +154,26 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
     if !news.reset && news.changes.is_empty() {
         return Ok(Some(shelf));
     }
-    let _turn = shelf.turn.lock().await;
+    let turn = shelf.turn.lock().await;
+    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
+    let mut page = after(shelf.revision()).await?;
     loop {
-        let since = shelf.revision();
-        let changes = core
-            .store
-            .memory_changes(project, embedder, since, PAGE)
-            .await?;
-        let more = changes.more;
-        if changes.reset || !changes.changes.is_empty() {
+        let (more, revision) = (page.more, page.revision);
+        let applying = {
             let shelf = Arc::clone(&shelf);
-            computed(move || shelf.apply(changes)).await?;
-        }
+            computed(move || shelf.apply(page))
+        };
         if !more {
+            applying.await?;
             break;
         }
+        // The next page is read while this one is applied, which halves the time to open a file.
+        let (applied, next) = tokio::join!(applying, after(revision));
+        applied?;
+        page = next?;
     }
-    drop(_turn);
+    drop(turn);
     Ok(Some(shelf))
-}
-
-/// What the ranking needs of a memory.
-struct Found {
-    key: MemoryKey,
-    vector: Vec<f32>,
-    q: f64,
-    metadata: Option<Arc<Metadata>>,
-}
-
-impl Found {
-    fn candidate(&self) -> Candidate<'_> {
-        Candidate {
-            key: self.key,
-            vector: &self.vector,
-            q: self.q,
-            metadata: self.metadata.as_deref(),
-        }
-    }
-}
-
-/// All memories in the embedder's space, read from the store: slow, and beyond doubt.
-async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKey, Found>> {
-    let mut all = HashMap::new();
-    let mut since = Revision::default();
-    loop {
-        let embedder = core.embedder.id();
-        let changes = core
-            .store
-            .memory_changes(project, embedder, since, PAGE)
-            .await?;
-        if changes.reset {
-            all.clear();
-        }
-        for change in changes.changes {
-            match change {
-                Change::Put {
-                    key,
-                    vector,
-                    q,
-                    metadata,
-                } => {
-                    let memory = Found {
-                        key,
-                        vector,
-                        q,
-                        metadata,
-                    };
-                    all.insert(key, memory);
-                }
-                Change::Gone(key) => {
-                    all.remove(&key);
-                }
-            }
-        }
-        since = changes.revision;
-        if !changes.more {
-            return Ok(all);
-        }
-    }
 }
 
 async fn probe(core: &Arc<Core>, task: &str) -> Result<Vec<f32>> {

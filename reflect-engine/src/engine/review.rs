@@ -1,0 +1,123 @@
+//! Judging a run, judging it otherwise, and taking the judgement back.
+
+use std::sync::Arc;
+
+use reflect_types::{
+    IngestStatus, ProjectId, Review, ReviewMode, ReviewStatus, Trace, TraceId, Verdict,
+};
+
+use super::core::contained;
+use super::{Engine, no_trace};
+use crate::error::{Error, Result};
+use crate::ingest;
+use crate::store::{Applied, Basis, Withdrawn};
+
+impl Engine {
+    /// Judges a run; its memory is there when this returns. The same verdict again changes
+    /// nothing, another one is refused: see [`change_review`](Self::change_review).
+    pub async fn review_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: Review,
+    ) -> Result<Trace> {
+        self.checked(project, &review)?;
+        let trace = self.get_trace(project, id).await?;
+        let given = review.result;
+        if let Some(answer) = settled(&trace, given)? {
+            return Ok(answer);
+        }
+        match self.judge(project, trace, review, Basis::Fresh).await? {
+            Applied::Reviewed(verdict) if verdict != given => Err(other_verdict(id, verdict)),
+            Applied::Done | Applied::Reviewed(_) => self.get_trace(project, id).await,
+            other => Err(refused(id, other)),
+        }
+    }
+
+    /// Judges a run otherwise than before. Its memory is written anew under the same id, and the
+    /// utilities become what they would be had this been the review from the start.
+    pub async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: Review,
+    ) -> Result<Trace> {
+        self.checked(project, &review)?;
+        let trace = self.get_trace(project, id).await?;
+        let basis = match (&trace.ingest_status, &trace.review) {
+            // Nothing was learned from the review before, so there is nothing to replace.
+            (IngestStatus::Failed, _) => Basis::Fresh,
+            (_, Some(current)) => Basis::Replace {
+                review_id: current.id.clone(),
+            },
+            (_, None) => return Err(refused(id, Applied::NoReview)),
+        };
+        match self.judge(project, trace, review, basis).await? {
+            Applied::Done => self.get_trace(project, id).await,
+            other => Err(refused(id, other)),
+        }
+    }
+
+    /// Takes a run's review back: the memory it made goes, and the utilities become what they
+    /// would be had it never been given. The run waits for a review again.
+    pub async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let core = self.checked(project, id)?;
+        match core.store.withdraw_review(project, id).await? {
+            Withdrawn::Done => self.get_trace(project, id).await,
+            Withdrawn::NoTrace => Err(no_trace(id)),
+            Withdrawn::NoReview => Err(refused(id, Applied::NoReview)),
+        }
+    }
+
+    async fn judge(
+        &self,
+        project: &ProjectId,
+        trace: Trace,
+        review: Review,
+        basis: Basis,
+    ) -> Result<Applied> {
+        let core = Arc::clone(self.core());
+        let review = self.review(review, ReviewMode::Deferred);
+        let id = trace.id.clone();
+        let lesson = contained(async move { ingest::lesson(&core, &trace, review).await }).await?;
+        let store = &self.core().store;
+        store.apply_review(project, &id, basis, lesson).await
+    }
+}
+
+/// The answer where the run was judged already and alike.
+fn settled(trace: &Trace, verdict: Verdict) -> Result<Option<Trace>> {
+    match (&trace.ingest_status, &trace.review) {
+        (IngestStatus::Queued | IngestStatus::Processing, _) => {
+            Err(refused(&trace.id, Applied::Working))
+        }
+        (_, Some(review)) if trace.review_status == ReviewStatus::Reviewed => {
+            if review.result == verdict {
+                Ok(Some(trace.clone()))
+            } else {
+                Err(other_verdict(&trace.id, review.result))
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn other_verdict(id: &TraceId, verdict: Verdict) -> Error {
+    Error::Conflict(format!(
+        "trace `{id}` was reviewed as `{verdict}` already: change or withdraw that review instead"
+    ))
+}
+
+fn refused(id: &TraceId, applied: Applied) -> Error {
+    Error::Conflict(match applied {
+        Applied::Working => {
+            format!("the review of trace `{id}` is still being worked on: wait until it is done")
+        }
+        Applied::NoTrace => return no_trace(id),
+        Applied::NoReview => format!("trace `{id}` has no review: give it one first"),
+        Applied::Reviewed(verdict) => return other_verdict(id, verdict),
+        Applied::LeaseLost | Applied::Done => {
+            format!("the review of trace `{id}` was changed meanwhile: read it and try again")
+        }
+    })
+}

@@ -1,0 +1,188 @@
+use super::*;
+use crate::error::Error;
+
+type AnyWrite<T> = Box<dyn FnOnce(&Connection) -> Result<T, Fault> + Send>;
+
+fn store() -> (tempfile::TempDir, Arc<Sqlite>) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
+    store_is_set_up(&store);
+    (folder, Arc::new(store))
+}
+
+fn store_is_set_up(store: &Sqlite) {
+    let db = Connection::open(store.path()).unwrap();
+    let mode: String = db
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+}
+
+fn add_project(name: String) -> impl FnOnce(&Connection) -> Result<(), Fault> {
+    move |db| projects::ensure(db, &ProjectId::new(name)).map(drop)
+}
+
+/// Holds the writing thread until the answer is dropped, so that what comes meanwhile waits.
+async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
+    let (release, held) = std::sync::mpsc::channel();
+    let (begun, waiting) = tokio::sync::oneshot::channel();
+    let writer = Arc::clone(store);
+    tokio::spawn(async move {
+        let work = move |_: &Connection| {
+            let _ = begun.send(());
+            let _ = held.recv();
+            Ok(())
+        };
+        writer.write(work).await
+    });
+    waiting.await.unwrap();
+    release
+}
+
+/// Sends all of them to the held thread, in order, then lets it go.
+async fn together<T: Send + 'static>(
+    store: &Arc<Sqlite>,
+    writes: Vec<AnyWrite<T>>,
+) -> Vec<Result<T>> {
+    let release = hold(store).await;
+    let waiting: Vec<_> = writes
+        .into_iter()
+        .map(|work| {
+            let store = Arc::clone(store);
+            // Polled once in order by the current-thread runtime, which is when it is sent.
+            tokio::spawn(async move { store.write(work).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    drop(release);
+    let mut answers = Vec::new();
+    for write in waiting {
+        answers.push(write.await.unwrap());
+    }
+    answers
+}
+
+#[tokio::test]
+async fn commits_wait_for_the_disk_and_references_hold() {
+    let (_folder, store) = store();
+    let pragmas = store.write(|db| {
+        let read = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        Ok((read("synchronous")?, read("foreign_keys")?))
+    });
+    assert_eq!(pragmas.await.unwrap(), (2, 1));
+}
+
+#[tokio::test]
+async fn a_write_that_fails_or_panics_does_not_take_its_neighbours_with_it() {
+    let (_folder, store) = store();
+    let writes: Vec<AnyWrite<()>> = vec![
+        Box::new(add_project("before".to_owned())),
+        Box::new(|db| {
+            add_project("failed".to_owned())(db)?;
+            db.execute("INSERT INTO nowhere VALUES (1)", []).map(drop)?;
+            Ok(())
+        }),
+        Box::new(|db| {
+            add_project("panicked".to_owned())(db)?;
+            panic!("in the middle of it")
+        }),
+        Box::new(add_project("after".to_owned())),
+    ];
+    let answers = together(&store, writes).await;
+    let went: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(went, [true, false, false, true]);
+    let names: Vec<String> = store
+        .projects()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(String::from)
+        .collect();
+    assert_eq!(names, ["after", "before"]);
+}
+
+#[tokio::test]
+async fn what_waits_shares_a_commit() {
+    let (_folder, store) = store();
+    let version = |db: &Connection| -> Result<i64, Fault> {
+        // Counts the commits of other connections, as this one sees them.
+        Ok(db.pragma_query_value(None, "data_version", |row| row.get(0))?)
+    };
+    let watching = Connection::open(store.path()).unwrap();
+    let release = hold(&store).await;
+    let before = version(&watching).unwrap();
+    let waiting: Vec<_> = (0..50)
+        .map(|n| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.write(add_project(format!("p{n}"))).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    assert_eq!(
+        version(&watching).unwrap(),
+        before,
+        "nothing is committed yet"
+    );
+    drop(release);
+    let mut seen = std::collections::BTreeSet::new();
+    for write in waiting {
+        write.await.unwrap().unwrap();
+        seen.insert(version(&watching).unwrap());
+    }
+    assert_eq!(store.projects().await.unwrap().len(), 50);
+    // One for the write that held the thread, one for the rest.
+    assert!(seen.len() <= 2, "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_full_database_refuses_clearly_and_goes_on_when_there_is_room() {
+    let (_folder, store) = store();
+    let limit = |pages: i64| {
+        let store = Arc::clone(&store);
+        async move {
+            let set = move |db: &Connection| {
+                db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+                Ok(())
+            };
+            store.write(set).await.unwrap();
+        }
+    };
+    store.write(add_project("first".to_owned())).await.unwrap();
+    limit(1).await;
+    let big = |name: &str| add_project(format!("{name}{}", "x".repeat(100_000)));
+    let writes: Vec<AnyWrite<()>> = vec![
+        Box::new(add_project("small".to_owned())),
+        Box::new(big("large")),
+    ];
+    let answers = together(&store, writes).await;
+    let error = answers[1].as_ref().unwrap_err();
+    assert!(
+        error.is_retryable() && error.to_string().contains("disk"),
+        "{error}"
+    );
+    if let Err(error) = &answers[0] {
+        assert!(error.is_retryable(), "{error}");
+    }
+    let stored = store.projects().await.unwrap().len();
+    assert_eq!(
+        stored,
+        1 + usize::from(answers[0].is_ok()),
+        "acknowledged is stored, and no more"
+    );
+    limit(1_000_000).await;
+    store.write(big("large")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_closed_store_is_unavailable() {
+    let (_folder, store) = store();
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    let read = store.projects().await.unwrap_err();
+    let written = store
+        .delete_project(&ProjectId::default())
+        .await
+        .unwrap_err();
+    assert!(matches!(read, Error::Unavailable { .. }));
+    assert!(matches!(written, Error::Unavailable { .. }));
+}

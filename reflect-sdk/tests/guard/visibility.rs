@@ -1,0 +1,110 @@
+//! What a program's own `tracing` gets to see.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use reflect_sdk::{TraceOutput, Verdict};
+use reflect_types::ErrorCode;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber, subscriber};
+
+use crate::script::{Script, client};
+
+/// Notes the spans and events of the SDK.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    next: Arc<AtomicU64>,
+    events: Arc<Mutex<Vec<Fields>>>,
+    spans: Arc<Mutex<BTreeMap<u64, Fields>>>,
+    entered: Arc<Mutex<Vec<u64>>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "reflect" && *metadata.level() <= tracing::Level::INFO
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut fields = Fields::default();
+        span.record(&mut fields);
+        self.spans.lock().unwrap().insert(id, fields);
+        Id::from_u64(id)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        let mut spans = self.spans.lock().unwrap();
+        values.record(spans.get_mut(&span.into_u64()).unwrap());
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        self.events.lock().unwrap().push(fields);
+    }
+
+    fn enter(&self, span: &Id) {
+        self.entered.lock().unwrap().push(span.into_u64());
+    }
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_storm_of_failures_is_told_once() {
+    let script = Arc::new(Script::default());
+    *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
+    let client = client(&script);
+    let log = Log::default();
+    subscriber::with_default(log.clone(), || {
+        for _ in 0..100 {
+            client.trace("task").start_blocking().discard();
+        }
+    });
+    let events = log.events.lock().unwrap();
+    assert_eq!(events.len(), 1, "{events:?}");
+    let told = &events[0].0["message"];
+    assert!(told.contains("starts without memories"), "{told}");
+    assert_eq!(client.stats().retrievals_failed, 100);
+}
+
+#[test]
+fn every_run_is_a_span_that_says_how_it_ended() {
+    let client = client(&Arc::new(Script::with_memory("m1")));
+    let log = Log::default();
+    subscriber::with_default(log.clone(), || {
+        let run = client.trace("good").start_blocking();
+        run.set_output(TraceOutput::new("done").verdict(Verdict::Pass));
+        drop(run);
+        let bad = client.trace("bad");
+        let failed = bad.run(|_| Err::<String, _>("no such order"));
+        failed.unwrap_err();
+    });
+    let spans = log.spans.lock().unwrap();
+    let spans: Vec<_> = spans.values().map(|span| &span.0).collect();
+    assert_eq!(
+        (spans[0]["task"].as_str(), spans[0]["memories"].as_str()),
+        ("good", "1")
+    );
+    assert_eq!(spans[0]["outcome"], "\"output\"");
+    assert!(!spans[0].contains_key("otel.status_code"));
+    assert_eq!(spans[1]["outcome"], "\"failed\"");
+    assert_eq!(spans[1]["otel.status_code"], "\"ERROR\"");
+    assert_eq!(spans[1]["otel.status_description"], "\"no such order\"");
+    // A guard enters no scope; a closure does.
+    assert_eq!(*log.entered.lock().unwrap(), [2]);
+}

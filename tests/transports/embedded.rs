@@ -1,0 +1,84 @@
+//! What only an engine in the own process promises.
+
+use std::time::Duration;
+
+use reflect_sdk::ReflectClient;
+
+#[test]
+fn what_was_queued_when_the_client_went_is_finished_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let builder = ReflectClient::builder().project("support");
+        builder.embedded(folder.path().join("reflect.db")).unwrap()
+    };
+    for round in 0..10 {
+        let call = open()
+            .blocking()
+            .create_trace("Refund order 7", "Done.")
+            .pass();
+        let receipt = call.call().unwrap();
+        // A job that the first client had not let go of would keep the second one waiting.
+        let patience = Duration::from_secs(10);
+        let client = open().blocking();
+        let call = client.wait_for_trace(receipt.trace_id).require_reviewed();
+        let trace = call.timeout(patience).call().unwrap();
+        assert!(trace.created_memory_id.is_some(), "round {round}");
+    }
+}
+
+#[test]
+fn two_clients_of_one_file_see_each_others_memories() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let builder = ReflectClient::builder().project("support");
+        builder
+            .embedded(folder.path().join("reflect.db"))
+            .unwrap()
+            .blocking()
+    };
+    let (writer, reader) = (open(), open());
+    assert!(
+        reader
+            .query_memories("Refund order 7")
+            .call()
+            .unwrap()
+            .is_empty()
+    );
+    writer
+        .create_trace_and_wait("Refund order 7", "Done.")
+        .pass()
+        .call()
+        .unwrap();
+    assert_eq!(
+        reader
+            .query_memories("Refund order 7")
+            .call()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_refused_when_the_client_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "this is no database, and it must stay as it is").unwrap();
+    let error = ReflectClient::builder().embedded(&file).unwrap_err();
+    assert!(error.to_string().contains("notes.txt"), "{error}");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(kept, "this is no database, and it must stay as it is");
+}
+
+#[test]
+fn keys_belong_to_a_server() {
+    let builder = ReflectClient::builder();
+    let client = builder
+        .embedded_engine(reflect_sdk::engine::Engine::builder())
+        .unwrap();
+    let error = client.blocking().list_api_keys().call().unwrap_err();
+    assert!(
+        error.to_string().contains("keys belong to a server"),
+        "{error}"
+    );
+}
