@@ -1,0 +1,21 @@
+"""Requests made from the API's own description, right and wrong: none may end in a 5xx, and none
+that is right may get an answer that the description does not know."""
+
+import pathlib
+import subprocess
+import sys
+
+from conftest import MASTER
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+def test_no_request_makes_the_server_fail(server, tmp_path):
+    fuzzer = pathlib.Path(sys.executable).with_name("schemathesis")
+    done = subprocess.run(
+        [fuzzer, "run", f"{server.url}/openapi.json", "--header", f"Authorization: Bearer {MASTER}",
+         "--checks", CHECKS, "--max-examples", "40", "--seed", "1", "--no-color",
+         "--generation-database", "none"],
+        capture_output=True, text=True, timeout=600, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
