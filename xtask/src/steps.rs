@@ -79,7 +79,14 @@ fn tests() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 3] = ["quickstart", "reflexion_loop", "reflection_pipeline"];
+const EXAMPLES: [&str; 6] = [
+    "quickstart",
+    "context_guard",
+    "deferred_review",
+    "blocking_eval_loop",
+    "reflexion_loop",
+    "reflection_pipeline",
+];
 
 /// A key of the caller's must not make the examples talk to a model.
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
