@@ -17,6 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 HOME = ROOT / "target" / "python"
 REQUIREMENTS = HERE / "requirements.txt"
+# The exit code for a machine that cannot run this, apart from tests that fail.
+CANNOT = 77
 
 
 def python() -> str:
@@ -26,11 +28,13 @@ def python() -> str:
     wanted = REQUIREMENTS.read_text()
     if not installed.exists() or installed.read_text() != wanted:
         venv.create(HOME, clear=True, with_pip=True)
-        subprocess.run(
+        install = subprocess.run(
             [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
              "--requirement", REQUIREMENTS],
-            check=True,
         )
+        if install.returncode != 0:
+            print("the packages of requirements.txt cannot be installed", file=sys.stderr)
+            sys.exit(CANNOT)
         installed.write_text(wanted)
     return str(interpreter)
 

@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask help`.
 
 mod budget;
+mod python;
 mod run;
 mod steps;
 

@@ -15,7 +15,6 @@ pub(crate) enum Outcome {
     Passed,
     Failed(String),
     /// For a step whose needs cannot be met on this machine.
-    #[expect(dead_code, reason = "no step needs anything but crates yet")]
     Skipped(String),
 }
 

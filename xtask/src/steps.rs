@@ -1,6 +1,7 @@
 //! What `cargo xtask test` checks, cheapest first.
 
 use crate::budget;
+use crate::python;
 use crate::run::{Outcome, Step, all, cargo};
 
 pub(crate) const ALL: &[Step] = &[
@@ -28,6 +29,11 @@ pub(crate) const ALL: &[Step] = &[
         name: "tests",
         about: "unit, integration and documentation tests",
         check: tests,
+    },
+    Step {
+        name: "python",
+        about: "the published Python client, MCP and a fuzzer against the server",
+        check: python::check,
     },
     Step {
         name: "examples",
@@ -68,7 +74,12 @@ fn features() -> Outcome {
         "reflect-sdk",
         "--no-default-features",
     ];
-    let chosen: [&[&str]; 3] = [&[], &["--features", "rustls"], &["--features", "embedded"]];
+    let chosen: [&[&str]; 4] = [
+        &[],
+        &["--features", "panic-hook,rustls"],
+        &["--features", "flush-at-exit"],
+        &["--features", "embedded"],
+    ];
     all(chosen
         .into_iter()
         .map(|features| cargo(&[&sdk, features].concat(), &[])))

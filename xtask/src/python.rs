@@ -1,0 +1,68 @@
+//! The published Python client, an MCP client and a fuzzer against the `reflect` binary.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{Outcome, cargo};
+
+/// What `run.py` answers when the machine cannot run it, which is no failure of ours.
+const CANNOT: i32 = 77;
+
+pub(crate) fn check() -> Outcome {
+    if !has_python() && !install_python() {
+        return Outcome::Skipped(
+            "needs Python 3.11 or newer with venv: install python3 and python3-venv".to_owned(),
+        );
+    }
+    // Made by the tests already; a build of its own would be one with other features.
+    let built = cargo(
+        &["test", "--workspace", "--locked", "--no-run", "--quiet"],
+        &[],
+    );
+    if !matches!(built, Outcome::Passed) {
+        return built;
+    }
+    println!("$ python3 tests/python/run.py");
+    let status = Command::new("python3")
+        .arg("tests/python/run.py")
+        .env("REFLECT_BIN", target().join("debug/reflect"))
+        .status();
+    match status {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) if status.code() == Some(CANNOT) => {
+            Outcome::Skipped("the Python packages cannot be installed here".to_owned())
+        }
+        Ok(status) => Outcome::Failed(format!("`tests/python/run.py` ended with {status}")),
+        Err(error) => Outcome::Failed(format!("python3 could not be started: {error}")),
+    }
+}
+
+fn has_python() -> bool {
+    let probe = "import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))";
+    succeeds(Command::new("python3").args(["-c", probe]))
+}
+
+/// Where this is Debian and we may, the step brings what it needs.
+fn install_python() -> bool {
+    let apt = |arguments: &[&str]| {
+        println!("$ apt-get {}", arguments.join(" "));
+        let quiet = ("DEBIAN_FRONTEND", "noninteractive");
+        succeeds(
+            Command::new("apt-get")
+                .args(arguments)
+                .env(quiet.0, quiet.1),
+        )
+    };
+    apt(&["update", "-q"]) && apt(&["install", "-qy", "python3", "python3-venv"]) && has_python()
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = named.unwrap_or_else(|| PathBuf::from("target"));
+    // The tests change their folder, so the path must not depend on it.
+    std::path::absolute(&target).unwrap_or_else(|_| Path::new("target").to_owned())
+}
