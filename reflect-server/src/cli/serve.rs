@@ -65,9 +65,10 @@ pub(super) struct Options {
     /// Web pages that may call `/mcp`, such as `https://app.example.com:443`, separated by commas.
     #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
     allowed_origins: Vec<String>,
-    /// How far a review moves the memories when it does not say, from 0 to 1.
-    #[arg(long, env = "REFLECT_ALPHA", default_value_t = reflect_types::Review::DEFAULT_ALPHA)]
-    alpha: f64,
+    /// How far a review moves the memories when it does not say, from 0 to 1; 0.3 unless this or
+    /// `Q_LEARNING_ALPHA` is set.
+    #[arg(long, env = "REFLECT_ALPHA")]
+    alpha: Option<f64>,
     /// The lowest similarity that counts when a query does not say; the embedder's unless set.
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
@@ -120,7 +121,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     .map_err(|error| Failure::general(error.to_string()))??;
     let mut engine = Engine::builder()
         .store(Arc::new(store))
-        .alpha(options.alpha)
+        .alpha(alpha(options.alpha)?)
         .concurrency(options.workers)
         .lease(Duration::from_secs(options.lease.max(1)));
     if let Some(floor) = options.similarity_floor {
@@ -138,6 +139,20 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     serve(listener, App::new(engine, keys, settings), stop).await?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The setting, or what the variable says that servers of this API know it by.
+fn alpha(given: Option<f64>) -> Result<f64, Failure> {
+    const KNOWN_AS: &str = "Q_LEARNING_ALPHA";
+
+    match (given, std::env::var(KNOWN_AS)) {
+        (Some(alpha), _) => Ok(alpha),
+        (None, Ok(text)) => text
+            .trim()
+            .parse()
+            .map_err(|_| Failure::usage(format!("{KNOWN_AS} must be a number, got `{text}`"))),
+        (None, Err(_)) => Ok(reflect_types::Review::DEFAULT_ALPHA),
+    }
 }
 
 /// Shows a master key that was just made, this once.

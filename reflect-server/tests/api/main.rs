@@ -4,6 +4,7 @@
 
 mod access;
 mod document;
+mod ingestion;
 mod input;
 mod keys;
 mod limits;

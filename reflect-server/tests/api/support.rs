@@ -6,7 +6,6 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use reflect_engine::Engine;
-use reflect_engine::model::Extractive;
 use reflect_server::keys::{InMemory, Keys};
 use reflect_server::{App, Settings, router};
 use reflect_types::{CreateApiKey, ProjectId, Scope};
@@ -40,10 +39,10 @@ impl Service {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
-        let engine = Engine::builder()
-            .reflector(Arc::new(Extractive))
-            .start()
-            .unwrap();
+        Self::of(Engine::builder().start().unwrap(), settings).await
+    }
+
+    pub(crate) async fn of(engine: Engine, settings: Settings) -> Self {
         let keys = Keys::new(Arc::new(InMemory::new()), None);
         let master = keys.ensure_master().await.unwrap().unwrap().api_key;
         let app = App::new(engine, keys, settings);

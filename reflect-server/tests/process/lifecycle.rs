@@ -119,3 +119,48 @@ fn a_port_that_is_taken_is_said_so() {
     assert!(said.contains("--listen"), "{said}");
     assert!(!folder.path().join("b.db").exists());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_holds_neither_keys_nor_what_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let data = folder.path().join("reflect.db");
+    let more = [
+        "--master-key",
+        KEY,
+        "--log",
+        "reflect=trace",
+        "--log-format",
+        "json",
+    ];
+    let server = Server::start_logging(&data, &more, std::fs::File::create(&log).unwrap().into());
+    let client = server.client(KEY);
+    let sent = client
+        .create_trace("a secret task", "a secret answer")
+        .await
+        .unwrap();
+    client
+        .review_trace(&sent.trace_id, Review::fail("a secret reason"))
+        .await
+        .unwrap();
+    client.query_memories("a secret task").await.unwrap();
+    let made = client.create_api_key("label").await.unwrap();
+    server
+        .client(&made.api_key)
+        .list_traces()
+        .await
+        .unwrap_err();
+    server.terminate();
+    assert!(server.ended().success());
+    let text = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let answered = lines.iter().filter(|line| line["message"] == "answered");
+    assert_eq!(answered.count(), 5, "{text}");
+    let secret = made.api_key.rsplit('_').next().unwrap();
+    for hidden in ["secret", KEY, secret] {
+        assert!(!text.contains(hidden), "{hidden} in {text}");
+    }
+}

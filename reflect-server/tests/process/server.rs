@@ -15,14 +15,18 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
     pub(crate) fn start(data: &Path, more: &[&str]) -> Self {
+        Self::start_logging(data, more, Stdio::null())
+    }
+
+    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
+    pub(crate) fn start_logging(data: &Path, more: &[&str], log: Stdio) -> Self {
         let mut child = reflect()
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(more)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
