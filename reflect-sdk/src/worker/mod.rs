@@ -6,9 +6,13 @@
 //! runtime: it waits on a condition of the standard library, with a limit.
 
 pub(crate) mod delivery;
+#[cfg(test)]
+mod explored;
 pub(crate) mod job;
 pub(crate) mod notice;
+mod numbers;
 pub(crate) mod outbox;
+mod queue;
 pub(crate) mod retry;
 pub(crate) mod spool;
 pub(crate) mod stats;
@@ -27,6 +31,16 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::error::{Error, Result};
+
+/// How many runs are sent at the same time.
+const LANES: usize = 8;
+
+/// The locks of the queue; its test has others.
+mod sync {
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+    pub(super) use tokio::sync::Notify;
+}
 
 thread_local! {
     /// The worker whose thread this is, or 0. Unlike the thread's own id it can be asked for until

@@ -1,0 +1,211 @@
+//! Who takes a run, who settles it, and how both are waited for.
+//!
+//! It knows of its neighbours only what it imports from `super`, so that `explored.rs` can compile
+//! this very file with locks that try out who may run when.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::pin::pin;
+use std::time::Duration;
+
+use super::LANES;
+use super::job::Job;
+use super::numbers::Numbers;
+use super::sync::{Condvar, Mutex, MutexGuard, Notify, PoisonError};
+
+/// The queue, and a record of what is done with it.
+///
+/// Every accepted run has a number. A flush remembers the next number and waits until all before it
+/// are settled, so it needs no place in the queue, and cannot miss a run that was accepted before.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// Something was settled, or there is room.
+    changed: Condvar,
+    changed_async: Notify,
+    /// There is something to send.
+    work: Notify,
+}
+
+/// What became of a run that was handed over.
+#[derive(Debug)]
+pub(super) enum Handed {
+    /// It is in the queue, and somebody will send it.
+    Accepted,
+    /// It is in the queue, and nobody looks at the queue yet: the caller has to see to that.
+    AcceptedFirst,
+    /// There is no room.
+    Refused(Job),
+}
+
+/// A run that was accepted.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    pub(super) number: u64,
+    pub(super) job: Job,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Numbered>,
+    /// How many of those hold their run in memory; only these count against the capacity.
+    in_memory: usize,
+    /// How many lanes are busy.
+    lanes: usize,
+    numbers: Numbers,
+    on_no_disk: u64,
+    /// Whether the dispatcher runs, and whether it has been woken and not looked yet.
+    dispatching: bool,
+    woken: bool,
+}
+
+impl Queue {
+    /// Takes a run. If the queue is full it waits for room, at most for `patience`.
+    pub(super) fn submit(&self, mut job: Job, capacity: usize, patience: Duration) -> Handed {
+        let full = |state: &State| state.in_memory >= capacity;
+        let mut state = self.lock();
+        if full(&state) && !job.leave_on_disk() {
+            if !patience.is_zero() {
+                state = self
+                    .changed
+                    .wait_timeout_while(state, patience, |state| full(state))
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+            }
+            if full(&state) {
+                return Handed::Refused(job);
+            }
+        }
+        state.accept(job);
+        let wake = state.lanes < LANES && !mem::replace(&mut state.woken, true);
+        let start = !mem::replace(&mut state.dispatching, true);
+        drop(state);
+        if start {
+            return Handed::AcceptedFirst;
+        }
+        if wake {
+            self.work.notify_one();
+        }
+        Handed::Accepted
+    }
+
+    /// The number that a flush has to wait for.
+    pub(super) fn mark(&self) -> u64 {
+        self.lock().numbers.next()
+    }
+
+    /// Whether all runs before the mark are settled.
+    pub(super) fn is_settled(&self, mark: u64) -> bool {
+        self.lock().numbers.are_settled(mark)
+    }
+
+    /// Whether all runs so far are settled.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.numbers.are_settled(state.numbers.next())
+    }
+
+    /// Waits until all runs before the mark are settled.
+    pub(super) async fn settled_up_to(&self, mark: u64) {
+        loop {
+            let mut changed = pin!(self.changed_async.notified());
+            // Listen first, look then: what is settled in between is not missed.
+            changed.as_mut().enable();
+            if self.is_settled(mark) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until all runs so far are settled, at most for `limit`.
+    pub(super) fn wait_blocking(&self, limit: Duration) {
+        let state = self.lock();
+        let mark = state.numbers.next();
+        let pending = |state: &mut State| !state.numbers.are_settled(mark);
+        drop(self.changed.wait_timeout_while(state, limit, pending));
+    }
+
+    /// How many runs are on their way without being kept on disk.
+    pub(super) fn on_no_disk(&self) -> u64 {
+        self.lock().on_no_disk
+    }
+
+    /// Waits until there may be something to send.
+    pub(super) async fn work(&self) {
+        self.work.notified().await;
+    }
+
+    /// The first runs of as many lanes as there is work for.
+    pub(super) fn open_lanes(&self) -> Vec<Numbered> {
+        let mut state = self.lock();
+        state.woken = false;
+        let mut opened = Vec::new();
+        while state.lanes < LANES {
+            let Some(next) = state.take() else { break };
+            state.lanes += 1;
+            opened.push(next);
+        }
+        drop(state);
+        self.changed.notify_all();
+        opened
+    }
+
+    /// Settles a run, and takes the next one or closes the lane.
+    pub(super) fn settle_and_take(&self, number: u64, on_disk: bool) -> Option<Numbered> {
+        let mut state = self.lock();
+        state.settle(number, on_disk);
+        let next = state.take();
+        if next.is_none() {
+            state.lanes -= 1;
+        }
+        drop(state);
+        self.tell();
+        next
+    }
+
+    /// Takes all runs that wait, because there is nobody to send them. The next run that is
+    /// accepted is the first again.
+    pub(super) fn abandon(&self) -> Vec<Numbered> {
+        let mut state = self.lock();
+        state.dispatching = false;
+        state.woken = false;
+        std::iter::from_fn(|| state.take()).collect()
+    }
+
+    /// Settles a run that belongs to no lane.
+    pub(super) fn settle(&self, number: u64, on_disk: bool) {
+        self.lock().settle(number, on_disk);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        self.changed.notify_all();
+        self.changed_async.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn accept(&mut self, job: Job) {
+        let number = self.numbers.give();
+        self.in_memory += usize::from(job.is_in_memory());
+        self.on_no_disk += u64::from(!job.is_on_disk());
+        self.waiting.push_back(Numbered { number, job });
+    }
+
+    fn take(&mut self) -> Option<Numbered> {
+        let next = self.waiting.pop_front()?;
+        self.in_memory -= usize::from(next.job.is_in_memory());
+        Some(next)
+    }
+
+    fn settle(&mut self, number: u64, on_disk: bool) {
+        let is_new = self.numbers.settle(number);
+        debug_assert!(is_new, "run {number} is settled twice");
+        self.on_no_disk -= u64::from(!on_disk);
+    }
+}
