@@ -1,7 +1,8 @@
 //! The time as the engine sees it. Leases, back-off and timestamps go by it, so that a test can
 //! move it by hand instead of waiting.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,8 +15,8 @@ pub trait Clock: Send + Sync + 'static {
     /// The time.
     fn now(&self) -> Timestamp;
 
-    /// Returns when `duration` has passed.
-    async fn sleep(&self, duration: Duration);
+    /// Returns when it is `time`, at once where that is past.
+    async fn sleep_until(&self, time: Timestamp);
 }
 
 /// The clock on the wall.
@@ -28,8 +29,9 @@ impl Clock for System {
         Timestamp::now()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+    async fn sleep_until(&self, time: Timestamp) {
+        let left = time.duration_since(self.now());
+        tokio::time::sleep(Duration::try_from(left).unwrap_or_default()).await;
     }
 }
 
@@ -37,7 +39,8 @@ impl Clock for System {
 #[derive(Clone, Debug)]
 pub struct Manual {
     now: Arc<watch::Sender<Timestamp>>,
-    sleepers: Arc<Mutex<usize>>,
+    /// How many wait for each time.
+    waiting: Arc<Mutex<BTreeMap<Timestamp, usize>>>,
 }
 
 impl Manual {
@@ -45,7 +48,7 @@ impl Manual {
     pub fn at(now: Timestamp) -> Self {
         Self {
             now: Arc::new(watch::Sender::new(now)),
-            sleepers: Arc::default(),
+            waiting: Arc::default(),
         }
     }
 
@@ -54,13 +57,18 @@ impl Manual {
         self.now.send_modify(|now| *now = later(*now, duration));
     }
 
-    /// How many wait for the clock to move.
+    /// How many wait for the clock to move; those whose time has come do not count, even if they
+    /// have not run since.
     pub fn sleepers(&self) -> usize {
-        *self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+        let now = self.now();
+        self.waiting()
+            .range(now..)
+            .map(|(time, count)| if *time > now { *count } else { 0 })
+            .sum()
     }
 
-    fn count(&self, change: impl FnOnce(&mut usize)) {
-        change(&mut self.sleepers.lock().unwrap_or_else(PoisonError::into_inner));
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<Timestamp, usize>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,19 +78,22 @@ impl Clock for Manual {
         *self.now.borrow()
     }
 
-    async fn sleep(&self, duration: Duration) {
-        struct Asleep<'a>(&'a Manual);
+    async fn sleep_until(&self, time: Timestamp) {
+        struct Asleep<'a>(&'a Manual, Timestamp);
         impl Drop for Asleep<'_> {
             fn drop(&mut self) {
-                self.0.count(|n| *n -= 1);
+                let mut waiting = self.0.waiting();
+                if let Some(count) = waiting.get_mut(&self.1) {
+                    *count -= 1;
+                }
+                waiting.retain(|_, count| *count > 0);
             }
         }
-        let until = later(self.now(), duration);
         let mut changes = self.now.subscribe();
-        self.count(|n| *n += 1);
-        let _asleep = Asleep(self);
+        *self.waiting().entry(time).or_default() += 1;
+        let _asleep = Asleep(self, time);
         // The sender lives in `self`, so the channel cannot be closed while we wait.
-        let _ = changes.wait_for(|now| *now >= until).await;
+        let _ = changes.wait_for(|now| *now >= time).await;
     }
 }
 
@@ -105,7 +116,11 @@ mod tests {
         let clock = Manual::at(Timestamp::UNIX_EPOCH);
         let sleeper = tokio::spawn({
             let clock = clock.clone();
-            async move { clock.sleep(Duration::from_secs(10)).await }
+            async move {
+                clock
+                    .sleep_until(later(clock.now(), Duration::from_secs(10)))
+                    .await
+            }
         });
         while clock.sleepers() == 0 {
             tokio::task::yield_now().await;

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateSkill, MemoryId, ProjectId, Skill, Trace, TraceId};
+use jiff::Timestamp;
+use reflect_types::{MemoryId, ProjectId, Trace, TraceId};
 use tokio::task::JoinSet;
 
 use crate::clock::later;
@@ -74,7 +75,7 @@ pub(crate) async fn worker(core: Arc<Core>) {
     let mut stopping = core.stopping.subscribe();
     let mut jobs = JoinSet::new();
     while !*stopping.borrow() {
-        let pause = claim(&core, &owner, &mut jobs).await;
+        let next_look = claim(&core, &owner, &mut jobs).await;
         let free = jobs.len() < core.concurrency;
         tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => break,
@@ -83,13 +84,13 @@ pub(crate) async fn worker(core: Arc<Core>) {
                 while jobs.try_join_next().is_some() {}
             }
             () = core.work.notified(), if free => {}
-            () = core.clock.sleep(pause), if free => {}
+            () = core.clock.sleep_until(next_look), if free => {}
         }
     }
     let finished = async { while jobs.join_next().await.is_some() {} };
     tokio::select! {
         () = finished => {}
-        () = core.clock.sleep(GRACE) => {}
+        () = core.clock.sleep_until(later(core.now(), GRACE)) => {}
     }
     jobs.abort_all();
     while jobs.join_next().await.is_some() {}
@@ -98,22 +99,21 @@ pub(crate) async fn worker(core: Arc<Core>) {
     }
 }
 
-/// Takes as many jobs as there are hands; answers how long to wait for the next.
-async fn claim(core: &Arc<Core>, owner: &Arc<str>, jobs: &mut JoinSet<()>) -> Duration {
+/// Takes as many jobs as there are hands; answers when to look for the next.
+async fn claim(core: &Arc<Core>, owner: &Arc<str>, jobs: &mut JoinSet<()>) -> Timestamp {
     let now = core.now();
+    let poll = later(now, POLL);
     let free = core.concurrency.saturating_sub(jobs.len());
     match core.store.claim_jobs(now, &lease(core, owner), free).await {
         Ok(claims) => {
             for job in claims.jobs {
                 jobs.spawn(work(Arc::clone(core), Arc::clone(owner), job));
             }
-            let due = claims.next_due.map(|due| due.duration_since(now));
-            let due = due.map(|due| Duration::try_from(due).unwrap_or_default());
-            due.map_or(POLL, |due| due.min(POLL))
+            claims.next_due.map_or(poll, |due| due.min(poll))
         }
         Err(error) => {
             tracing::warn!(%error, "could not look for queued reviews: trying again");
-            POLL
+            poll
         }
     }
 }
@@ -172,9 +172,10 @@ async fn learn(
     let context = Arc::clone(core);
     attempt.spawn(async move { lesson(&context, &trace, review).await });
     let lesson = loop {
+        let renewal = later(core.now(), core.lease / 3);
         tokio::select! {
             Some(ended_with) = attempt.join_next() => break ended_with.map_err(ended)??,
-            () = core.clock.sleep(core.lease / 3) => {
+            () = core.clock.sleep_until(renewal) => {
                 if !still_ours(core, owner, &id).await {
                     return Ok(Applied::LeaseLost);
                 }
@@ -218,19 +219,4 @@ fn given_up() -> Error {
         ),
         source: None,
     }
-}
-
-/// Writes the project's skill anew.
-pub(crate) async fn skill(core: &Core, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
-    let sample = |asked: Option<u32>| asked.unwrap_or(CreateSkill::DEFAULT_SAMPLE) as usize;
-    let passed = core
-        .store
-        .best_memories(project, true, sample(create.n_passed))
-        .await?;
-    let failed = core
-        .store
-        .best_memories(project, false, sample(create.n_failed))
-        .await?;
-    let _ = (passed, failed);
-    Err(Error::Conflict("no skill writer".into()))
 }

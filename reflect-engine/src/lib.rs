@@ -11,6 +11,7 @@ pub mod rank;
 mod recall;
 mod record;
 mod reembed;
+mod skill;
 pub mod store;
 
 pub use engine::{Builder, Engine};

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::clock::later;
 use crate::engine::core::{Core, ended};
 use crate::error::{Error, Result};
 use crate::model;
@@ -42,7 +43,7 @@ pub(crate) async fn all(core: Arc<Core>) {
                 tracing::warn!(%error, "could not embed memories anew: trying again");
                 tokio::select! {
                     _ = stopping.wait_for(|stop| *stop) => return,
-                    () = core.clock.sleep(PAUSE) => {}
+                    () = core.clock.sleep_until(later(core.now(), PAUSE)) => {}
                 }
             }
         }

@@ -83,6 +83,14 @@ pub enum Error {
     )]
     WouldDeadlock,
 
+    /// Nothing was, or will be, recorded of the run; the text says why.
+    #[error("the run was not recorded: {0}")]
+    NotRecorded(String),
+
+    /// The client is a [disabled](crate::ReflectClient::disabled) one.
+    #[error("this client is disabled: build one with `ReflectClient::builder()` or `from_env()`")]
+    Disabled,
+
     /// The I/O thread could not be started, or a call inside it panicked.
     #[error("Reflect's I/O thread failed: {0}")]
     Worker(String),
@@ -138,6 +146,54 @@ impl Error {
         match self {
             Self::Api(api) => api.retry_after,
             _ => None,
+        }
+    }
+
+    /// Whether the request itself is at fault, so that it will never be accepted.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Api(_) => !self.is_retryable(),
+            Self::Invalid(_) | Self::Config(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The same error for a second listener. What a lower layer said is told, but not handed on.
+    pub(crate) fn duplicate(&self) -> Self {
+        match self {
+            Self::Config(text) => Self::Config(text.clone()),
+            Self::Invalid(field) => Self::Invalid(field.clone()),
+            Self::Api(api) => Self::Api(api.clone()),
+            Self::Transport {
+                message,
+                maybe_done,
+                source: _,
+            } => Self::Transport {
+                message: message.clone(),
+                maybe_done: *maybe_done,
+                source: None,
+            },
+            Self::Decode {
+                status,
+                problem,
+                excerpt,
+            } => Self::Decode {
+                status: *status,
+                problem: problem.clone(),
+                excerpt: excerpt.clone(),
+            },
+            Self::IngestFailed { trace_id, reason } => Self::IngestFailed {
+                trace_id: trace_id.clone(),
+                reason: reason.clone(),
+            },
+            Self::Timeout { what, after } => Self::Timeout {
+                what: what.clone(),
+                after: *after,
+            },
+            Self::WouldDeadlock => Self::WouldDeadlock,
+            Self::NotRecorded(why) => Self::NotRecorded(why.clone()),
+            Self::Disabled => Self::Disabled,
+            Self::Worker(problem) => Self::Worker(problem.clone()),
         }
     }
 

@@ -2,6 +2,9 @@
 
 mod client;
 mod error;
+pub mod reflection;
+pub mod reflexion;
+mod trace;
 pub mod transport;
 mod worker;
 
@@ -13,6 +16,7 @@ pub mod calls {
         Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey, StoreMemory,
         WaitForRecord, WriteSkill,
     };
+    pub use crate::trace::{InScope, StrictTrace, Wait};
 }
 
 /// The engine behind an embedded client, for settings of your own.
@@ -25,7 +29,13 @@ pub use reflect_types::{
     ReviewStatus, Role, Scope, Skill, ToolCall, Trace, TraceId, TraceReceipt, Trajectory, Verdict,
 };
 
-pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, ReflectClient};
+pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, ReflectClient};
 pub use crate::error::{ApiError, BoxError, Error, Result};
+pub use crate::trace::{
+    OnCancel, Outcome, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput,
+    TraceResult, TraceReturn,
+};
 pub use crate::transport::Transport;
+pub use crate::worker::outbox::Overflow;
 pub use crate::worker::retry::RetryPolicy;
+pub use crate::worker::stats::{FlushReport, Stats};

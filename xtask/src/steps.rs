@@ -79,20 +79,14 @@ fn tests() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 1] = ["quickstart"];
+const EXAMPLES: [&str; 3] = ["quickstart", "reflexion_loop", "reflection_pipeline"];
 
 /// A key of the caller's must not make the examples talk to a model.
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
 
 fn examples() -> Outcome {
-    let run = [
-        "run",
-        "--quiet",
-        "--locked",
-        "--package",
-        "reflect-examples",
-        "--example",
-    ];
+    // Not by package: then the build of the tests serves here too.
+    let run = ["run", "--quiet", "--locked", "--example"];
     all(EXAMPLES
         .iter()
         .map(|name| cargo(&[&run[..], &[name]].concat(), OFFLINE)))

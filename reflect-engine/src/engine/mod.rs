@@ -19,10 +19,10 @@ pub use builder::Builder;
 
 use self::core::{Core, contained};
 use crate::error::{Error, Result};
-use crate::ingest;
 use crate::recall::{self, Explanation};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, Stats, TracePage};
 use crate::store::{Applied, Basis, Intake, NewReview, NewTrace, Retried, Sqlite, Withdrawn};
+use crate::{ingest, skill};
 
 /// Records runs, learns from their reviews and finds what fits a task. Clones share one engine.
 #[derive(Clone)]
@@ -232,7 +232,7 @@ impl Engine {
     /// Writes the project's skill anew, from the memories that are worth the most.
     pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
         let core = self.checked(project, create)?;
-        ingest::skill(core, project, create).await
+        skill::create(core, project, create).await
     }
 
     /// Memories, newest first, each with all that moved it.

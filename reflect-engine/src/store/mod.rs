@@ -2,7 +2,7 @@
 //!
 //! Every method is one transaction: it happens whole or not at all, and what it reports has
 //! happened durably. A project is always a parameter; who may touch it is decided elsewhere.
-//! [`conformance`] is the suite that every adapter passes.
+//! One suite, behind the feature `conformance`, is passed by every adapter.
 
 use std::sync::Arc;
 
@@ -17,6 +17,15 @@ use crate::error::Result;
 use crate::model::Reflection;
 use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
 
+#[cfg(any(test, feature = "conformance"))]
+#[doc(hidden)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "it is a test, which a store of another crate may run too"
+)]
+pub mod conformance;
 mod memory;
 mod sqlite;
 
@@ -152,14 +161,8 @@ pub trait Store: Send + Sync + 'static {
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
 
-    /// Writes the project's skill anew, one version up.
-    async fn put_skill(
-        &self,
-        project: &ProjectId,
-        content: String,
-        sources: Vec<MemoryId>,
-        now: Timestamp,
-    ) -> Result<Skill>;
+    /// Replaces the project's skill by one whose version is one higher; tells whether it was.
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
 
     /// Finishes what was begun and lets go of the files. Later calls may fail.
     async fn close(&self) -> Result<()> {
@@ -397,4 +400,22 @@ pub struct Unembedded {
 pub(crate) fn distinct(ids: &[MemoryId]) -> Vec<&MemoryId> {
     let mut seen = std::collections::HashSet::new();
     ids.iter().filter(|id| seen.insert(*id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_one_in_memory_conforms() {
+        conformance::all(&InMemory::new()).await;
+    }
+
+    #[tokio::test]
+    async fn the_one_on_sqlite_conforms() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
+        conformance::all(&store).await;
+        store.close().await.unwrap();
+    }
 }

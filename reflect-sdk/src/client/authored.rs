@@ -101,7 +101,7 @@ impl Operation for StoreMemory {
 
     async fn run(self, CallContext(core): CallContext) -> Result<TraceReceipt> {
         let (trace, key) = (&self.trace, &self.idempotency_key);
-        core.send(|| core.transport.create_trace(&core.project, trace, key))
+        core.send(|| core.transport().create_trace(&core.project, trace, key))
             .await
     }
 }

@@ -1,19 +1,19 @@
 use std::env;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "embedded")]
-use reflect_engine::Engine;
 use reflect_types::{ProjectId, Validate};
 use secrecy::SecretString;
 
-use super::{Core, ReflectClient};
+use super::{Core, ReflectClient, Settings};
 use crate::error::{Error, Result};
 #[cfg(feature = "embedded")]
 use crate::transport::Embedded;
 use crate::transport::{Http, HttpOptions, Transport};
-use crate::worker::Worker;
+use crate::worker::outbox::Overflow;
 use crate::worker::retry::RetryPolicy;
+use crate::worker::spool::{Spool, SpoolSettings};
 
 /// Puts a [`ReflectClient`] together: the settings first, the way to Reflect last.
 ///
@@ -35,8 +35,8 @@ pub struct ClientBuilder {
     project: ProjectId,
     connect_timeout: Duration,
     timeout: Duration,
-    deadline: Duration,
-    retry: RetryPolicy,
+    settings: Settings,
+    spool: SpoolSettings,
 }
 
 impl Default for ClientBuilder {
@@ -46,8 +46,8 @@ impl Default for ClientBuilder {
             connect_timeout: Duration::from_secs(5),
             // A deferred review answers only when its reflection is written.
             timeout: Duration::from_secs(60),
-            deadline: Duration::from_secs(120),
-            retry: RetryPolicy::default(),
+            settings: Settings::default(),
+            spool: SpoolSettings::default(),
         }
     }
 }
@@ -73,13 +73,67 @@ impl ClientBuilder {
 
     /// How long a call may take with all its attempts: 120 s unless set.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+        self.settings.deadline = deadline;
         self
     }
 
     /// How often a call is tried, and how long is waited in between.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry = policy;
+        self.settings.retry = policy;
+        self
+    }
+
+    /// How long a run waits for its memories before it starts without them: 5 s unless set.
+    pub fn retrieval_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.retrieval_timeout = timeout;
+        self
+    }
+
+    /// How often a finished run is sent in the background, and for how long in all: for ten
+    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time.
+    pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
+        self.settings.submit_retry = policy;
+        self.settings.submit_deadline = deadline;
+        self
+    }
+
+    /// How many finished runs may wait to be sent: 1,024 unless set. `overflow` says what happens
+    /// to the next one; with a [spool](Self::spool) it is kept on disk instead.
+    pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
+        self.settings.queue = capacity.max(1);
+        self.settings.overflow = overflow;
+        self
+    }
+
+    /// Keeps every finished run in this folder until Reflect has acknowledged it.
+    ///
+    /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
+    /// returns; what a process leaves behind is sent by the next client with the same folder and
+    /// project. Several processes may share the folder. Runs that Reflect refuses for good are put
+    /// into its folder `rejected`, with the reason.
+    ///
+    /// ```no_run
+    /// # use reflect_sdk::ReflectClient;
+    /// let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
+    /// # Ok::<(), reflect_sdk::Error>(())
+    /// ```
+    pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spool.directory = Some(folder.into());
+        self
+    }
+
+    /// How many bytes the [spool](Self::spool) may hold: 64 MiB unless set. When it is full, runs
+    /// are kept in memory alone, with a warning.
+    pub fn spool_limit(mut self, bytes: u64) -> Self {
+        self.spool.limit = Some(bytes);
+        self
+    }
+
+    /// How long the last handle of the client, when it is dropped, waits for runs that are still to
+    /// be sent: 5 s unless set, and not at all where nothing is pending. Zero leaves the sending to
+    /// the background, for as long as the process lives.
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.shutdown_timeout = timeout;
         self
     }
 
@@ -110,9 +164,7 @@ impl ClientBuilder {
     /// ```
     #[cfg(feature = "embedded")]
     pub fn embedded(self, path: impl Into<std::path::PathBuf>) -> Result<ReflectClient> {
-        let path = path.into();
-        let place = path.display().to_string();
-        self.with_engine(place, async move { Engine::open_sqlite(path).await })
+        self.with_engine(Embedded::file(path.into()))
     }
 
     /// A client of an engine of your own making: another store, embedder or reflection writer.
@@ -128,30 +180,27 @@ impl ClientBuilder {
     /// ```
     #[cfg(feature = "embedded")]
     pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
-        self.with_engine(
-            "a store of its own".to_owned(),
-            async move { settings.start() },
-        )
+        self.with_engine(Embedded::engine(settings))
     }
 
-    /// Starts the engine on the client's own thread, where it will live.
+    /// Starts the engine on the client's own thread, where it will live, so that a file that
+    /// cannot be used is told of here and not by the first call.
     #[cfg(feature = "embedded")]
-    fn with_engine(
-        self,
-        place: String,
-        start: impl Future<Output = reflect_engine::Result<Engine>> + Send + 'static,
-    ) -> Result<ReflectClient> {
-        self.project.validate()?;
-        let worker = Worker::default();
-        let engine = worker.wait(async move { Ok(start.await?) }, self.deadline)?;
-        let transport = Arc::new(Embedded::new(engine, place));
-        Ok(ReflectClient::with_core(self.core_on(worker, transport)))
+    fn with_engine(self, embedded: Embedded) -> Result<ReflectClient> {
+        let embedded = Arc::new(embedded);
+        let client = self.transport(Arc::clone(&embedded) as _)?;
+        let core = client.core();
+        let opened = async move { embedded.open().await };
+        core.worker().wait(opened, core.settings.deadline)?;
+        Ok(client)
     }
 
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
         self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)))
+        let client = ReflectClient::with_core(self.core(transport)?);
+        client.core().send_left_overs();
+        Ok(client)
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
@@ -186,18 +235,9 @@ impl ClientBuilder {
         }
     }
 
-    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Core {
-        self.core_on(Worker::default(), transport)
-    }
-
-    fn core_on(self, worker: Worker, transport: Arc<dyn Transport>) -> Core {
-        Core {
-            project: self.project,
-            transport,
-            worker,
-            retry: self.retry,
-            deadline: self.deadline,
-        }
+    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
+        let spool = Spool::open(self.spool, &self.project)?;
+        Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }
 

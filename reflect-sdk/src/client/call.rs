@@ -86,9 +86,13 @@ impl<O: Operation> IntoFuture for Call<O, Async> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
+            self.core.check_enabled()?;
             self.operation.check()?;
             let context = CallContext(Arc::clone(&self.core));
-            self.core.worker.spawn(self.operation.run(context))?.await?
+            self.core
+                .worker()
+                .spawn(self.operation.run(context))?
+                .await?
         })
     }
 }
@@ -99,10 +103,11 @@ impl<O: Operation> Call<O, Blocking> {
         /// The I/O thread keeps the deadline; this only covers for a thread that is starved.
         const GRACE: Duration = Duration::from_secs(5);
 
+        self.core.check_enabled()?;
         self.operation.check()?;
-        let limit = self.core.deadline + self.operation.patience() + GRACE;
+        let limit = self.core.settings.deadline + self.operation.patience() + GRACE;
         let context = CallContext(Arc::clone(&self.core));
-        self.core.worker.wait(self.operation.run(context), limit)
+        self.core.worker().wait(self.operation.run(context), limit)
     }
 }
 

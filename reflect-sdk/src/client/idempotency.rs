@@ -2,7 +2,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A random UUID. The process id is part of it, because a forked child would otherwise draw the
 /// same numbers as its parent, and the server would take its traces for repetitions.
-pub(super) fn idempotency_key() -> String {
+pub(crate) fn idempotency_key() -> String {
     let half = || {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u32(std::process::id());

@@ -84,7 +84,7 @@ impl Operation for ListKeys {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Vec<ApiKey>> {
-        core.send(|| core.transport.list_api_keys(&core.project))
+        core.send(|| core.transport().list_api_keys(&core.project))
             .await
     }
 }
@@ -97,7 +97,7 @@ impl Operation for CreateKey {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<CreatedApiKey> {
-        core.send_once(|| core.transport.create_api_key(&core.project, &self.0))
+        core.send_once(|| core.transport().create_api_key(&core.project, &self.0))
             .await
     }
 }
@@ -110,7 +110,7 @@ impl Operation for RevokeKey {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<ApiKey> {
-        core.send(|| core.transport.revoke_api_key(&core.project, &self.0))
+        core.send(|| core.transport().revoke_api_key(&core.project, &self.0))
             .await
     }
 }

@@ -94,7 +94,7 @@ impl Operation for Query {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Vec<Memory>> {
-        core.send(|| core.transport.query_memories(&core.project, &self.0))
+        core.send(|| core.transport().query_memories(&core.project, &self.0))
             .await
     }
 }

@@ -4,8 +4,10 @@ mod augment;
 mod authored;
 mod builder;
 mod call;
+mod core;
 mod idempotency;
 mod keys;
+mod lifetime;
 mod memories;
 mod project;
 mod record;
@@ -16,7 +18,6 @@ mod wait;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reflect_types::ProjectId;
 
@@ -24,17 +25,19 @@ pub use self::augment::AugmentedTask;
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
 pub use self::call::{Async, Blocking, Call, CallContext, Operation};
+pub(crate) use self::core::{Core, Settings};
+pub(crate) use self::idempotency::idempotency_key;
 pub use self::keys::{CreateKey, ListKeys, RevokeKey};
+pub use self::lifetime::FlushGuard;
+pub(crate) use self::lifetime::Handle;
 pub use self::memories::{Augment, Query};
 pub use self::project::{BootstrapProject, DeleteProject, GetHealth};
 pub use self::record::Record;
 pub use self::skill::{GetSkill, WriteSkill};
 pub use self::traces::{DeleteRecords, GetRecord, ListRecords, RetryRecord, ReviewRecorded};
+pub(crate) use self::wait::wait_for;
 pub use self::wait::{Patience, RecordAndWait, WaitForRecord};
 use crate::error::Result;
-use crate::transport::Transport;
-use crate::worker::Worker;
-use crate::worker::retry::{Repeat, RetryPolicy, with_retries};
 
 /// The way to Reflect: a cheap handle that can be cloned, shared and kept in a `static`.
 ///
@@ -62,7 +65,7 @@ use crate::worker::retry::{Repeat, RetryPolicy, with_retries};
 /// # fn my_agent(prompt: &str) -> String { prompt.to_uppercase() }
 /// ```
 pub struct ReflectClient<M = Async> {
-    core: Arc<Core>,
+    handle: Arc<Handle>,
     mode: PhantomData<M>,
 }
 
@@ -83,6 +86,12 @@ impl ReflectClient {
         Self::builder().env()
     }
 
+    /// A client that does nothing: runs go on without memories and leave no trace, explicit calls are
+    /// [`Error::Disabled`](crate::Error::Disabled), and no thread is started.
+    pub fn disabled() -> Self {
+        Self::with_core(Core::disabled())
+    }
+
     /// The same calls, ending in [`.call()`](Call::call) instead of `.await`.
     ///
     /// They may be made anywhere, also inside an async function, where they hold up the thread
@@ -95,14 +104,14 @@ impl ReflectClient {
     /// ```
     pub fn blocking(&self) -> BlockingClient {
         ReflectClient {
-            core: Arc::clone(&self.core),
+            handle: Arc::clone(&self.handle),
             mode: PhantomData,
         }
     }
 
     fn with_core(core: Core) -> Self {
         Self {
-            core: Arc::new(core),
+            handle: Arc::new(Handle::new(Arc::new(core))),
             mode: PhantomData,
         }
     }
@@ -111,18 +120,26 @@ impl ReflectClient {
 impl<M> ReflectClient<M> {
     /// The project that all calls are about.
     pub fn project(&self) -> &ProjectId {
-        &self.core.project
+        &self.core().project
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.handle.core()
     }
 
     fn call<O>(&self, operation: O) -> Call<O, M> {
-        Call::new(Arc::clone(&self.core), operation)
+        Call::new(Arc::clone(self.core()), operation)
     }
 }
 
 impl<M> Clone for ReflectClient<M> {
     fn clone(&self) -> Self {
         Self {
-            core: Arc::clone(&self.core),
+            handle: Arc::clone(&self.handle),
             mode: PhantomData,
         }
     }
@@ -131,37 +148,8 @@ impl<M> Clone for ReflectClient<M> {
 impl<M> fmt::Debug for ReflectClient<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflectClient")
-            .field("project", &self.core.project)
-            .field("transport", &self.core.transport)
+            .field("project", &self.core().project)
+            .field("transport", self.core().transport())
             .finish_non_exhaustive()
-    }
-}
-
-/// What all handles of a client share.
-#[derive(Debug)]
-pub(crate) struct Core {
-    project: ProjectId,
-    transport: Arc<dyn Transport>,
-    worker: Worker,
-    retry: RetryPolicy,
-    /// How long a call may take, with all its attempts.
-    deadline: Duration,
-}
-
-impl Core {
-    /// Makes a call that may be repeated freely.
-    async fn send<T, F>(&self, call: impl FnMut() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T>>,
-    {
-        with_retries(self.retry, self.deadline, Repeat::Freely, call).await
-    }
-
-    /// Makes a call that must not happen twice.
-    async fn send_once<T, F>(&self, call: impl FnMut() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T>>,
-    {
-        with_retries(self.retry, self.deadline, Repeat::IfNotDone, call).await
     }
 }

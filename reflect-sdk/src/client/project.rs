@@ -44,7 +44,7 @@ impl ReflectClient {
     ) -> Result<Call<BootstrapProject>> {
         let builder = Self::builder().project(&request.project_id);
         let http = Arc::new(Http::new(base_url.as_ref(), None, builder.http_options())?);
-        let core = builder.core(Arc::clone(&http) as _);
+        let core = builder.core(Arc::clone(&http) as _)?;
         let token = SecretString::from(token.into());
         Ok(Call::new(
             Arc::new(core),
@@ -91,7 +91,7 @@ impl Operation for GetHealth {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Health> {
-        core.send(|| core.transport.health()).await
+        core.send(|| core.transport().health()).await
     }
 }
 
@@ -103,7 +103,7 @@ impl Operation for DeleteProject {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<DeletedProject> {
-        core.send(|| core.transport.delete_project(&core.project))
+        core.send(|| core.transport().delete_project(&core.project))
             .await
     }
 }

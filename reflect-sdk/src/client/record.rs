@@ -156,7 +156,7 @@ impl Operation for Record {
             review.alpha = Some(alpha);
         }
         let (trace, key) = (&self.trace, &self.idempotency_key);
-        core.send(|| core.transport.create_trace(&core.project, trace, key))
+        core.send(|| core.transport().create_trace(&core.project, trace, key))
             .await
     }
 }

@@ -61,7 +61,8 @@ impl Operation for GetSkill {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Option<Skill>> {
-        core.send(|| core.transport.get_skill(&core.project)).await
+        core.send(|| core.transport().get_skill(&core.project))
+            .await
     }
 }
 
@@ -73,7 +74,7 @@ impl Operation for WriteSkill {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Skill> {
-        core.send_once(|| core.transport.create_skill(&core.project, &self.0))
+        core.send_once(|| core.transport().create_skill(&core.project, &self.0))
             .await
     }
 }

@@ -105,7 +105,7 @@ impl Operation for ReviewRecorded {
     async fn run(self, CallContext(core): CallContext) -> Result<Trace> {
         // Safe to repeat: the same verdict again changes nothing.
         core.send(|| {
-            core.transport
+            core.transport()
                 .review_trace(&core.project, &self.id, &self.review)
         })
         .await
@@ -124,7 +124,7 @@ impl Operation for RetryRecord {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<TraceReceipt> {
-        core.send_once(|| core.transport.retry_trace(&core.project, &self.0))
+        core.send_once(|| core.transport().retry_trace(&core.project, &self.0))
             .await
     }
 }
@@ -163,7 +163,7 @@ impl Operation for ListRecords {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Vec<Trace>> {
-        core.send(|| core.transport.list_traces(&core.project, &self.0))
+        core.send(|| core.transport().list_traces(&core.project, &self.0))
             .await
     }
 }
@@ -180,7 +180,7 @@ impl Operation for GetRecord {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<Trace> {
-        core.send(|| core.transport.get_trace(&core.project, &self.0))
+        core.send(|| core.transport().get_trace(&core.project, &self.0))
             .await
     }
 }
@@ -204,7 +204,7 @@ impl Operation for DeleteRecords {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<DeletedTraces> {
-        core.send(|| core.transport.delete_traces(&core.project, &self.0))
+        core.send(|| core.transport().delete_traces(&core.project, &self.0))
             .await
     }
 }

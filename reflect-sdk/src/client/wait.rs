@@ -28,14 +28,29 @@ pub struct RecordAndWait {
 /// How often is asked, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
+    /// The first pause; later ones grow twofold up to the interval.
+    first_pause: Duration,
     poll_interval: Duration,
     timeout: Duration,
 }
 
+impl Patience {
+    /// Looks again quickly at first, for a run whose end holds somebody up.
+    pub(crate) fn eager(timeout: Duration) -> Self {
+        Self {
+            first_pause: Duration::from_millis(2),
+            timeout,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for Patience {
     fn default() -> Self {
+        let poll_interval = Duration::from_millis(250);
         Self {
-            poll_interval: Duration::from_millis(250),
+            first_pause: poll_interval,
+            poll_interval,
             timeout: Duration::from_secs(60),
         }
     }
@@ -109,7 +124,10 @@ impl<M> Call<WaitForRecord, M> {
 impl<O: AsMut<Patience>, M> Call<O, M> {
     /// How often to look: every 250 ms unless set.
     pub fn poll_interval(self, interval: Duration) -> Self {
-        self.set(|operation| operation.as_mut().poll_interval = interval)
+        self.set(|operation| {
+            let patience = operation.as_mut();
+            (patience.first_pause, patience.poll_interval) = (interval, interval);
+        })
     }
 
     /// How long to wait: 60 s unless set.
@@ -170,7 +188,7 @@ impl Operation for RecordAndWait {
     }
 }
 
-async fn wait_for(
+pub(crate) async fn wait_for(
     core: &Core,
     id: &TraceId,
     require_reviewed: bool,
@@ -191,8 +209,9 @@ async fn wait_for(
         }
     };
     let deadline = Instant::now() + patience.timeout;
+    let mut pause = patience.first_pause;
     loop {
-        let look = core.send(|| core.transport.get_trace(&core.project, id));
+        let look = core.send(|| core.transport().get_trace(&core.project, id));
         let left = deadline.saturating_duration_since(Instant::now());
         match timeout(left.max(ONE_LOOK), look)
             .await
@@ -217,6 +236,7 @@ async fn wait_for(
         if Instant::now() >= deadline {
             return Err(late());
         }
-        sleep(patience.poll_interval).await;
+        sleep(pause).await;
+        pause = (pause * 2).min(patience.poll_interval);
     }
 }

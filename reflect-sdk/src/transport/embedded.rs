@@ -1,26 +1,76 @@
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use reflect_engine::Engine;
+use reflect_engine::{Builder, Engine};
 use reflect_types::{
     ApiKey, CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteTraces, DeletedProject,
     DeletedTraces, ErrorBody, ErrorCode, Health, KeyId, ListTraces, Memory, ProjectId,
     QueryMemories, Review, Skill, Trace, TraceId, TraceReceipt,
 };
+use tokio::sync::OnceCell;
 
 use super::Transport;
 use crate::error::{Error, Result};
 
 /// An engine in the same process, on the client's own I/O thread.
 pub(crate) struct Embedded {
-    engine: Engine,
-    /// Where it keeps its data, for `Debug`.
-    place: String,
+    source: Source,
+    /// Started by the first call, so that it lives on the thread that the calls run on.
+    engine: OnceCell<Engine>,
+}
+
+/// Where the engine comes from.
+enum Source {
+    File(PathBuf),
+    Settings(Mutex<Option<Builder>>),
+    /// In a forked child: the parent's engine cannot be used, and its settings are spent.
+    LeftBehind,
 }
 
 impl Embedded {
-    pub(crate) fn new(engine: Engine, place: String) -> Self {
-        Self { engine, place }
+    /// An engine on the file at `path`.
+    pub(crate) fn file(path: PathBuf) -> Self {
+        Self::new(Source::File(path))
+    }
+
+    /// An engine with settings of its own.
+    pub(crate) fn engine(settings: Builder) -> Self {
+        Self::new(Source::Settings(Mutex::new(Some(settings))))
+    }
+
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            engine: OnceCell::new(),
+        }
+    }
+
+    /// Starts the engine, where it was not yet.
+    pub(crate) async fn open(&self) -> Result<()> {
+        self.started().await.map(drop)
+    }
+
+    async fn started(&self) -> Result<&Engine> {
+        self.engine.get_or_try_init(|| self.start()).await
+    }
+
+    async fn start(&self) -> Result<Engine> {
+        let settings = match &self.source {
+            Source::File(path) => return Ok(Engine::open_sqlite(path).await?),
+            Source::Settings(settings) => {
+                let mut settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
+                settings.take()
+            }
+            Source::LeftBehind => None,
+        };
+        let Some(settings) = settings else {
+            let detail = "this engine cannot be started again: make a new client, in a forked \
+                          child as after a failed start";
+            return Err(ErrorBody::new(ErrorCode::Conflict, detail).into());
+        };
+        Ok(settings.start()?)
     }
 }
 
@@ -35,7 +85,7 @@ impl Transport for Embedded {
         project: &ProjectId,
         query: &QueryMemories,
     ) -> Result<Vec<Memory>> {
-        Ok(self.engine.query_memories(project, query).await?)
+        Ok(self.started().await?.query_memories(project, query).await?)
     }
 
     async fn create_trace(
@@ -45,17 +95,23 @@ impl Transport for Embedded {
         idempotency_key: &str,
     ) -> Result<TraceReceipt> {
         Ok(self
-            .engine
+            .started()
+            .await?
             .create_trace(project, trace.clone(), Some(idempotency_key))
             .await?)
     }
 
     async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
-        Ok(self.engine.list_traces(project, which).await?.traces)
+        Ok(self
+            .started()
+            .await?
+            .list_traces(project, which)
+            .await?
+            .traces)
     }
 
     async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        Ok(self.engine.get_trace(project, id).await?)
+        Ok(self.started().await?.get_trace(project, id).await?)
     }
 
     async fn review_trace(
@@ -65,13 +121,14 @@ impl Transport for Embedded {
         review: &Review,
     ) -> Result<Trace> {
         Ok(self
-            .engine
+            .started()
+            .await?
             .review_trace(project, id, review.clone())
             .await?)
     }
 
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
-        Ok(self.engine.retry_trace(project, id).await?)
+        Ok(self.started().await?.retry_trace(project, id).await?)
     }
 
     async fn delete_traces(
@@ -79,15 +136,15 @@ impl Transport for Embedded {
         project: &ProjectId,
         which: &DeleteTraces,
     ) -> Result<DeletedTraces> {
-        Ok(self.engine.delete_traces(project, which).await?)
+        Ok(self.started().await?.delete_traces(project, which).await?)
     }
 
     async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
-        Ok(self.engine.get_skill(project).await?)
+        Ok(self.started().await?.get_skill(project).await?)
     }
 
     async fn create_skill(&self, project: &ProjectId, how: &CreateSkill) -> Result<Skill> {
-        Ok(self.engine.create_skill(project, how).await?)
+        Ok(self.started().await?.create_skill(project, how).await?)
     }
 
     async fn list_api_keys(&self, _: &ProjectId) -> Result<Vec<ApiKey>> {
@@ -103,12 +160,23 @@ impl Transport for Embedded {
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
-        Ok(self.engine.delete_project(project).await?)
+        Ok(self.started().await?.delete_project(project).await?)
+    }
+
+    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
+        // SQLite connections and the engine's threads do not survive a fork.
+        Some(Arc::new(Self::new(match &self.source {
+            Source::File(path) => Source::File(path.clone()),
+            Source::Settings(_) | Source::LeftBehind => Source::LeftBehind,
+        })))
     }
 
     async fn close(&self) {
+        let Some(engine) = self.engine.get() else {
+            return;
+        };
         // The data is safe either way; this only lets go of what the engine was working on.
-        if let Err(error) = self.engine.shutdown().await {
+        if let Err(error) = engine.shutdown().await {
             tracing::warn!(target: "reflect", %error, "the engine did not end cleanly");
         }
     }
@@ -116,8 +184,13 @@ impl Transport for Embedded {
 
 impl fmt::Debug for Embedded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match &self.source {
+            Source::File(path) => path.display().to_string(),
+            Source::Settings(_) => "an engine with settings of its own".to_owned(),
+            Source::LeftBehind => "an engine left behind by a fork".to_owned(),
+        };
         f.debug_struct("Embedded")
-            .field("place", &self.place)
+            .field("place", &place)
             .finish_non_exhaustive()
     }
 }

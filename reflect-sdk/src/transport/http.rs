@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -23,6 +24,7 @@ pub(crate) struct Http {
     client: reqwest::Client,
     /// `Bearer …`, marked sensitive; absent for a client that has no key yet.
     authorization: Option<HeaderValue>,
+    options: HttpOptions,
 }
 
 /// How long the HTTP layer waits.
@@ -41,18 +43,12 @@ impl Http {
     ) -> Result<Self> {
         let base = base_address(base_url)?;
         let authorization = key.map(bearer).transpose()?;
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("reflect-sdk-rust/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(options.connect_timeout)
-            .timeout(options.request_timeout)
-            // The API never redirects; following would hide a wrong address.
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| Error::Config(format!("the HTTP client cannot start: {error}")))?;
         Ok(Self {
             base,
-            client,
+            client: connections(options)
+                .map_err(|error| Error::Config(format!("the HTTP client cannot start: {error}")))?,
             authorization,
+            options,
         })
     }
 
@@ -198,6 +194,27 @@ impl Transport for Http {
             .reply()
             .await
     }
+
+    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
+        // A second client can only fail where the first one did, and that one was built.
+        Some(Arc::new(Self {
+            base: self.base.clone(),
+            client: connections(self.options).ok()?,
+            authorization: self.authorization.clone(),
+            options: self.options,
+        }))
+    }
+}
+
+/// A connection pool of its own.
+fn connections(options: HttpOptions) -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .user_agent(concat!("reflect-sdk-rust/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .timeout(options.request_timeout)
+        // The API never redirects; following would hide a wrong address.
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
 }
 
 impl std::fmt::Debug for Http {

@@ -5,8 +5,10 @@
 mod embedded;
 mod excerpt;
 mod http;
+mod nowhere;
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use reflect_types::{
@@ -18,6 +20,7 @@ use reflect_types::{
 #[cfg(feature = "embedded")]
 pub(crate) use self::embedded::Embedded;
 pub(crate) use self::http::{Http, HttpOptions};
+pub(crate) use self::nowhere::Nowhere;
 use crate::error::Result;
 
 /// Carries each call of the API once; retrying is the client's business.
@@ -91,4 +94,10 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// Lets go of what the transport holds; called once, after the last call.
     async fn close(&self) {}
+
+    /// A twin for a forked child, which must not use its parent's connections; `None` where this
+    /// one can be used on.
+    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
+        None
+    }
 }

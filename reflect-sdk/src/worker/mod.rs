@@ -5,7 +5,13 @@
 //! a runtime that is no longer driven hangs), and a blocking call can never dead-lock the caller's
 //! runtime: it waits on a channel of the standard library, with a limit.
 
+pub(crate) mod delivery;
+pub(crate) mod job;
+pub(crate) mod notice;
+pub(crate) mod outbox;
 pub(crate) mod retry;
+pub(crate) mod spool;
+pub(crate) mod stats;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -42,6 +48,21 @@ impl Worker {
     ) -> Result<Task<T>> {
         let (runtime, _) = self.start()?;
         Ok(Task(runtime.spawn(future)))
+    }
+
+    /// Runs the future on the thread, for as long as the thread lives.
+    pub(crate) fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        let (runtime, _) = self.start()?;
+        runtime.spawn(future);
+        Ok(())
+    }
+
+    /// Whether this is the worker's thread, which nothing on it may wait for.
+    pub(crate) fn is_this_thread(&self) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running
+            .as_ref()
+            .is_some_and(|running| running.thread == thread::current().id())
     }
 
     /// Runs the future on the thread and waits for it, at most for `limit`.

@@ -12,7 +12,6 @@ use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Retried, Revision,
     Store, StoredMemory, Unembedded, Withdrawn,
 };
-use crate::clock;
 use crate::error::Result;
 use crate::record::{ListMemories, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent};
 
@@ -232,22 +231,13 @@ impl Store for InMemory {
             .and_then(|shelf| shelf.skill.clone()))
     }
 
-    async fn put_skill(
-        &self,
-        project: &ProjectId,
-        content: String,
-        sources: Vec<MemoryId>,
-        now: Timestamp,
-    ) -> Result<Skill> {
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
         let mut book = self.book();
         let shelf = book.shelf(project);
-        let skill = Skill {
-            content,
-            version: shelf.skill.as_ref().map_or(0, |skill| skill.version) + 1,
-            created_at: Some(clock::text(now)),
-            source_memory_ids: sources,
-        };
-        shelf.skill = Some(skill.clone());
-        Ok(skill)
+        let next = shelf.skill.as_ref().map_or(0, |skill| skill.version) + 1 == skill.version;
+        if next {
+            shelf.skill = Some(skill.clone());
+        }
+        Ok(next)
     }
 }

@@ -265,15 +265,9 @@ impl Store for Sqlite {
         self.read(move |db| projects::skill(db, &project)).await
     }
 
-    async fn put_skill(
-        &self,
-        project: &ProjectId,
-        content: String,
-        sources: Vec<MemoryId>,
-        now: Timestamp,
-    ) -> Result<Skill> {
-        let project = project.clone();
-        self.write(move |db| projects::put_skill(db, &project, content, sources, now))
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
+        let (project, skill) = (project.clone(), skill.clone());
+        self.write(move |db| projects::put_skill(db, &project, &skill))
             .await
     }
 

@@ -1,10 +1,8 @@
-use jiff::Timestamp;
-use reflect_types::{MemoryId, ProjectId, Skill};
+use reflect_types::{ProjectId, Skill};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row;
-use crate::clock;
 use crate::record::Stats;
 
 pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
@@ -98,35 +96,27 @@ pub(super) fn skill(db: &Connection, id: &ProjectId) -> Result<Option<Skill>, Fa
     }))
 }
 
-pub(super) fn put_skill(
-    db: &Connection,
-    id: &ProjectId,
-    content: String,
-    sources: Vec<MemoryId>,
-    now: Timestamp,
-) -> Result<Skill, Fault> {
-    let created_at = clock::text(now);
-    let mut put = db.prepare_cached(
-        "INSERT INTO skill (project, version, created_at, sources, content) \
-         VALUES (?1, 1, ?2, ?3, ?4) ON CONFLICT (project) DO UPDATE SET \
-             version = version + 1, created_at = ?2, sources = ?3, content = ?4 \
-         RETURNING version",
-    )?;
+pub(super) fn put_skill(db: &Connection, id: &ProjectId, skill: &Skill) -> Result<bool, Fault> {
+    let version = i64::try_from(skill.version)
+        .map_err(|_| Fault::Data(format!("a skill of version {}", skill.version)))?;
     let project = ensure(db, id)?;
-    let mut rows = put.query(params![
+    let current: Option<i64> = db
+        .prepare_cached("SELECT version FROM skill WHERE project = ?1")?
+        .query_row([project], |row| row.get(0))
+        .optional()?;
+    if current.unwrap_or(0) + 1 != version {
+        return Ok(false);
+    }
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO skill (project, version, created_at, sources, content) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute(params![
         project,
-        created_at,
-        row::to_json(&sources)?,
-        content
-    ])?;
-    let version = match rows.next()? {
-        Some(found) => row::count(found, 0)?,
-        None => 1,
-    };
-    Ok(Skill {
-        content,
         version,
-        created_at: Some(created_at),
-        source_memory_ids: sources,
-    })
+        skill.created_at,
+        row::to_json(&skill.source_memory_ids)?,
+        skill.content,
+    ])?;
+    Ok(true)
 }

@@ -1,0 +1,266 @@
+//! How fast runs are stored durably, against one transaction each, and how fast a large file opens.
+//!
+//! `cargo bench -p reflect-engine --bench ingest`
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use reflect_engine::Engine;
+use reflect_engine::store::{Basis, Intake, Lesson, NewMemory, NewReview, NewTrace, Sqlite, Store};
+use reflect_types::{
+    CreateTrace, Message, Metadata, ProjectId, QueryMemories, Review, ReviewMode, Verdict,
+};
+
+const SUBMITTERS: usize = 64;
+const TRACES: usize = 20_000;
+const BASELINE_TRACES: usize = 2_000;
+const MEMORIES: usize = 100_000;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let baseline = one_transaction_each();
+        println!("baseline, one transaction each, one submitter:     {baseline:>8.0} traces/s");
+        let grouped = submit(None).await;
+        println!(
+            "engine, {SUBMITTERS} submitters, without a review:          {grouped:>8.0} traces/s"
+        );
+        println!(
+            "  ratio to the baseline:                           {:>8.2} x   (goal: 5,000/s)",
+            grouped / baseline
+        );
+        let queued = submit(Some(Review::pass())).await;
+        println!(
+            "engine, {SUBMITTERS} submitters, review queued and learned: {queued:>8.0} traces/s"
+        );
+        println!(
+            "  ratio to the baseline:                           {:>8.2} x",
+            queued / baseline
+        );
+        open_large_file().await;
+    });
+}
+
+/// The same rows by the same schema, written as one would without thinking about commits.
+fn one_transaction_each() -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("reflect.db");
+    drop(Sqlite::open(&path).expect("a store"));
+    let db = rusqlite::Connection::open(&path).expect("a connection");
+    db.pragma_update(None, "synchronous", "FULL")
+        .expect("a pragma");
+    db.pragma_update(None, "foreign_keys", true)
+        .expect("a pragma");
+    db.execute("INSERT INTO project (id) VALUES ('default')", [])
+        .expect("a project");
+    let mut insert = db
+        .prepare(
+            "INSERT INTO trace (project, id, receipt, ingest_status, metadata, retrieved, \
+                 created_at, task, final_response, trajectory) \
+             VALUES (1, ?1, 'completed', 'completed', '{}', '[]', '2026-01-01T00:00:00.000Z', \
+                 ?2, '', ?3)",
+        )
+        .expect("a statement");
+    let begun = Instant::now();
+    for n in 0..BASELINE_TRACES {
+        let trace = trace(n);
+        let messages = trace.trajectory.into_messages();
+        let trajectory = serde_json::to_string(&messages).expect("JSON");
+        let row = rusqlite::params![format!("id-{n}"), trace.task, trajectory];
+        insert.execute(row).expect("a row");
+    }
+    rate(BASELINE_TRACES, begun.elapsed())
+}
+
+/// Traces a second until all are acknowledged, and with a review until all are learned too.
+async fn submit(review: Option<Review>) -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::open_sqlite(folder.path().join("reflect.db"))
+        .await
+        .expect("an engine");
+    let next = Arc::new(AtomicUsize::new(0));
+    let begun = Instant::now();
+    let mut submitting = tokio::task::JoinSet::new();
+    for _ in 0..SUBMITTERS {
+        let (engine, next, review) = (engine.clone(), Arc::clone(&next), review.clone());
+        submitting.spawn(async move {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                if n >= TRACES {
+                    return;
+                }
+                let trace = CreateTrace {
+                    review: review.clone(),
+                    ..trace(n)
+                };
+                let key = format!("key-{n}");
+                let project = ProjectId::default();
+                let stored = engine.create_trace(&project, trace, Some(&key)).await;
+                stored.expect("an acknowledgement");
+            }
+        });
+    }
+    while submitting.join_next().await.is_some() {}
+    let acknowledged = begun.elapsed();
+    let mut left = engine.stats(&ProjectId::default()).await.expect("numbers");
+    assert_eq!(left.traces, TRACES as u64);
+    if review.is_some() {
+        println!(
+            "  acknowledged after {:.2} s ({:.0} traces/s), {} of them learned by then",
+            acknowledged.as_secs_f64(),
+            rate(TRACES, acknowledged),
+            left.memories
+        );
+        while left.queued > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            left = engine.stats(&ProjectId::default()).await.expect("numbers");
+        }
+        assert_eq!(left.memories, TRACES as u64);
+    }
+    let all = begun.elapsed();
+    engine.shutdown().await.expect("a clean end");
+    rate(TRACES, all)
+}
+
+async fn open_large_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("reflect.db");
+    fill(&path).await;
+    let size = std::fs::metadata(&path).expect("a file").len();
+    let begun = Instant::now();
+    let engine = Engine::open_sqlite(&path).await.expect("an engine");
+    let opened = begun.elapsed();
+    let query = QueryMemories::new("Refund order 77 of customer 12");
+    let found = engine
+        .query_memories(&ProjectId::default(), &query)
+        .await
+        .expect("an answer");
+    let first = begun.elapsed();
+    assert_eq!(found.len(), 10);
+    let again = Instant::now();
+    for _ in 0..100 {
+        let found = engine
+            .query_memories(&ProjectId::default(), &query)
+            .await
+            .expect("an answer");
+        assert_eq!(found.len(), 10);
+    }
+    let warm = again.elapsed() / 100;
+    println!(
+        "opening a file of {MEMORIES} memories ({} MB):            {:>8.3} s",
+        size / 1_000_000,
+        opened.as_secs_f64()
+    );
+    println!(
+        "  until its first query is answered:               {:>8.3} s   (goal: 2 s)",
+        first.as_secs_f64()
+    );
+    println!(
+        "  each further query, from call to answer:         {:>8.3} ms",
+        warm.as_secs_f64() * 1e3
+    );
+    engine.shutdown().await.expect("a clean end");
+}
+
+/// Through the store, because the point is the file and not how it came to be.
+async fn fill(path: &Path) {
+    let store = Arc::new(Sqlite::open(path).expect("a store"));
+    let mut filling = tokio::task::JoinSet::new();
+    for part in 0..SUBMITTERS {
+        let store = Arc::clone(&store);
+        filling.spawn(async move {
+            for n in (part..MEMORIES).step_by(SUBMITTERS) {
+                let (trace, lesson) = lesson(n);
+                let project = ProjectId::default();
+                let id = trace.id.clone();
+                store
+                    .insert_trace(&project, trace, Intake::Unreviewed)
+                    .await
+                    .expect("a trace");
+                store
+                    .apply_review(&project, &id, Basis::Fresh, lesson)
+                    .await
+                    .expect("a memory");
+            }
+        });
+    }
+    while let Some(done) = filling.join_next().await {
+        done.expect("memories");
+    }
+    store.close().await.expect("a clean end");
+}
+
+fn lesson(n: usize) -> (NewTrace, Lesson) {
+    let task = format!(
+        "Refund order {n} of customer {} for item {}",
+        n % 997,
+        n % 89
+    );
+    let vector = reflect_engine::model::StaticEmbedder
+        .vector(&task)
+        .expect("a vector");
+    let now = jiff::Timestamp::now();
+    let mut metadata = Metadata::new();
+    metadata.insert("team".to_owned(), format!("team {}", n % 7).into());
+    let trace = NewTrace {
+        id: format!("trace-{n}").into(),
+        task,
+        trajectory: vec![Message::assistant("done")],
+        final_response: "done".to_owned(),
+        retrieved_memory_ids: Vec::new(),
+        model: None,
+        metadata,
+        reference_context: None,
+        idempotency_key: None,
+        created_at: now,
+    };
+    let lesson = Lesson {
+        review: NewReview {
+            id: format!("review-{n}"),
+            verdict: Verdict::from(n % 2 == 0),
+            feedback: None,
+            alpha: 0.3,
+            reflection: None,
+            mode: ReviewMode::Deferred,
+            created_at: now,
+        },
+        memory: NewMemory {
+            id: format!("memory-{n}").into(),
+            reflection: reflect_engine::model::Reflection {
+                summary: "The customer asked for a refund and got it. ".repeat(6),
+                guidance: "Ask for the receipt before anything else. ".repeat(6),
+                ..reflect_engine::model::Reflection::default()
+            },
+            embedder: reflect_engine::model::StaticEmbedder::ID.to_owned(),
+            vector,
+            created_at: now,
+        },
+    };
+    (trace, lesson)
+}
+
+/// A run of 4 kB.
+fn trace(n: usize) -> CreateTrace {
+    let step = "The customer wrote again, and the agent looked the order up once more. ";
+    let steps = vec![
+        Message::user(format!("Refund order {n}")),
+        Message::assistant(step.repeat(27)),
+        Message::tool("call_1", step.repeat(27)),
+    ];
+    CreateTrace::new(format!("Refund order {n} of customer {}", n % 997), steps)
+}
+
+fn rate(count: usize, time: Duration) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of a benchmark are small"
+    )]
+    let count = count as f64;
+    count / time.as_secs_f64()
+}

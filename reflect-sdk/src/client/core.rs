@@ -1,0 +1,228 @@
+use std::future::Future;
+use std::mem;
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reflect_types::ProjectId;
+
+use crate::error::{Error, Result};
+use crate::transport::{Nowhere, Transport};
+use crate::worker::Worker;
+use crate::worker::job::Job;
+use crate::worker::notice::{Cause, Notices};
+use crate::worker::outbox::{Outbox, Overflow};
+use crate::worker::retry::{Repeat, RetryPolicy, with_retries};
+use crate::worker::spool::Spool;
+use crate::worker::stats::Counters;
+
+/// What all handles of a client share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) project: ProjectId,
+    pub(crate) settings: Settings,
+    pub(crate) counters: Counters,
+    pub(crate) notices: Notices,
+    pub(crate) spool: Option<Spool>,
+    enabled: bool,
+    process: Process,
+}
+
+/// What a client was told about waiting, trying again and giving up.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// How often an explicit call is tried.
+    pub(crate) retry: RetryPolicy,
+    /// How long an explicit call may take, with all its attempts.
+    pub(crate) deadline: Duration,
+    /// How long a run waits for its memories before it goes on without them.
+    pub(crate) retrieval_timeout: Duration,
+    /// How often a finished run is sent, and for how long in all.
+    pub(crate) submit_retry: RetryPolicy,
+    pub(crate) submit_deadline: Duration,
+    /// How many finished runs may wait to be sent, and what happens to the next one.
+    pub(crate) queue: usize,
+    pub(crate) overflow: Overflow,
+    /// How long the last handle waits for what is still to be sent.
+    pub(crate) shutdown_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            retry: RetryPolicy::default(),
+            deadline: Duration::from_secs(120),
+            retrieval_timeout: Duration::from_secs(5),
+            // Nobody waits for these, so an outage of some minutes need not lose them.
+            submit_retry: RetryPolicy::default()
+                .attempts(u32::MAX)
+                .backoff(Duration::from_millis(250), Duration::from_secs(30)),
+            submit_deadline: Duration::from_secs(600),
+            queue: 1_024,
+            overflow: Overflow::default(),
+            shutdown_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Core {
+    pub(super) fn new(
+        project: ProjectId,
+        settings: Settings,
+        transport: Arc<dyn Transport>,
+        spool: Option<Spool>,
+    ) -> Self {
+        Self {
+            project,
+            settings,
+            counters: Counters::default(),
+            notices: Notices::default(),
+            spool,
+            enabled: true,
+            process: Process::new(transport),
+        }
+    }
+
+    /// A core that never does anything.
+    pub(super) fn disabled() -> Self {
+        let settings = Settings::default();
+        Self {
+            enabled: false,
+            ..Self::new(ProjectId::default(), settings, Arc::new(Nowhere), None)
+        }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    pub(super) fn check_enabled(&self) -> Result<()> {
+        if self.enabled {
+            Ok(())
+        } else {
+            Err(Error::Disabled)
+        }
+    }
+
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        &*self.process.live().transport
+    }
+
+    pub(crate) fn worker(&self) -> &Worker {
+        &self.process.live().worker
+    }
+
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.process.live().outbox
+    }
+
+    /// The outbox, unless this process has sent nothing yet.
+    pub(crate) fn outbox_in_use(&self) -> Option<&Arc<Outbox>> {
+        self.process.in_use().map(|live| &live.outbox)
+    }
+
+    /// Takes a finished run, which is then sent in the background.
+    pub(crate) fn submit(self: &Arc<Self>, mut job: Job) {
+        job.keep_on_disk();
+        self.outbox().submit(self, job);
+    }
+
+    /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
+    pub(super) fn send_left_overs(self: &Arc<Self>) {
+        let Some(spool) = &self.spool else { return };
+        match spool.take_over() {
+            Ok(left) => {
+                for entry in left {
+                    let job = Job::left_over(Arc::clone(self), entry);
+                    self.outbox().submit(self, job);
+                }
+            }
+            Err(error) => self.notices.warn(
+                Cause::Spool,
+                format_args!("what was spooled before cannot be sent: {error}"),
+            ),
+        }
+    }
+
+    /// Makes a call that may be repeated freely.
+    pub(crate) async fn send<T, F>(&self, call: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let settings = &self.settings;
+        with_retries(settings.retry, settings.deadline, Repeat::Freely, call).await
+    }
+
+    /// Makes a call that must not happen twice.
+    pub(super) async fn send_once<T, F>(&self, call: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let settings = &self.settings;
+        with_retries(settings.retry, settings.deadline, Repeat::IfNotDone, call).await
+    }
+}
+
+/// What works in one process only. A fork copies a client's memory but not its thread, and shares
+/// its connections, so a child finds the wrong process id here and starts its own set.
+///
+/// The sets form a chain that only grows: no lock is involved that another thread of the parent
+/// could have held at the moment of the fork.
+#[derive(Debug)]
+struct Process {
+    id: u32,
+    live: Arc<Live>,
+    child: OnceLock<Box<Process>>,
+}
+
+#[derive(Debug)]
+struct Live {
+    transport: Arc<dyn Transport>,
+    worker: Worker,
+    outbox: Arc<Outbox>,
+}
+
+impl Process {
+    fn new(transport: Arc<dyn Transport>) -> Self {
+        Self {
+            id: process::id(),
+            live: Arc::new(Live {
+                transport,
+                worker: Worker::default(),
+                outbox: Arc::default(),
+            }),
+            child: OnceLock::new(),
+        }
+    }
+
+    fn in_use(&self) -> Option<&Live> {
+        let here = process::id();
+        let mut found = self;
+        while found.id != here {
+            found = found.child.get()?;
+        }
+        Some(&found.live)
+    }
+
+    fn live(&self) -> &Live {
+        let here = process::id();
+        let mut found = self;
+        while found.id != here {
+            found = found.child.get_or_init(|| {
+                let inherited = &self.live.transport;
+                let fresh = Arc::clone(inherited).after_fork();
+                Box::new(Process::new(fresh.unwrap_or_else(|| Arc::clone(inherited))))
+            });
+        }
+        &found.live
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Ending the parent's thread, or closing its connections, is not the child's business.
+        if self.id != process::id() {
+            mem::forget(Arc::clone(&self.live));
+        }
+    }
+}

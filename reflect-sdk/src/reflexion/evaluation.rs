@@ -1,0 +1,65 @@
+use serde::{Deserialize, Serialize};
+
+/// What an [`Evaluator`](super::Evaluator) says of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Evaluation {
+    /// Whether the task is done.
+    pub success: bool,
+    /// How well, where the evaluator can say: higher is better. Never NaN or infinite in an
+    /// [`Outcome`](super::Outcome).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What was wrong, or right; empty where there is nothing to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub feedback: String,
+    /// Whether the verdict could not be read from the evaluator's reply, so that the failure is
+    /// only supposed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unclear: bool,
+}
+
+impl Evaluation {
+    /// The task is done.
+    pub fn pass() -> Self {
+        Self {
+            success: true,
+            ..Self::default()
+        }
+    }
+
+    /// The task is not done; `feedback` says what is wrong.
+    pub fn fail(feedback: impl Into<String>) -> Self {
+        Self::default().feedback(feedback)
+    }
+
+    /// Sets how well the task is done; a score that is no finite number is no score.
+    #[must_use]
+    pub fn score(mut self, score: f64) -> Self {
+        self.score = Some(score);
+        self.checked()
+    }
+
+    /// Sets what was wrong, or right.
+    #[must_use]
+    pub fn feedback(mut self, feedback: impl Into<String>) -> Self {
+        self.feedback = feedback.into();
+        self
+    }
+
+    /// The evaluation without a score that cannot be compared.
+    pub(super) fn checked(mut self) -> Self {
+        self.score = self.score.filter(|score| score.is_finite());
+        self
+    }
+}
+
+/// A bare yes or no, without feedback.
+impl From<bool> for Evaluation {
+    fn from(success: bool) -> Self {
+        Self {
+            success,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use std::fmt::Write as _;
+
+use super::clip::clip;
+use super::render::{MAX_TEXT, history};
+use super::template::fill;
+use super::{FailedTrial, MemoryEntry, Trajectory};
+
+const EVALUATOR: &str = include_str!("prompts/evaluator.md");
+const REFLECTION: &str = include_str!("prompts/reflection.md");
+const NEXT_TRIAL: &str = include_str!("prompts/next_trial.md");
+
+/// Asks whether a trial did the task.
+pub(super) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
+    fill(
+        EVALUATOR,
+        &[
+            ("task", &clip(&trial.task, MAX_TEXT)),
+            ("history", &history(&trial.messages)),
+            ("response", &response(trial)),
+            ("criteria", criteria),
+        ],
+    )
+}
+
+/// Asks what a failed trial teaches.
+pub(super) fn reflection(failed: &FailedTrial<'_>) -> String {
+    let trial = &failed.trajectory;
+    fill(
+        REFLECTION,
+        &[
+            ("task", &clip(&trial.task, MAX_TEXT)),
+            ("notes", &notes(&failed.memory)),
+            ("history", &history(&trial.messages)),
+            ("response", &response(trial)),
+            ("feedback", &clip(&failed.evaluation.feedback, MAX_TEXT)),
+        ],
+    )
+}
+
+/// What the actor is given: the task alone, or what is known from before and then the task.
+pub(super) fn attempt(task: &str, memory: &[MemoryEntry], previous: Option<&Trajectory>) -> String {
+    if memory.is_empty() && previous.is_none() {
+        return task.to_owned();
+    }
+    let previous = previous.map(last_attempt).unwrap_or_default();
+    let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(memory))];
+    format!("{}\n\n{task}", fill(NEXT_TRIAL, &values))
+}
+
+fn notes(memory: &[MemoryEntry]) -> String {
+    let mut text = String::new();
+    for entry in memory {
+        let gap = if text.is_empty() { "" } else { "\n\n" };
+        let note = clip(entry.reflection.trim(), MAX_TEXT);
+        let _ = write!(text, "{gap}After trial {}: {note}", entry.trial);
+    }
+    text
+}
+
+fn last_attempt(trial: &Trajectory) -> String {
+    format!(
+        "{}\n\nFinal answer: {}",
+        history(&trial.messages),
+        response(trial)
+    )
+}
+
+fn response(trial: &Trajectory) -> String {
+    let answer = trial.answer();
+    if answer.trim().is_empty() {
+        return "(no answer was given)".to_owned();
+    }
+    clip(&answer, MAX_TEXT).into_owned()
+}

@@ -1,0 +1,72 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use reflect_types::{TraceId, TraceReceipt};
+use tokio::time::timeout;
+
+use crate::client::Handle;
+use crate::error::{Error, Result};
+use crate::worker::delivery::Delivery;
+
+/// Tells what became of a run, also after its guard is gone.
+///
+/// ```no_run
+/// # use reflect_sdk::{Review, TraceOutput};
+/// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
+/// let run = client.trace("Refund order 7").await;
+/// let handle = run.handle();
+/// run.set_output(TraceOutput::new("Refunded."));
+/// drop(run);
+/// // … when somebody has looked at it:
+/// client.review_trace(&handle.wait().await?.trace_id, Review::pass()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct TraceHandle(Arc<Delivery>);
+
+impl TraceHandle {
+    pub(super) fn new(delivery: Arc<Delivery>) -> Self {
+        Self(delivery)
+    }
+
+    /// The stored trace; `None` as long as it is not stored.
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.0.trace_id()
+    }
+
+    /// Waits until the run has ended and is stored, and, for a
+    /// [blocking](super::TraceBuilder::blocking) run, until its memory exists.
+    ///
+    /// A run of which nothing is recorded is [`Error::NotRecorded`](crate::Error::NotRecorded).
+    /// Waiting ends at the latest when the client gives up sending; see
+    /// [`background_retry`](crate::ClientBuilder::background_retry).
+    pub async fn wait(&self) -> Result<TraceReceipt> {
+        self.0.wait().await
+    }
+
+    /// The same within a limit, kept by the I/O thread, because only there a clock is certain.
+    pub(super) async fn wait_within(
+        &self,
+        client: &Handle,
+        limit: Duration,
+    ) -> Result<TraceReceipt> {
+        if let Some(outcome) = self.0.outcome() {
+            return outcome;
+        }
+        let delivery = Arc::clone(&self.0);
+        let waiting = async move { timeout(limit, delivery.wait()).await };
+        let waited = client.core().worker().spawn(waiting)?.await?;
+        waited.unwrap_or_else(|_| {
+            Err(Error::Timeout {
+                what: "the memory of the run".to_owned(),
+                after: limit,
+            })
+        })
+    }
+
+    /// The same for code that is not async, at most for `limit`.
+    pub fn wait_blocking(&self, limit: Duration) -> Result<TraceReceipt> {
+        self.0.wait_blocking(limit)
+    }
+}

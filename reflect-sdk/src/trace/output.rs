@@ -1,0 +1,114 @@
+use reflect_types::{Metadata, Trajectory, Verdict};
+use serde_json::Value;
+
+/// What a run came to; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
+///
+/// ```
+/// use reflect_sdk::{Message, TraceOutput};
+///
+/// let messages = vec![Message::user("Refund order 7"), Message::assistant("Refunded.")];
+/// let judged = TraceOutput::new(messages).fail("Order 7 was outside the refund window");
+/// let deferred = TraceOutput::new("Refunded.").model("gpt-5.4-mini").metadata("customer", "acme");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "it is recorded only when it is given to `set_output`, or returned"]
+pub struct TraceOutput {
+    /// `None` stands for what was recorded on the way.
+    pub(super) trajectory: Option<Trajectory>,
+    pub(super) final_response: Option<String>,
+    pub(super) verdict: Option<Verdict>,
+    pub(super) feedback: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) metadata: Metadata,
+    pub(super) task: Option<String>,
+    pub(super) alpha: Option<f64>,
+}
+
+impl TraceOutput {
+    /// All that was said and done, and no verdict yet.
+    pub fn new(trajectory: impl Into<Trajectory>) -> Self {
+        Self {
+            trajectory: Some(trajectory.into()),
+            ..Self::default()
+        }
+    }
+
+    /// What [`record`](super::TraceContext::record) was told on the way, and no verdict yet.
+    pub fn recorded() -> Self {
+        Self::default()
+    }
+
+    /// A text that is both what was done and what came of it.
+    pub(super) fn text(text: &str) -> Self {
+        Self::new(text).final_response(text)
+    }
+
+    pub(super) fn output_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+/// The options that [`TraceOutput`] and [`TraceResult`](super::TraceResult) share.
+macro_rules! output_options {
+    ($(#[$meta:meta])* impl[$($generic:tt)*] $type:ty) => {
+        $(#[$meta])*
+        impl<$($generic)*> $type {
+            /// The run did what it should.
+            pub fn pass(self) -> Self {
+                self.verdict(Verdict::Pass)
+            }
+
+            /// The run did not; `feedback` says what was wrong, so be specific.
+            pub fn fail(self, feedback: impl Into<String>) -> Self {
+                self.verdict(Verdict::Fail).feedback(feedback)
+            }
+
+            /// How the run ended; without this the review is left for later.
+            pub fn verdict(mut self, verdict: Verdict) -> Self {
+                self.output_mut().verdict = Some(verdict);
+                self
+            }
+
+            /// What was wrong, or right. It goes with a verdict.
+            pub fn feedback(mut self, text: impl Into<String>) -> Self {
+                self.output_mut().feedback = Some(text.into());
+                self
+            }
+
+            /// The model that did it.
+            pub fn model(mut self, model: impl Into<String>) -> Self {
+                self.output_mut().model = Some(model.into());
+                self
+            }
+
+            /// Adds to the metadata, which the memory inherits.
+            pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+                self.output_mut().metadata.insert(key.into(), value.into());
+                self
+            }
+
+            /// What the task turned out to be; the memory is then found under this.
+            pub fn task(mut self, task: impl Into<String>) -> Self {
+                self.output_mut().task = Some(task.into());
+                self
+            }
+
+            /// How far the review moves the retrieved memories, from 0 to 1. It goes with a
+            /// verdict.
+            pub fn alpha(mut self, alpha: f64) -> Self {
+                self.output_mut().alpha = Some(alpha);
+                self
+            }
+
+            /// The answer; the last assistant message unless set.
+            pub fn final_response(mut self, response: impl Into<String>) -> Self {
+                self.output_mut().final_response = Some(response.into());
+                self
+            }
+        }
+    };
+}
+
+pub(super) use output_options;
+
+output_options!(impl[] TraceOutput);

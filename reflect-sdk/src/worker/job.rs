@@ -1,0 +1,273 @@
+//! One finished run, and how it is sent.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
+
+use super::delivery::Delivery;
+use super::notice::Cause;
+use super::retry::{Repeat, with_retries};
+use super::spool::{Entry, Missing};
+use crate::client::{Core, Patience, wait_for};
+use crate::error::{Error, Result};
+
+/// A run that is to be sent.
+#[derive(Debug)]
+pub(crate) struct Job {
+    core: Arc<Core>,
+    cargo: Cargo,
+    idempotency_key: String,
+    delivery: Arc<Delivery>,
+    /// How long somebody waits for the memory.
+    blocking: Option<Duration>,
+    entry: Option<Entry>,
+}
+
+#[derive(Debug)]
+enum Cargo {
+    Trace(Box<CreateTrace>),
+    /// It is read when its turn comes.
+    OnDisk,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    Sent,
+    Failed,
+    /// Not sent, but still on disk.
+    Kept,
+}
+
+impl Job {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        trace: CreateTrace,
+        idempotency_key: String,
+        delivery: Arc<Delivery>,
+        blocking: Option<Duration>,
+    ) -> Self {
+        Self {
+            core,
+            cargo: Cargo::Trace(Box::new(trace)),
+            idempotency_key,
+            delivery,
+            blocking,
+            entry: None,
+        }
+    }
+
+    /// A run that a client before this one left on disk.
+    pub(crate) fn left_over(core: Arc<Core>, entry: Entry) -> Self {
+        Self {
+            core,
+            cargo: Cargo::OnDisk,
+            idempotency_key: entry.idempotency_key().to_owned(),
+            delivery: Arc::default(),
+            blocking: None,
+            entry: Some(entry),
+        }
+    }
+
+    /// Writes the run to disk, where there is a spool. If that fails it is sent from memory alone.
+    pub(crate) fn keep_on_disk(&mut self) {
+        if let (Some(spool), Cargo::Trace(trace)) = (&self.core.spool, &self.cargo) {
+            match spool.keep(trace, &self.idempotency_key) {
+                Ok(entry) => self.entry = Some(entry),
+                Err(error) => self.core.notices.warn(
+                    Cause::Spool,
+                    format_args!("a run is not kept on disk: {error}"),
+                ),
+            }
+        }
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(super) fn delivery(&self) -> &Arc<Delivery> {
+        &self.delivery
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        matches!(self.cargo, Cargo::Trace(_))
+    }
+
+    pub(super) fn is_on_disk(&self) -> bool {
+        self.entry.is_some()
+    }
+
+    /// Frees the memory of a run that is on disk; tells whether it is.
+    pub(super) fn leave_on_disk(&mut self) -> bool {
+        if self.is_on_disk() {
+            self.cargo = Cargo::OnDisk;
+        }
+        self.is_on_disk()
+    }
+
+    pub(super) fn drop_for_lack_of_room(self) {
+        let queue = self.core.settings.queue;
+        let why = format!(
+            "{queue} finished runs wait to be sent already: is Reflect reachable? \
+             `.spool(dir)` keeps them on disk, `.queue(…)` makes more room"
+        );
+        self.core.counters.dropped.add_one();
+        self.core.notices.warn(Cause::QueueFull, &why);
+        self.delivery.settle(Err(Error::NotRecorded(why)));
+    }
+
+    pub(super) fn give_up(self, error: Error) {
+        Settled::failed(&self.core, &self.delivery, error).count(&self.core);
+    }
+
+    /// Sends the run, again and again if need be.
+    pub(super) async fn deliver(mut self) -> Settled {
+        let trace = match self.unpack() {
+            Ok(trace) => trace,
+            Err(settled) => return settled,
+        };
+        match self.send(&trace).await {
+            Ok(receipt) => {
+                self.clear_disk();
+                let limit = self.blocking.filter(|_| trace.review.is_some());
+                arrived(&self.core, self.delivery, receipt, limit);
+                Settled::Sent
+            }
+            Err(error) if error.is_refusal() => {
+                self.reject(&trace, &error);
+                Settled::failed(&self.core, &self.delivery, error)
+            }
+            Err(error) => self.put_off(error),
+        }
+    }
+
+    async fn send(&self, trace: &CreateTrace) -> Result<TraceReceipt> {
+        trace.validate()?;
+        let settings = &self.core.settings;
+        let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
+        with_retries(policy, limit, Repeat::Freely, || {
+            let (project, key) = (&self.core.project, &self.idempotency_key);
+            self.core.transport().create_trace(project, trace, key)
+        })
+        .await
+    }
+
+    /// The run itself, from memory or from disk.
+    fn unpack(&mut self) -> Result<CreateTrace, Settled> {
+        let (spool, entry) = match (mem::replace(&mut self.cargo, Cargo::OnDisk), &self.entry) {
+            (Cargo::Trace(trace), _) => return Ok(*trace),
+            (Cargo::OnDisk, Some(entry)) => (self.core.spool.as_ref(), entry),
+            // Nothing makes such a job.
+            (Cargo::OnDisk, None) => return Err(Settled::Failed),
+        };
+        let missing = match spool.map(|spool| spool.load(entry)) {
+            Some(Ok(trace)) => return Ok(trace),
+            Some(Err(missing)) => missing,
+            None => Missing::Gone,
+        };
+        let (why, settled) = match missing {
+            Missing::Gone => ("another process sends it".to_owned(), Settled::Kept),
+            Missing::Unreadable(why) => {
+                self.core.notices.warn(Cause::Unreadable, &why);
+                (why, Settled::Failed)
+            }
+        };
+        self.delivery.settle(Err(Error::NotRecorded(why)));
+        Err(settled)
+    }
+
+    /// The run has arrived, so that its file is of no use any more.
+    fn clear_disk(&self) {
+        if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
+            if let Err(error) = spool.remove(entry) {
+                let what = format_args!(
+                    "a run that was sent cannot be removed from the spool, and will be sent again \
+                     (it is stored once all the same): {error}"
+                );
+                self.core.notices.warn(Cause::Spool, what);
+            }
+        }
+    }
+
+    fn reject(&self, trace: &CreateTrace, why: &Error) {
+        if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
+            if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
+                let what = format_args!("a refused run cannot be put aside: {error}");
+                self.core.notices.warn(Cause::Spool, what);
+            }
+        }
+    }
+
+    /// Gives up for now. What is on disk is tried again later, by this client or the next.
+    fn put_off(self, error: Error) -> Settled {
+        /// Long enough not to be a nuisance, short enough to be soon after an outage.
+        const LATER: Duration = Duration::from_secs(60);
+
+        let settled = Settled::failed(&self.core, &self.delivery, error);
+        let Some(entry) = self.entry else {
+            return settled;
+        };
+        // A client that is gone by then leaves it to the next one.
+        let core = Arc::downgrade(&self.core);
+        let delivery = self.delivery;
+        tokio::spawn(async move {
+            tokio::time::sleep(LATER).await;
+            if let Some(core) = core.upgrade() {
+                let job = Self {
+                    delivery,
+                    ..Self::left_over(Arc::clone(&core), entry)
+                };
+                core.outbox().submit(&core, job);
+            }
+        });
+        Settled::Kept
+    }
+}
+
+/// Tells whoever waits, once the memory exists if that is what is waited for.
+fn arrived(
+    core: &Arc<Core>,
+    delivery: Arc<Delivery>,
+    receipt: TraceReceipt,
+    wait: Option<Duration>,
+) {
+    let Some(limit) = wait.filter(|_| receipt.ingest_status != IngestStatus::Completed) else {
+        delivery.settle(Ok(receipt));
+        return;
+    };
+    delivery.stored(&receipt.trace_id);
+    let core = Arc::clone(core);
+    // Beside the lanes: a slow reflection must not hold up the runs behind it.
+    tokio::spawn(async move {
+        let trace = wait_for(&core, &receipt.trace_id, true, Patience::eager(limit)).await;
+        delivery.settle(trace.map(|trace| TraceReceipt {
+            trace_id: trace.id,
+            ingest_status: trace.ingest_status,
+        }));
+    });
+}
+
+impl Settled {
+    pub(super) fn failed(core: &Core, delivery: &Delivery, error: Error) -> Self {
+        let cause = if error.is_retryable() {
+            Cause::Submission
+        } else {
+            Cause::Refused
+        };
+        core.notices
+            .warn(cause, format_args!("a run was not recorded: {error}"));
+        delivery.settle(Err(error));
+        Self::Failed
+    }
+
+    pub(super) fn count(self, core: &Core) {
+        match self {
+            Self::Sent => core.counters.sent.add_one(),
+            Self::Failed => core.counters.failed.add_one(),
+            Self::Kept => {}
+        }
+    }
+}

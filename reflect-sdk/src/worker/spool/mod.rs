@@ -1,0 +1,274 @@
+//! Finished runs on disk, so that they survive the process.
+//!
+//! Each run is a file of its own, in a folder per project. Its name has the time it ended, its
+//! idempotency key and its owner: the client that will send it. Files whose owner is gone are taken
+//! over by the next client that opens the folder, with a rename that only one of several can win.
+//! Were two to send the same run all the same, the key would keep it from being stored twice.
+
+mod file;
+mod name;
+mod owner;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use reflect_types::{CreateTrace, ProjectId};
+
+use self::file::Stored;
+use self::name::{Name, folder_of};
+use self::owner::Owner;
+use crate::error::{Error, Result};
+
+/// Where runs are kept that were refused for good.
+const REJECTED: &str = "rejected";
+/// Where files are put that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+/// Where finished runs are kept, and how much of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpoolSettings {
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Spool {
+    folder: PathBuf,
+    limit: u64,
+    owner: Owner,
+    /// How much the folder holds, as far as this process knows.
+    bytes: AtomicU64,
+    /// How many runs of this client are in it.
+    waiting: AtomicU64,
+}
+
+/// A run on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    path: PathBuf,
+    name: Name,
+    bytes: u64,
+}
+
+impl Entry {
+    pub(crate) fn idempotency_key(&self) -> &str {
+        &self.name.key
+    }
+}
+
+/// Why a run cannot be had from its file.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// Another process has taken it over.
+    Gone,
+    /// It cannot be read, and was set aside; the text says where.
+    Unreadable(String),
+}
+
+impl Spool {
+    /// Opens the project's folder, and makes it if need be.
+    pub(crate) fn open(settings: SpoolSettings, project: &ProjectId) -> Result<Option<Self>> {
+        /// Some tens of thousands of ordinary runs.
+        const LIMIT: u64 = 64 * 1024 * 1024;
+
+        let Some(directory) = settings.directory else {
+            return Ok(None);
+        };
+        let folder = directory.join(folder_of(project));
+        let spool = Self {
+            limit: settings.limit.unwrap_or(LIMIT),
+            owner: Owner::new(),
+            bytes: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+            folder,
+        };
+        let opened = fs::create_dir_all(&spool.folder)
+            .and_then(|()| file::try_out(&spool.folder))
+            .and_then(|()| spool.count_bytes());
+        opened.map_err(|error| {
+            Error::Config(format!(
+                "the spool folder {} cannot be used: {error}; `.spool(…)` needs a folder that \
+                 this process may write to",
+                spool.folder.display()
+            ))
+        })?;
+        Ok(Some(spool))
+    }
+
+    /// Writes a run to disk. When this returns, the run survives whatever happens to the process.
+    pub(crate) fn keep(&self, trace: &CreateTrace, key: &str) -> io::Result<Entry> {
+        let stored = Stored::new(trace, key, SystemTime::now());
+        let content = stored.to_json()?;
+        let bytes = content.len() as u64;
+        self.make_room(bytes)?;
+        let name = Name::new(key, self.owner.name(), SystemTime::now());
+        let path = self.folder.join(name.file());
+        let written = file::write(&path, &content);
+        if written.is_err() {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        written?;
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Ok(Entry { path, name, bytes })
+    }
+
+    /// Takes over the runs whose owners are gone, oldest first.
+    pub(crate) fn take_over(&self) -> io::Result<Vec<Entry>> {
+        let mut left = Vec::new();
+        for item in fs::read_dir(&self.folder)? {
+            let item = item?;
+            let file = item.file_name();
+            let Some(name) = file.to_str().and_then(Name::parse_any) else {
+                continue;
+            };
+            if owner::is_alive(&name.owner) {
+                continue;
+            }
+            let mine = Name {
+                owner: self.owner.name(),
+                ..name
+            };
+            let path = self.folder.join(mine.file());
+            // Without success another client was quicker.
+            if fs::rename(item.path(), &path).is_ok() {
+                let bytes = fs::metadata(&path).map_or(0, |file| file.len());
+                left.push(Entry {
+                    path,
+                    name: mine,
+                    bytes,
+                });
+            }
+        }
+        self.waiting.fetch_add(left.len() as u64, Ordering::Relaxed);
+        left.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(left)
+    }
+
+    /// Reads a run back. A file that cannot be read is set aside.
+    pub(crate) fn load(&self, entry: &Entry) -> Result<CreateTrace, Missing> {
+        let problem = match fs::read(&entry.path).map(|content| Stored::from_json(&content)) {
+            Ok(Ok(stored)) => return Ok(stored.trace.into_owned()),
+            Ok(Err(problem)) => problem.to_string(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.forget(entry);
+                return Err(Missing::Gone);
+            }
+            Err(error) => error.to_string(),
+        };
+        let aside = self.folder.join(UNREADABLE);
+        let moved = fs::create_dir_all(&aside)
+            .and_then(|()| fs::rename(&entry.path, aside.join(entry.name.plain_file())));
+        self.forget(entry);
+        let place = if moved.is_ok() { &aside } else { &self.folder };
+        Err(Missing::Unreadable(format!(
+            "the spooled run {} cannot be read ({problem}); it is in {}",
+            entry.name.plain_file(),
+            place.display()
+        )))
+    }
+
+    /// The run has arrived.
+    pub(crate) fn remove(&self, entry: &Entry) -> io::Result<()> {
+        self.forget(entry);
+        ignore_missing(fs::remove_file(&entry.path))
+    }
+
+    /// The run was refused for good: it is kept elsewhere, with the reason.
+    pub(crate) fn reject(&self, entry: &Entry, trace: &CreateTrace, why: &str) -> io::Result<()> {
+        let folder = self.folder.join(REJECTED);
+        fs::create_dir_all(&folder)?;
+        let mut stored = Stored::new(trace, entry.idempotency_key(), entry.name.ended());
+        stored.refused = Some(why.to_owned());
+        let content = stored.to_json()?;
+        file::write(&folder.join(entry.name.plain_file()), &content)?;
+        self.bytes
+            .fetch_add(content.len() as u64, Ordering::Relaxed);
+        self.remove(entry)
+    }
+
+    /// How many runs wait here to be sent by this client.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    fn forget(&self, entry: &Entry) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        // Others remove files too, so that what is known here may be less than what there was.
+        let _ = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
+                Some(bytes.saturating_sub(entry.bytes))
+            });
+    }
+
+    fn make_room(&self, bytes: u64) -> io::Result<()> {
+        if self.reserve(bytes) {
+            return Ok(());
+        }
+        // Other processes may have sent some of theirs.
+        self.count_bytes()?;
+        if self.reserve(bytes) {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::StorageFull,
+            format!(
+                "the spool folder {} is full: it holds {} of {} bytes (with what was rejected), \
+                 and the run has {bytes}; is Reflect reachable? `.spool_limit(…)` makes more room",
+                self.folder.display(),
+                self.bytes.load(Ordering::Relaxed),
+                self.limit
+            ),
+        ))
+    }
+
+    fn reserve(&self, bytes: u64) -> bool {
+        let reserved = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+                let sum = held.saturating_add(bytes);
+                (sum <= self.limit).then_some(sum)
+            });
+        reserved.is_ok()
+    }
+
+    fn count_bytes(&self) -> io::Result<()> {
+        let aside = [REJECTED, UNREADABLE].map(|name| self.folder.join(name));
+        let aside: u64 = aside.iter().map(|path| bytes_in(path).unwrap_or(0)).sum();
+        let bytes = bytes_in(&self.folder)? + aside;
+        self.bytes.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn bytes_in(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for item in fs::read_dir(folder)? {
+        // One that is gone by now counts nothing.
+        let file = item?.metadata().ok().filter(fs::Metadata::is_file);
+        bytes += file.map_or(0, |file| file.len());
+    }
+    Ok(bytes)
+}
+
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes what happened to the names in a folder survive a power cut.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened; there the file system does it by itself.
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! What the name of a spooled run says.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+use reflect_types::ProjectId;
+
+/// `0001740823872123-<key>@<owner>.json`, so that the names sort by time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name {
+    /// When the run ended, in milliseconds since 1970.
+    pub(super) millis: u64,
+    pub(super) key: String,
+    pub(super) owner: String,
+}
+
+impl Name {
+    pub(super) fn new(key: &str, owner: String, ended: SystemTime) -> Self {
+        let since = ended.duration_since(SystemTime::UNIX_EPOCH);
+        let millis = since.map_or(0, |since| since.as_millis());
+        Self {
+            millis: u64::try_from(millis).unwrap_or(u64::MAX),
+            key: key.to_owned(),
+            owner,
+        }
+    }
+
+    pub(super) fn parse(file: &str) -> Option<Self> {
+        let (run, owner) = file.strip_suffix(".json")?.split_once('@')?;
+        let (millis, key) = run.split_once('-')?;
+        Some(Self {
+            millis: millis.parse().ok()?,
+            key: key.to_owned(),
+            owner: owner.to_owned(),
+        })
+    }
+
+    /// Also reads the name of a file whose writing was cut short; what is in it will show whether it
+    /// is of use.
+    pub(super) fn parse_any(file: &str) -> Option<Self> {
+        let unfinished = file.strip_prefix('.').and_then(|f| f.strip_suffix(".tmp"));
+        Self::parse(unfinished.unwrap_or(file))
+    }
+
+    pub(super) fn file(&self) -> String {
+        format!("{:016}-{}@{}.json", self.millis, self.key, self.owner)
+    }
+
+    /// The name without an owner, for files that nobody will send.
+    pub(super) fn plain_file(&self) -> String {
+        format!("{:016}-{}.json", self.millis, self.key)
+    }
+
+    pub(super) fn ended(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.millis)
+    }
+}
+
+/// The folder of a project, whose id may hold anything.
+pub(super) fn folder_of(project: &ProjectId) -> String {
+    let mut folder = String::new();
+    for byte in project.as_str().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
+            folder.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(folder, "%{byte:02X}");
+        }
+    }
+    folder
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_run_has_no_name() {
+        for file in ["notes.json", ".probe-1.tmp", "x-key@1.json", "1-key.json"] {
+            assert_eq!(Name::parse(file), None, "{file}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_read_as_it_was_written(millis: u32, key in "[0-9a-f-]{36}") {
+            let ended = SystemTime::UNIX_EPOCH + Duration::from_millis(millis.into());
+            let name = Name::new(&key, "1-2-3".to_owned(), ended);
+            prop_assert_eq!(name.ended(), ended);
+            prop_assert_eq!(Name::parse(&name.file()), Some(name));
+        }
+
+        #[test]
+        fn projects_have_folders_of_their_own(a: String, b: String) {
+            let (left, right) = (folder_of(&a.as_str().into()), folder_of(&b.as_str().into()));
+            prop_assert_eq!(a == b, left == right);
+            prop_assert!(!left.contains(['/', '\\', '.', ':']));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Who sends a spooled run, and whether they still can.
+
+use std::collections::BTreeSet;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The clients of this process that have a spool.
+static HERE: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// One client of one process: `<process id>-<start of the process>-<number>`.
+#[derive(Debug)]
+pub(super) struct Owner(u64);
+
+impl Owner {
+    pub(super) fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        here().insert(number);
+        Self(number)
+    }
+
+    /// It changes when the process forks.
+    pub(super) fn name(&self) -> String {
+        let id = process::id();
+        format!("{id}-{}-{}", start_of(id).unwrap_or(0), self.0)
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        here().remove(&self.0);
+    }
+}
+
+/// Whether the owner will send what it owns. Where that cannot be found out, it counts as gone:
+/// sending twice does no harm, not sending does.
+pub(super) fn is_alive(owner: &str) -> bool {
+    let mut parts = owner.split('-').map(str::parse::<u64>);
+    let (Some(Ok(id)), Some(Ok(start)), Some(Ok(number))) =
+        (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let Ok(id) = u32::try_from(id) else {
+        return false;
+    };
+    match start_of(id) {
+        Some(found) if found != start => false,
+        _ if id == process::id() => here().contains(&number),
+        found => found.is_some(),
+    }
+}
+
+/// When a process started, in a unit of the system's own; it tells apart those that had the same
+/// id. `None` where there is no such process, or where the system does not tell.
+fn start_of(id: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; the fields after it are numbers.
+    let (_, fields) = stat.rsplit_once(')')?;
+    // A zombie holds its id but will not do anything any more.
+    if fields.trim_start().starts_with(['Z', 'X']) {
+        return None;
+    }
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn here() -> MutexGuard<'static, BTreeSet<u64>> {
+    HERE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_lives_as_long_as_its_client() {
+        let owner = Owner::new();
+        let name = owner.name();
+        assert!(is_alive(&name), "{name}");
+        drop(owner);
+        assert!(!is_alive(&name));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn another_process_with_the_same_id_is_another_owner() {
+        let parent = std::os::unix::process::parent_id();
+        let start = start_of(parent).unwrap();
+        assert!(is_alive(&format!("{parent}-{start}-0")));
+        assert!(!is_alive(&format!("{parent}-{}-0", start + 1)));
+        assert!(!is_alive("4294967295-1-0"));
+    }
+
+    #[test]
+    fn a_garbled_owner_is_nobody() {
+        for owner in ["", "x", "1-2", "1-2-x", "99999999999-1-1"] {
+            assert!(!is_alive(owner), "{owner}");
+        }
+    }
+}

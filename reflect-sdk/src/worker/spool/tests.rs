@@ -1,0 +1,188 @@
+use super::*;
+
+/// A folder that is removed at the end of the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("reflect-spool-{}-{test}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn open(&self, limit: Option<u64>) -> Spool {
+        let settings = SpoolSettings {
+            directory: Some(self.0.clone()),
+            limit,
+        };
+        Spool::open(settings, &"p".into()).unwrap().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn trace() -> CreateTrace {
+    CreateTrace::new("task", "prose")
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let Ok(items) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = items.map(|item| item.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn a_kept_run_can_be_read_by_people_and_read_back() {
+    let folder = Folder::new("kept");
+    let spool = folder.open(None);
+    let entry = spool.keep(&trace(), "key-1").unwrap();
+    let text = fs::read_to_string(&entry.path).unwrap();
+    assert!(
+        text.contains("\n  \"idempotency_key\": \"key-1\""),
+        "{text}"
+    );
+    assert_eq!(spool.load(&entry).unwrap(), trace());
+    assert_eq!(spool.waiting(), 1);
+    spool.remove(&entry).unwrap();
+    assert_eq!((spool.waiting(), files(&spool.folder)), (0, vec![]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kept_run_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("mode");
+    let spool = folder.open(None);
+    let entry = spool.keep(&trace(), "key-1").unwrap();
+    let mode = fs::metadata(&entry.path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn only_the_runs_of_a_client_that_is_gone_are_taken_over() {
+    let folder = Folder::new("over");
+    let gone = folder.open(None);
+    gone.keep(&trace(), "key-1").unwrap();
+    gone.keep(&trace(), "key-2").unwrap();
+    let next = folder.open(None);
+    assert!(next.take_over().unwrap().is_empty());
+    drop(gone);
+    let keys = |entries: Vec<Entry>| -> Vec<String> {
+        entries
+            .iter()
+            .map(|e| e.idempotency_key().to_owned())
+            .collect()
+    };
+    assert_eq!(keys(next.take_over().unwrap()), ["key-1", "key-2"]);
+    assert_eq!(next.waiting(), 2);
+    assert!(next.take_over().unwrap().is_empty());
+}
+
+#[test]
+fn of_two_clients_only_one_takes_a_run_over() {
+    let folder = Folder::new("race");
+    let gone = folder.open(None);
+    for key in 0..50 {
+        gone.keep(&trace(), &format!("key-{key}")).unwrap();
+    }
+    let (a, b) = (folder.open(None), folder.open(None));
+    drop(gone);
+    let (left, right) = std::thread::scope(|scope| {
+        let left = scope.spawn(|| a.take_over().unwrap().len());
+        let right = scope.spawn(|| b.take_over().unwrap().len());
+        (left.join().unwrap(), right.join().unwrap())
+    });
+    assert_eq!(left + right, 50, "{left} + {right}");
+}
+
+#[test]
+fn a_full_spool_says_so_and_takes_more_once_some_are_sent() {
+    let folder = Folder::new("full");
+    let spool = folder.open(Some(500));
+    let first = spool.keep(&trace(), "key-1").unwrap();
+    let error = (0..5).find_map(|key| spool.keep(&trace(), &key.to_string()).err());
+    let error = error.unwrap().to_string();
+    assert!(
+        error.contains("of 500 bytes") && error.contains("spool_limit"),
+        "{error}"
+    );
+    spool.remove(&first).unwrap();
+    spool.keep(&trace(), "key-2").unwrap();
+}
+
+#[test]
+fn room_that_another_process_made_is_found() {
+    let folder = Folder::new("other");
+    let (a, b) = (folder.open(Some(400)), folder.open(Some(400)));
+    let entry = a.keep(&trace(), "key-1").unwrap();
+    b.count_bytes().unwrap();
+    assert!(b.keep(&trace(), "key-2").is_err());
+    a.remove(&entry).unwrap();
+    b.keep(&trace(), "key-2").unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_is_set_aside() {
+    let folder = Folder::new("corrupt");
+    let spool = folder.open(None);
+    let cut_short = spool.keep(&trace(), "key-1").unwrap();
+    fs::write(&cut_short.path, "{\"version\": 1, \"trace\"").unwrap();
+    let newer = spool.keep(&trace(), "key-2").unwrap();
+    let text = fs::read_to_string(&newer.path).unwrap();
+    fs::write(
+        &newer.path,
+        text.replace("\"version\": 1", "\"version\": 9"),
+    )
+    .unwrap();
+    for (entry, problem) in [(cut_short, "EOF"), (newer, "version 9")] {
+        let Missing::Unreadable(said) = spool.load(&entry).unwrap_err() else {
+            panic!("it is there")
+        };
+        assert!(
+            said.contains(problem) && said.contains("unreadable"),
+            "{said}"
+        );
+    }
+    assert_eq!(files(&spool.folder.join(UNREADABLE)).len(), 2);
+    assert_eq!(spool.waiting(), 0);
+}
+
+#[test]
+fn a_refused_run_is_kept_with_the_reason() {
+    let folder = Folder::new("refused");
+    let spool = folder.open(None);
+    let entry = spool.keep(&trace(), "key-1").unwrap();
+    spool
+        .reject(&entry, &trace(), "the task is too long")
+        .unwrap();
+    let rejected = files(&spool.folder.join(REJECTED));
+    let text = fs::read_to_string(spool.folder.join(REJECTED).join(&rejected[0])).unwrap();
+    assert!(
+        text.contains("\"refused\": \"the task is too long\""),
+        "{text}"
+    );
+    assert_eq!(files(&spool.folder), [REJECTED]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_named_when_the_client_is_built() {
+    let folder = Folder::new("file");
+    fs::write(&folder.0, "not a folder").unwrap();
+    let settings = SpoolSettings {
+        directory: Some(folder.0.clone()),
+        limit: None,
+    };
+    let error = Spool::open(settings, &"p".into()).unwrap_err().to_string();
+    assert!(
+        error.contains("reflect-spool") && error.contains(".spool("),
+        "{error}"
+    );
+    fs::remove_file(&folder.0).unwrap();
+}

@@ -1,0 +1,211 @@
+//! A transport that does as it is told, where a server would take its time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use reflect_sdk::{
+    ApiKey, ClientBuilder, CreatedApiKey, DeletedProject, DeletedTraces, Error, ErrorCode, Health,
+    IngestStatus, KeyId, Memory, ProjectId, ReflectClient, Result, RetryPolicy, Review, Skill,
+    Trace, TraceId, TraceReceipt, Transport,
+};
+use reflect_types::{
+    CreateApiKey, CreateSkill, CreateTrace, DeleteTraces, ErrorBody, ListTraces, QueryMemories,
+};
+use serde_json::json;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// What the next submission meets.
+#[derive(Debug)]
+pub enum Step {
+    Refuse(ErrorCode),
+    Panic,
+    Hang,
+}
+
+#[derive(Debug)]
+pub struct Script {
+    pub memories: Mutex<Result<Vec<Memory>, ErrorCode>>,
+    pub steps: Mutex<VecDeque<Step>>,
+    pub queries: Mutex<Vec<QueryMemories>>,
+    /// Everything that was submitted and taken, with its key.
+    pub taken: Mutex<Vec<(String, CreateTrace)>>,
+    /// How often a submission was tried.
+    pub attempts: Mutex<usize>,
+    /// A submission needs a permit; there are plenty unless a test takes them away.
+    pub gate: Semaphore,
+    /// What a receipt says, and how many looks later the memory exists.
+    pub looks: Mutex<Option<usize>>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            memories: Mutex::new(Ok(Vec::new())),
+            steps: Mutex::default(),
+            queries: Mutex::default(),
+            taken: Mutex::default(),
+            attempts: Mutex::default(),
+            gate: Semaphore::new(Semaphore::MAX_PERMITS),
+            looks: Mutex::default(),
+        }
+    }
+}
+
+impl Script {
+    /// A transport at which every submission waits for [`Script::open`].
+    pub fn shut() -> Self {
+        Self {
+            gate: Semaphore::new(0),
+            ..Self::default()
+        }
+    }
+
+    pub fn open(&self) {
+        self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+
+    pub fn with_memory(id: &str) -> Self {
+        let memory = json!({"id": id, "task": "old", "reflection": "ask first"});
+        Self {
+            memories: Mutex::new(Ok(vec![serde_json::from_value(memory).unwrap()])),
+            ..Self::default()
+        }
+    }
+
+    pub fn steps(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self {
+            steps: Mutex::new(steps.into_iter().collect()),
+            ..Self::default()
+        }
+    }
+
+    pub fn taken(&self) -> Vec<CreateTrace> {
+        let taken = self.taken.lock().unwrap();
+        taken.iter().map(|(_, trace)| trace.clone()).collect()
+    }
+
+    pub fn keys(&self) -> Vec<String> {
+        let taken = self.taken.lock().unwrap();
+        taken.iter().map(|(key, _)| key.clone()).collect()
+    }
+}
+
+/// A client of the script whose retries wait next to nothing.
+pub fn client(script: &Arc<Script>) -> ReflectClient {
+    builder().transport(Arc::clone(script) as _).unwrap()
+}
+
+pub fn builder() -> ClientBuilder {
+    let quick = RetryPolicy::default().backoff(Duration::from_millis(1), Duration::from_millis(2));
+    ReflectClient::builder()
+        .retry(quick)
+        .background_retry(quick.attempts(5), Duration::from_secs(30))
+}
+
+fn refused(code: &ErrorCode) -> Error {
+    ErrorBody::new(code.clone(), "no").into()
+}
+
+fn unused<T>() -> Result<T> {
+    Err(refused(&ErrorCode::NotFound))
+}
+
+#[async_trait]
+impl Transport for Script {
+    async fn health(&self) -> Result<Health> {
+        unused()
+    }
+
+    async fn query_memories(&self, _: &ProjectId, query: &QueryMemories) -> Result<Vec<Memory>> {
+        self.queries.lock().unwrap().push(query.clone());
+        self.memories
+            .lock()
+            .unwrap()
+            .as_ref()
+            .map(Clone::clone)
+            .map_err(refused)
+    }
+
+    async fn create_trace(
+        &self,
+        _: &ProjectId,
+        trace: &CreateTrace,
+        key: &str,
+    ) -> Result<TraceReceipt> {
+        *self.attempts.lock().unwrap() += 1;
+        self.gate.acquire().await.unwrap().forget();
+        let step = self.steps.lock().unwrap().pop_front();
+        match step {
+            Some(Step::Refuse(code)) => return Err(refused(&code)),
+            Some(Step::Panic) => panic!("the transport panicked"),
+            Some(Step::Hang) => std::future::pending().await,
+            None => {}
+        }
+        let mut taken = self.taken.lock().unwrap();
+        if !taken.iter().any(|(known, _)| known == key) {
+            taken.push((key.to_owned(), trace.clone()));
+        }
+        let queued = self.looks.lock().unwrap().is_some();
+        Ok(TraceReceipt {
+            trace_id: format!("trace-{key}").into(),
+            ingest_status: if queued {
+                IngestStatus::Queued
+            } else {
+                IngestStatus::Completed
+            },
+        })
+    }
+
+    async fn get_trace(&self, _: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let mut looks = self.looks.lock().unwrap();
+        let left = looks.unwrap_or(0);
+        *looks = Some(left.saturating_sub(1));
+        let reviewed = if left == 0 { "reviewed" } else { "pending" };
+        let ingest = if left == 0 { "completed" } else { "processing" };
+        let trace =
+            json!({"id": id, "task": "t", "review_status": reviewed, "ingest_status": ingest});
+        Ok(serde_json::from_value(trace).unwrap())
+    }
+
+    async fn list_traces(&self, _: &ProjectId, _: &ListTraces) -> Result<Vec<Trace>> {
+        unused()
+    }
+
+    async fn review_trace(&self, _: &ProjectId, _: &TraceId, _: &Review) -> Result<Trace> {
+        unused()
+    }
+
+    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<TraceReceipt> {
+        unused()
+    }
+
+    async fn delete_traces(&self, _: &ProjectId, _: &DeleteTraces) -> Result<DeletedTraces> {
+        unused()
+    }
+
+    async fn get_skill(&self, _: &ProjectId) -> Result<Option<Skill>> {
+        unused()
+    }
+
+    async fn create_skill(&self, _: &ProjectId, _: &CreateSkill) -> Result<Skill> {
+        unused()
+    }
+
+    async fn list_api_keys(&self, _: &ProjectId) -> Result<Vec<ApiKey>> {
+        unused()
+    }
+
+    async fn create_api_key(&self, _: &ProjectId, _: &CreateApiKey) -> Result<CreatedApiKey> {
+        unused()
+    }
+
+    async fn revoke_api_key(&self, _: &ProjectId, _: &KeyId) -> Result<ApiKey> {
+        unused()
+    }
+
+    async fn delete_project(&self, _: &ProjectId) -> Result<DeletedProject> {
+        unused()
+    }
+}
