@@ -15,6 +15,8 @@ pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
     pub(super) fn new(core: Arc<Core>) -> Self {
+        #[cfg(feature = "flush-at-exit")]
+        super::at_exit::register(&core);
         Self(core)
     }
 
@@ -30,7 +32,7 @@ impl Drop for Handle {
 }
 
 impl Core {
-    fn wait_for_pending(&self, limit: Duration) {
+    pub(super) fn wait_for_pending(&self, limit: Duration) {
         if let Some(outbox) = self.outbox_in_use() {
             outbox.wait_blocking(self, limit);
         }

@@ -1,5 +1,7 @@
 //! [`ReflectClient`] and its calls.
 
+#[cfg(feature = "flush-at-exit")]
+mod at_exit;
 mod augment;
 mod authored;
 mod builder;

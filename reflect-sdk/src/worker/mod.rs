@@ -13,11 +13,13 @@ pub(crate) mod retry;
 pub(crate) mod spool;
 pub(crate) mod stats;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::task::{Context, Poll, ready};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
@@ -26,16 +28,32 @@ use tokio::task::JoinHandle;
 
 use crate::error::{Error, Result};
 
+thread_local! {
+    /// The worker whose thread this is, or 0. Unlike the thread's own id it can be asked for until
+    /// the very end of a thread.
+    static THIS_WORKER: Cell<u64> = const { Cell::new(0) };
+}
+
 /// The thread, started when it is first needed, so that an unused client costs nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Worker {
+    id: u64,
     running: Mutex<Option<Running>>,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            running: Mutex::default(),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Running {
     runtime: Handle,
-    thread: ThreadId,
     /// The thread ends when this is dropped.
     _stop: oneshot::Sender<()>,
 }
@@ -46,23 +64,18 @@ impl Worker {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<Task<T>> {
-        let (runtime, _) = self.start()?;
-        Ok(Task(runtime.spawn(future)))
+        Ok(Task(self.start()?.spawn(future)))
     }
 
     /// Runs the future on the thread, for as long as the thread lives.
     pub(crate) fn detach(&self, future: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        let (runtime, _) = self.start()?;
-        runtime.spawn(future);
+        self.start()?.spawn(future);
         Ok(())
     }
 
     /// Whether this is the worker's thread, which nothing on it may wait for.
     pub(crate) fn is_this_thread(&self) -> bool {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running
-            .as_ref()
-            .is_some_and(|running| running.thread == thread::current().id())
+        THIS_WORKER.get() == self.id
     }
 
     /// Runs the future on the thread and waits for it, at most for `limit`.
@@ -71,10 +84,10 @@ impl Worker {
         future: impl Future<Output = Result<T>> + Send + 'static,
         limit: Duration,
     ) -> Result<T> {
-        let (runtime, io_thread) = self.start()?;
-        if thread::current().id() == io_thread {
+        if self.is_this_thread() {
             return Err(Error::WouldDeadlock);
         }
+        let runtime = self.start()?;
         let (reply, answer) = mpsc::sync_channel(1);
         let task = runtime.spawn(async move {
             // The receiver is gone only when the caller stopped waiting.
@@ -94,26 +107,27 @@ impl Worker {
         })
     }
 
-    fn start(&self) -> Result<(Handle, ThreadId)> {
+    fn start(&self) -> Result<Handle> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = &*running {
-            return Ok((running.runtime.clone(), running.thread));
+            return Ok(running.runtime.clone());
         }
-        let started = launch()
+        let started = launch(self.id)
             .map_err(|error| Error::Worker(format!("the thread cannot be started: {error}")))?;
-        let address = (started.runtime.clone(), started.thread);
+        let runtime = started.runtime.clone();
         *running = Some(started);
-        Ok(address)
+        Ok(runtime)
     }
 }
 
-fn launch() -> std::io::Result<Running> {
+fn launch(id: u64) -> std::io::Result<Running> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
     let (stop, stopped) = oneshot::channel::<()>();
-    let thread = thread::Builder::new()
+    thread::Builder::new()
         .name("reflect-io".to_owned())
         .spawn(move || {
+            THIS_WORKER.set(id);
             // An error means that the client is gone, which is what is waited for.
             let _ = runtime.block_on(stopped);
             // Whatever still runs on the blocking pool must not hold up the end of the process.
@@ -121,7 +135,6 @@ fn launch() -> std::io::Result<Running> {
         })?;
     Ok(Running {
         runtime: handle,
-        thread: thread.thread().id(),
         _stop: stop,
     })
 }

@@ -2,15 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use reflect_sdk::{Error, Message, ReflectClient, TraceGuard, TraceOutput, Verdict};
 use reflect_types::{CreateTrace, ErrorCode, Trajectory};
 use serde_json::json;
 
+use crate::LIMIT;
 use crate::script::{Script, client};
-
-const LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs the body with a guard in scope; gives back what was recorded.
 fn recorded(body: impl FnOnce(TraceGuard)) -> Vec<CreateTrace> {
@@ -32,12 +30,10 @@ fn only(traces: Vec<CreateTrace>) -> CreateTrace {
     trace
 }
 
-fn feedback(trace: &CreateTrace) -> (Verdict, &str) {
+fn judged(trace: &CreateTrace) -> (Verdict, &str) {
     let review = trace.review.as_ref().unwrap();
-    (
-        review.result,
-        review.feedback_text.as_deref().unwrap_or_default(),
-    )
+    let feedback = review.feedback_text.as_deref();
+    (review.result, feedback.unwrap_or_default())
 }
 
 #[test]
@@ -46,6 +42,7 @@ fn a_guard_that_is_dropped_with_an_output_submits_it_once() {
         assert_eq!(run.task(), "task");
         assert!(run.augmented_task().contains("ask first"));
         assert_eq!(run.memory_ids(), ["m1"]);
+        assert_eq!(run.memories()[0].reflection, "ask first");
         run.set_output(TraceOutput::new("done").pass().model("m").metadata("k", 1));
     }));
     assert_eq!(trace.task, "task");
@@ -56,19 +53,34 @@ fn a_guard_that_is_dropped_with_an_output_submits_it_once() {
     assert_eq!(trace.review.unwrap().result, Verdict::Pass);
 }
 
+#[tokio::test]
+async fn a_finished_guard_has_submitted_once_and_tells_the_trace() {
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let run = client.trace("task").await;
+    let (handle, context) = (run.handle(), run.context().clone());
+    assert_eq!(context.trace_id(), None);
+    run.set_output(TraceOutput::new("done"));
+    let receipt = run.finish().await.unwrap();
+    assert_eq!(handle.trace_id(), Some(receipt.trace_id.clone()));
+    assert_eq!(context.trace_id(), Some(receipt.trace_id.clone()));
+    assert_eq!(handle.wait().await.unwrap(), receipt);
+    assert_eq!(script.keys(), [context.run_id()]);
+}
+
 #[test]
-fn a_panic_fails_the_run_with_its_message_and_place() {
-    let trace = only(recorded(|run| {
-        run.record(Message::assistant("step 1"));
-        panic!("the tool broke: {}", 7);
-    }));
-    assert_eq!(feedback(&trace), (Verdict::Fail, "the tool broke: 7"));
-    let place = trace.metadata["panicked_at"].as_str().unwrap();
-    assert!(place.contains("endings.rs:"), "{place}");
-    assert_eq!(
-        trace.trajectory,
-        Trajectory::from([Message::assistant("step 1")])
-    );
+fn a_discarded_run_leaves_no_trace() {
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let run = client.trace("task").start_blocking();
+    run.set_output(TraceOutput::new("done").pass());
+    let handle = run.handle();
+    run.discard();
+    let error = handle.wait_blocking(LIMIT).unwrap_err();
+    assert!(error.to_string().contains("discarded"), "{error}");
+    assert_eq!(client.stats().discarded, 1);
+    assert!(client.blocking().flush(LIMIT).all_sent());
+    assert!(script.taken().is_empty());
 }
 
 #[test]
@@ -76,12 +88,146 @@ fn an_abandoned_run_is_not_sent_but_counted() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let run = client.trace("task").start_blocking();
+    run.record(Message::assistant("said, but not as an output"));
     let handle = run.handle();
     drop(run);
     let error = handle.wait_blocking(LIMIT).unwrap_err();
     assert!(matches!(error, Error::NotRecorded(_)), "{error}");
     assert_eq!(client.stats().abandoned, 1);
     assert!(script.taken().is_empty());
+}
+
+#[test]
+fn finishing_without_an_output_says_that_nothing_was_recorded() {
+    let client = client(&Arc::new(Script::default()));
+    let run = client.trace("task").start_blocking();
+    let error = run.finish_blocking(LIMIT).unwrap_err();
+    assert!(error.to_string().contains("without output"), "{error}");
+}
+
+#[test]
+fn a_panic_fails_the_run_with_its_message_and_place() {
+    let trace = only(recorded(|run| {
+        run.record(Message::assistant("step 1"));
+        panic!("the tool broke in {}", run.task());
+    }));
+    assert_eq!(judged(&trace), (Verdict::Fail, "the tool broke in task"));
+    let place = trace.metadata["panicked_at"].as_str().unwrap();
+    assert!(place.contains("endings.rs:"), "{place}");
+    let step = Message::assistant("step 1");
+    assert_eq!(trace.trajectory, Trajectory::from([step]));
+}
+
+#[test]
+fn a_run_that_noted_nothing_fails_with_its_task_as_the_trajectory() {
+    let trace = only(recorded(|_run| panic!("at once")));
+    assert_eq!(trace.trajectory, Trajectory::from([Message::user("task")]));
+}
+
+#[test]
+fn a_panic_after_the_output_fails_the_run_but_keeps_what_was_said() {
+    let traces = recorded_by(|client| {
+        for output in [
+            TraceOutput::new("did a lot").pass(),
+            TraceOutput::new("did a lot").fail("too slow"),
+        ] {
+            let run = client.trace("task").start_blocking();
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let run = run;
+                run.set_output(output);
+                panic!("late");
+            }));
+        }
+    });
+    assert_eq!(judged(&traces[0]), (Verdict::Fail, "late"));
+    assert_eq!(judged(&traces[1]), (Verdict::Fail, "too slow"));
+    assert_eq!(traces[0].trajectory, Trajectory::from("did a lot"));
+}
+
+#[test]
+fn a_panic_that_was_caught_does_not_taint_the_run() {
+    let trace = only(recorded(|run| {
+        let _ = catch_unwind(|| panic!("handled"));
+        run.set_output(TraceOutput::new("recovered").pass());
+    }));
+    assert_eq!(judged(&trace), (Verdict::Pass, ""));
+}
+
+#[test]
+fn a_panic_that_was_over_leaves_no_stale_message() {
+    let traces = recorded_by(|client| {
+        // The hook must be there to note the first panic at all.
+        client.trace("warm-up").start_blocking().discard();
+        for within_the_run in [false, true] {
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                if !within_the_run {
+                    let _ = catch_unwind(|| panic!("handled"));
+                }
+                let run = client.trace("task").start_blocking();
+                if within_the_run {
+                    let _ = catch_unwind(|| panic!("handled"));
+                    // Anything that the run does after it shows that the panic is over.
+                    run.record(Message::assistant("went on"));
+                }
+                // No hook sees this one.
+                resume_unwind(Box::new("silent"));
+            }));
+        }
+    });
+    assert_eq!(judged(&traces[0]), (Verdict::Fail, "panicked"));
+    assert_eq!(judged(&traces[1]), (Verdict::Fail, "panicked"));
+}
+
+#[test]
+fn a_run_within_a_destructor_is_not_blamed_for_the_panic_around_it() {
+    struct Cleanup<'a>(&'a ReflectClient);
+    impl Drop for Cleanup<'_> {
+        fn drop(&mut self) {
+            let run = self.0.trace("clean up").start_blocking();
+            run.set_output(TraceOutput::new("cleaned").pass());
+        }
+    }
+    let trace = only(recorded_by(|client| {
+        let _cleanup = Cleanup(client);
+        panic!("elsewhere");
+    }));
+    assert_eq!(trace.task, "clean up");
+    assert_eq!(judged(&trace), (Verdict::Pass, ""));
+}
+
+#[test]
+fn an_error_handed_through_the_guard_fails_the_run() {
+    let trace = only(recorded(|run| {
+        let parsed = run.fail_on_err("seven".parse::<i32>());
+        assert!(parsed.is_err());
+    }));
+    let expected = (Verdict::Fail, "invalid digit found in string");
+    assert_eq!(judged(&trace), expected);
+    assert!(!trace.metadata.contains_key("panicked_at"));
+}
+
+#[test]
+fn an_error_that_was_dealt_with_does_not_fail_the_run() {
+    let trace = only(recorded(|run| {
+        assert_eq!(run.fail_on_err(Ok::<_, String>(1)), Ok(1));
+        let _ = run.fail_on_err("seven".parse::<i32>());
+        run.set_output(TraceOutput::new("used a default").pass());
+    }));
+    assert_eq!(judged(&trace), (Verdict::Pass, ""));
+}
+
+#[test]
+fn without_auto_fail_nothing_is_recorded_of_a_failure() {
+    let traces = recorded_by(|client| {
+        let run = client.trace("task").auto_fail(false).start_blocking();
+        run.set_output(TraceOutput::new("did a lot").pass());
+        let _ = run.fail_on_err(Err::<(), _>("no"));
+        drop(run);
+        let run = client.trace("task").auto_fail(false).start_blocking();
+        run.set_output(TraceOutput::new("did a lot").pass());
+        panic!("no");
+    });
+    assert_eq!(traces, []);
 }
 
 #[test]
@@ -92,18 +238,7 @@ fn a_run_whose_memories_do_not_come_starts_without_them() {
     let run = client.trace("task").start_blocking();
     assert_eq!(run.retrieval_error().unwrap().status(), Some(401));
     assert_eq!(run.augmented_task(), "task");
+    assert_eq!(client.stats().retrievals_failed, 1);
     let error = client.trace("task").strict().start_blocking().unwrap_err();
     assert_eq!(error.status(), Some(401));
-}
-
-#[test]
-fn a_panic_that_was_over_before_the_guard_leaves_no_stale_message() {
-    let trace = only(recorded_by(|client| {
-        // The hook must be there to note the first panic at all.
-        client.trace("warm-up").start_blocking().discard();
-        let _ = catch_unwind(|| panic!("handled"));
-        let _run = client.trace("task").start_blocking();
-        resume_unwind(Box::new("silent"));
-    }));
-    assert_eq!(feedback(&trace), (Verdict::Fail, "panicked"));
 }

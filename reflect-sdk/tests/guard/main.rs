@@ -2,6 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod blocking;
+mod children;
 mod closures;
+mod disk;
 mod endings;
+mod options;
+mod places;
+mod processes;
+mod queue;
 mod script;
+
+use std::time::Duration;
+
+/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+const LIMIT: Duration = Duration::from_secs(20);

@@ -1,7 +1,9 @@
 //! A transport that does as it is told, where a server would take its time.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use reflect_sdk::{
@@ -13,30 +15,33 @@ use reflect_types::{
     CreateApiKey, CreateSkill, CreateTrace, DeleteTraces, ErrorBody, ListTraces, QueryMemories,
 };
 use serde_json::json;
-use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// What the next submission meets.
 #[derive(Debug)]
-pub enum Step {
+pub(crate) enum Step {
     Refuse(ErrorCode),
     Panic,
     Hang,
 }
 
-#[derive(Debug)]
-pub struct Script {
-    pub memories: Mutex<Result<Vec<Memory>, ErrorCode>>,
-    pub steps: Mutex<VecDeque<Step>>,
-    pub queries: Mutex<Vec<QueryMemories>>,
+pub(crate) struct Script {
+    pub(crate) memories: Mutex<Result<Vec<Memory>, ErrorCode>>,
+    pub(crate) steps: Mutex<VecDeque<Step>>,
+    pub(crate) queries: Mutex<Vec<QueryMemories>>,
     /// Everything that was submitted and taken, with its key.
-    pub taken: Mutex<Vec<(String, CreateTrace)>>,
-    /// How often a submission was tried.
-    pub attempts: Mutex<usize>,
+    pub(crate) taken: Mutex<Vec<(String, CreateTrace)>>,
+    /// How often a submission was tried, and with which keys.
+    pub(crate) attempts: Mutex<usize>,
+    pub(crate) tried_keys: Mutex<Vec<String>>,
+    /// Whether memories never come.
+    pub(crate) slow_queries: Mutex<bool>,
+    /// What the next query does on the I/O thread.
+    pub(crate) errands: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     /// A submission needs a permit; there are plenty unless a test takes them away.
-    pub gate: Semaphore,
+    pub(crate) gate: Semaphore,
     /// What a receipt says, and how many looks later the memory exists.
-    pub looks: Mutex<Option<usize>>,
+    pub(crate) looks: Mutex<Option<usize>>,
 }
 
 impl Default for Script {
@@ -47,26 +52,35 @@ impl Default for Script {
             queries: Mutex::default(),
             taken: Mutex::default(),
             attempts: Mutex::default(),
+            tried_keys: Mutex::default(),
+            slow_queries: Mutex::default(),
+            errands: Mutex::default(),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
             looks: Mutex::default(),
         }
     }
 }
 
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").finish_non_exhaustive()
+    }
+}
+
 impl Script {
     /// A transport at which every submission waits for [`Script::open`].
-    pub fn shut() -> Self {
+    pub(crate) fn shut() -> Self {
         Self {
             gate: Semaphore::new(0),
             ..Self::default()
         }
     }
 
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
     }
 
-    pub fn with_memory(id: &str) -> Self {
+    pub(crate) fn with_memory(id: &str) -> Self {
         let memory = json!({"id": id, "task": "old", "reflection": "ask first"});
         Self {
             memories: Mutex::new(Ok(vec![serde_json::from_value(memory).unwrap()])),
@@ -74,30 +88,41 @@ impl Script {
         }
     }
 
-    pub fn steps(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn steps(steps: impl IntoIterator<Item = Step>) -> Self {
         Self {
             steps: Mutex::new(steps.into_iter().collect()),
             ..Self::default()
         }
     }
 
-    pub fn taken(&self) -> Vec<CreateTrace> {
+    pub(crate) fn taken(&self) -> Vec<CreateTrace> {
         let taken = self.taken.lock().unwrap();
         taken.iter().map(|(_, trace)| trace.clone()).collect()
     }
 
-    pub fn keys(&self) -> Vec<String> {
+    fn note_key(&self, key: &str) {
+        let mut tried = self.tried_keys.lock().unwrap();
+        if !tried.iter().any(|known| known == key) {
+            tried.push(key.to_owned());
+        }
+    }
+
+    pub(crate) fn tried_keys(&self) -> Vec<String> {
+        self.tried_keys.lock().unwrap().clone()
+    }
+
+    pub(crate) fn keys(&self) -> Vec<String> {
         let taken = self.taken.lock().unwrap();
         taken.iter().map(|(key, _)| key.clone()).collect()
     }
 }
 
 /// A client of the script whose retries wait next to nothing.
-pub fn client(script: &Arc<Script>) -> ReflectClient {
+pub(crate) fn client(script: &Arc<Script>) -> ReflectClient {
     builder().transport(Arc::clone(script) as _).unwrap()
 }
 
-pub fn builder() -> ClientBuilder {
+pub(crate) fn builder() -> ClientBuilder {
     let quick = RetryPolicy::default().backoff(Duration::from_millis(1), Duration::from_millis(2));
     ReflectClient::builder()
         .retry(quick)
@@ -120,6 +145,12 @@ impl Transport for Script {
 
     async fn query_memories(&self, _: &ProjectId, query: &QueryMemories) -> Result<Vec<Memory>> {
         self.queries.lock().unwrap().push(query.clone());
+        for errand in std::mem::take(&mut *self.errands.lock().unwrap()) {
+            errand();
+        }
+        if *self.slow_queries.lock().unwrap() {
+            std::future::pending::<()>().await;
+        }
         self.memories
             .lock()
             .unwrap()
@@ -135,10 +166,12 @@ impl Transport for Script {
         key: &str,
     ) -> Result<TraceReceipt> {
         *self.attempts.lock().unwrap() += 1;
+        self.note_key(key);
         self.gate.acquire().await.unwrap().forget();
         let step = self.steps.lock().unwrap().pop_front();
         match step {
             Some(Step::Refuse(code)) => return Err(refused(&code)),
+            #[expect(clippy::panic, reason = "this is what the test is about")]
             Some(Step::Panic) => panic!("the transport panicked"),
             Some(Step::Hang) => std::future::pending().await,
             None => {}

@@ -1,0 +1,172 @@
+//! What the tests in `processes` run in a process of its own.
+
+use std::process;
+use std::sync::Arc;
+use std::thread;
+
+use reflect_sdk::{ReflectClient, TraceOutput};
+
+use crate::LIMIT;
+use crate::script::{Script, builder, client};
+
+fn url() -> String {
+    std::env::var("REFLECT_TEST_URL").unwrap()
+}
+
+fn remote() -> ReflectClient {
+    builder().http(url(), "key").unwrap()
+}
+
+fn spooling() -> ReflectClient {
+    let folder = std::env::var("REFLECT_TEST_FOLDER").unwrap();
+    builder().spool(folder).http(url(), "key").unwrap()
+}
+
+/// Ends a run; tells its key.
+fn end_one(client: &ReflectClient) -> String {
+    let run = client.trace("task").no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    run.context().run_id().to_owned()
+}
+
+/// How many threads of clients this process has.
+fn io_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| {
+        // A thread may end while we look.
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    });
+    names.filter(|name| name.trim() == "reflect-io").count()
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn ends_right_after_a_drop() {
+    end_one(&remote());
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn ends_with_an_installed_client() {
+    let _flush = remote().install();
+    end_one(&ReflectClient::global().unwrap());
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn exits_with_an_installed_client() {
+    std::mem::forget(remote().install());
+    end_one(&ReflectClient::global().unwrap());
+    process::exit(0);
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn exits_inside_a_runtime() {
+    std::mem::forget(remote().install());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        end_one(&ReflectClient::global().unwrap());
+        process::exit(0);
+    });
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn aborts_with_a_spool() {
+    end_one(&spooling());
+    process::abort();
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn spools_until_it_is_killed() {
+    let client = spooling();
+    loop {
+        println!("ended {}", end_one(&client));
+    }
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn forks() {
+    let client = remote();
+    // The thread and a connection exist when the process forks.
+    end_one(&client);
+    assert!(client.blocking().flush(LIMIT).all_sent());
+    let open = client.trace("task").no_retrieval().start_blocking();
+    #[expect(unsafe_code, reason = "there is no safe way to fork")]
+    // SAFETY: the child uses only what is safe after a fork of this process, which is the point.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        end_one(&client);
+        let sent = client.blocking().flush(LIMIT).all_sent();
+        let health = client.blocking().health().call();
+        // A run that is open in both processes is stored once: both have its key.
+        open.set_output(TraceOutput::new("done"));
+        let shared = open.finish_blocking(LIMIT);
+        drop(client);
+        let code = i32::from(!(sent && health.is_ok() && shared.is_ok()));
+        #[expect(
+            unsafe_code,
+            reason = "a forked child must not run its parent's clean-up"
+        )]
+        // SAFETY: it ends the process at once.
+        unsafe {
+            libc::_exit(code)
+        }
+    }
+    open.set_output(TraceOutput::new("done"));
+    drop(open);
+    end_one(&client);
+    assert!(client.blocking().flush(LIMIT).all_sent());
+    let mut status = -1;
+    #[expect(
+        unsafe_code,
+        reason = "the standard library only waits for its own children"
+    )]
+    // SAFETY: `status` outlives the call.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((waited, status), (child, 0));
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn makes_and_drops_clients() {
+    thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                let script = Arc::new(Script::default());
+                let client = client(&script);
+                end_one(&client);
+                drop(client);
+                assert_eq!(script.taken().len(), 1);
+            });
+        }
+    });
+    // Their threads were told to end; that they do takes a moment.
+    while io_threads() > 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn starts_no_thread() {
+    let disabled = ReflectClient::disabled();
+    end_one(&disabled);
+    disabled.blocking().flush(LIMIT);
+    assert!(disabled.blocking().health().call().is_err());
+    let unused = remote();
+    unused.blocking().flush(LIMIT);
+    unused.stats();
+    drop(unused.clone());
+    assert_eq!(io_threads(), 0);
+    end_one(&unused);
+    // A thread gets its name when it first runs.
+    while io_threads() == 0 {
+        thread::yield_now();
+    }
+}

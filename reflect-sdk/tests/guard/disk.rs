@@ -1,0 +1,195 @@
+//! A client with a spool.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, TraceHandle, TraceOutput};
+use reflect_types::ErrorCode;
+
+use crate::LIMIT;
+use crate::script::{Script, Step, builder};
+
+/// A folder that is removed at the end of the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let name = format!("reflect-guard-{}-{test}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // It is there only if an earlier process had the same id.
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The runs in a folder of the project.
+    pub(crate) fn runs(&self, folder: &str) -> Vec<PathBuf> {
+        let items = fs::read_dir(self.0.join("default").join(folder));
+        let paths = items.into_iter().flatten().map(|item| item.unwrap().path());
+        paths.filter(|path| path.is_file()).collect()
+    }
+
+    fn client(&self, script: &Arc<Script>) -> ReflectClient {
+        self.build(builder(), script)
+    }
+
+    fn build(&self, builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
+        builder
+            .spool(&self.0)
+            .shutdown_timeout(Duration::ZERO)
+            .transport(Arc::clone(script) as _)
+            .unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn end_one(client: &ReflectClient) -> TraceHandle {
+    let run = client.trace("task").no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    run.handle()
+}
+
+#[test]
+fn a_run_is_on_disk_when_the_drop_returns_and_gone_when_it_has_arrived() {
+    let folder = Folder::new("there");
+    let script = Arc::new(Script::shut());
+    let client = folder.client(&script);
+    let handle = end_one(&client);
+    let runs = folder.runs("");
+    assert_eq!(runs.len(), 1);
+    let text = fs::read_to_string(&runs[0]).unwrap();
+    assert!(text.contains("\"task\": \"task\""), "{text}");
+    assert_eq!((client.stats().spooled, client.stats().pending), (1, 0));
+    script.open();
+    handle.wait_blocking(LIMIT).unwrap();
+    assert!(client.blocking().flush(LIMIT).all_sent());
+    assert!(folder.runs("").is_empty());
+}
+
+#[test]
+fn a_full_queue_loses_nothing_with_a_spool() {
+    let folder = Folder::new("overflow");
+    let script = Arc::new(Script::shut());
+    let client = folder.build(builder().queue(2, Overflow::Drop), &script);
+    let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
+    let report = client.blocking().flush(Duration::from_millis(1));
+    assert_eq!((report.spooled, report.dropped), (50, 0), "{report:?}");
+    script.open();
+    let report = client.blocking().flush(LIMIT);
+    assert!(report.all_sent() && report.sent == 50, "{report:?}");
+    for handle in handles {
+        handle.wait_blocking(LIMIT).unwrap();
+    }
+    assert_eq!(script.taken().len(), 50);
+}
+
+#[test]
+fn what_could_not_be_sent_is_sent_by_the_next_client() {
+    let folder = Folder::new("next");
+    let down = Arc::new(Script::steps(
+        (0..100).map(|_| Step::Refuse(ErrorCode::Unavailable)),
+    ));
+    let client = folder.client(&down);
+    let handles: Vec<_> = (0..3).map(|_| end_one(&client)).collect();
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!((report.spooled, report.failed), (3, 0), "{report:?}");
+    let error = handles[0].wait_blocking(LIMIT).unwrap_err();
+    assert_eq!(error.status(), Some(503));
+    drop(client);
+
+    let up = Arc::new(Script::default());
+    let next = folder.client(&up);
+    assert!(next.blocking().flush(LIMIT).all_sent());
+    assert_eq!(up.taken().len(), 3);
+    assert_eq!(up.keys(), down.tried_keys());
+    assert!(folder.runs("").is_empty());
+}
+
+#[test]
+fn a_run_of_another_project_is_left_alone() {
+    let folder = Folder::new("project");
+    let script = Arc::new(Script::shut());
+    let theirs = folder.build(builder().project("theirs"), &script);
+    end_one(&theirs);
+    drop(theirs);
+    let open = Arc::new(Script::default());
+    let mine = folder.client(&open);
+    assert_eq!(mine.stats().spooled, 0);
+    assert!(open.taken().is_empty());
+}
+
+#[test]
+fn a_refused_run_is_put_aside_with_the_reason() {
+    let folder = Folder::new("refused");
+    let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::InvalidField)]));
+    let client = folder.client(&script);
+    assert!(end_one(&client).wait_blocking(LIMIT).is_err());
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!((report.failed, report.spooled), (1, 0), "{report:?}");
+    let rejected = folder.runs("rejected");
+    let text = fs::read_to_string(&rejected[0]).unwrap();
+    assert!(text.contains("\"refused\": \"no (422"), "{text}");
+    assert!(folder.runs("").is_empty());
+}
+
+#[test]
+fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
+    let folder = Folder::new("unreadable");
+    let script = Arc::new(Script::shut());
+    let client = folder.client(&script);
+    end_one(&client);
+    end_one(&client);
+    let runs = folder.runs("");
+    fs::write(&runs[0], "not what it was").unwrap();
+    let open = Arc::new(Script::default());
+    let next = take_over(&folder, &open);
+    let report = next.blocking().flush(LIMIT);
+    assert_eq!((report.sent, report.failed), (1, 1), "{report:?}");
+    assert_eq!(folder.runs("unreadable").len(), 1);
+    let problem = next.stats().last_problem.unwrap();
+    assert!(problem.contains("cannot be read"), "{problem}");
+}
+
+/// A client that finds the runs of another as if its process had been killed.
+fn take_over(folder: &Folder, script: &Arc<Script>) -> ReflectClient {
+    for run in folder.runs("") {
+        let name = run.file_name().unwrap().to_str().unwrap();
+        let (run_name, _) = name.split_once('@').unwrap();
+        let orphan = run.with_file_name(format!("{run_name}@4294967295-1-0.json"));
+        fs::rename(&run, orphan).unwrap();
+    }
+    folder.client(script)
+}
+
+#[test]
+fn a_full_spool_is_told_and_the_run_is_sent_from_memory() {
+    let folder = Folder::new("full");
+    let script = Arc::new(Script::shut());
+    let client = folder.build(builder().spool_limit(10), &script);
+    let handle = end_one(&client);
+    let stats = client.stats();
+    assert_eq!((stats.spooled, stats.pending), (0, 1));
+    let problem = stats.last_problem.unwrap();
+    assert!(problem.contains("of 10 bytes"), "{problem}");
+    script.open();
+    handle.wait_blocking(LIMIT).unwrap();
+}
+
+#[test]
+fn a_client_with_nothing_left_over_starts_no_work() {
+    let folder = Folder::new("idle");
+    let script = Arc::new(Script::default());
+    let client = folder.client(&script);
+    assert_eq!(*script.attempts.lock().unwrap(), 0);
+    assert_eq!(client.stats(), reflect_sdk::Stats::default());
+}

@@ -1,0 +1,174 @@
+//! How a process can end, and what arrives then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wiremock::matchers::{method, path_regex};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::LIMIT;
+use crate::disk::Folder;
+use crate::script::builder;
+
+/// A process that runs one test of `children`.
+fn child(test: &str, url: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--ignored", "--exact", "--nocapture", "--test-threads=1"])
+        .arg(format!("children::{test}"))
+        .env("REFLECT_TEST_URL", url);
+    command
+}
+
+fn run(test: &str, url: &str) {
+    let output = child(test, url).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let also = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{also}");
+}
+
+async fn server() -> MockServer {
+    let server = MockServer::start().await;
+    let receipt = json!({"trace_id": "t", "ingest_status": "completed"});
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(201).set_body_json(receipt))
+        .mount(&server)
+        .await;
+    Mock::given(path_regex("/health"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"status": "ok"})))
+        .mount(&server)
+        .await;
+    server
+}
+
+/// The runs that arrived, by key. A key always stands for the same run.
+async fn arrived(server: &MockServer) -> BTreeMap<String, Value> {
+    let mut runs = BTreeMap::new();
+    for request in server.received_requests().await.unwrap() {
+        let Some(key) = request.headers.get("idempotency-key") else {
+            continue;
+        };
+        let run: Value = request.body_json().unwrap();
+        let before = runs.insert(key.to_str().unwrap().to_owned(), run.clone());
+        assert!(before.is_none_or(|before| before == run));
+    }
+    runs
+}
+
+#[tokio::test]
+async fn a_run_that_was_dropped_right_before_the_end_of_main_arrives() {
+    let server = server().await;
+    run("ends_right_after_a_drop", &server.uri());
+    assert_eq!(arrived(&server).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_installed_client_is_flushed_by_its_guard() {
+    let server = server().await;
+    run("ends_with_an_installed_client", &server.uri());
+    assert_eq!(arrived(&server).await.len(), 1);
+}
+
+#[cfg(feature = "flush-at-exit")]
+#[tokio::test]
+async fn what_is_pending_at_exit_arrives() {
+    for test in ["exits_with_an_installed_client", "exits_inside_a_runtime"] {
+        let server = server().await;
+        run(test, &server.uri());
+        assert_eq!(arrived(&server).await.len(), 1, "{test}");
+    }
+}
+
+#[tokio::test]
+async fn a_forked_child_sends_what_is_its_own() {
+    let server = server().await;
+    run("forks", &server.uri());
+    // One before the fork, one of each process, and one that both had open.
+    assert_eq!(arrived(&server).await.len(), 4);
+}
+
+#[test]
+fn the_threads_of_clients_that_are_gone_end() {
+    run("makes_and_drops_clients", "http://127.0.0.1:1");
+}
+
+#[test]
+fn no_thread_is_started_before_it_is_needed() {
+    run("starts_no_thread", "http://127.0.0.1:1");
+}
+
+#[tokio::test]
+async fn a_spooled_run_survives_an_abort() {
+    let folder = Folder::new("abort");
+    let output = child("aborts_with_a_spool", "http://127.0.0.1:1")
+        .env("REFLECT_TEST_FOLDER", folder.path())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    assert_eq!(folder.runs("").len(), 1);
+    let server = server().await;
+    let client = builder()
+        .spool(folder.path())
+        .http(server.uri(), "key")
+        .unwrap();
+    assert!(client.flush(LIMIT).await.all_sent());
+    assert_eq!(arrived(&server).await.len(), 1);
+    assert!(folder.runs("").is_empty());
+}
+
+#[tokio::test]
+async fn every_run_that_ended_before_a_kill_arrives_exactly_once() {
+    const KILLS: usize = 100;
+
+    let folder = Folder::new("kill");
+    let server = server().await;
+    let mut ended = BTreeSet::new();
+    for _ in 0..KILLS {
+        let mut process = child("spools_until_it_is_killed", &server.uri())
+            .env("REFLECT_TEST_FOLDER", folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(process.stdout.take().unwrap()).lines();
+        // Where in its work the process is when it is killed is left to chance.
+        let mut before_the_kill = fastrand::usize(1..15);
+        for line in said.map_while(Result::ok) {
+            let Some(key) = line.strip_prefix("ended ") else {
+                continue;
+            };
+            ended.insert(key.to_owned());
+            before_the_kill = before_the_kill.saturating_sub(1);
+            if before_the_kill == 0 {
+                // It may be dead already; what it said until then is still read.
+                let _ = process.kill();
+            }
+        }
+        process.wait().unwrap();
+    }
+    let client = builder()
+        .spool(folder.path())
+        .http(server.uri(), "key")
+        .unwrap();
+    let report = client.flush(LIMIT).await;
+    assert!(
+        report.pending + report.spooled + report.dropped == 0,
+        "{report:?}"
+    );
+    let arrived = arrived(&server).await;
+    let lost: Vec<_> = ended
+        .iter()
+        .filter(|key| !arrived.contains_key(*key))
+        .collect();
+    assert!(
+        ended.len() >= KILLS && lost.is_empty(),
+        "{lost:?} of {}",
+        ended.len()
+    );
+    assert_eq!(folder.runs(""), Vec::<std::path::PathBuf>::new());
+    // A process that was killed while it wrote may leave what was never acknowledged.
+    assert!(folder.runs("unreadable").len() <= KILLS);
+    assert!(client.flush(Duration::ZERO).await.all_sent());
+}

@@ -1,0 +1,273 @@
+//! The way from the end of a run to Reflect.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use reflect_sdk::{
+    ClientBuilder, Error, FlushReport, Overflow, ReflectClient, RetryPolicy, TraceHandle,
+    TraceOutput,
+};
+use reflect_types::ErrorCode;
+use serde_json::json;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::LIMIT;
+use crate::script::{Script, Step, builder, client};
+
+fn end_one(client: &ReflectClient) -> TraceHandle {
+    let run = client.trace("task").no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    run.handle()
+}
+
+fn build(builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
+    builder.transport(Arc::clone(script) as _).unwrap()
+}
+
+fn counts(report: FlushReport) -> (u64, u64, u64) {
+    (report.sent, report.failed, report.dropped)
+}
+
+#[test]
+fn a_full_queue_drops_the_newest_counts_it_and_does_not_hold_up_a_flush() {
+    let script = Arc::new(Script::shut());
+    let client = build(builder().queue(10, Overflow::Drop), &script);
+    // The lanes take some out of the queue; how many of the first ones depends on timing.
+    let handles: Vec<_> = (0..100).map(|_| end_one(&client)).collect();
+    let dropped = client.stats().dropped;
+    assert!((82..=90).contains(&dropped), "{dropped}");
+    let limit = Duration::from_millis(100);
+    let start = Instant::now();
+    let report = client.blocking().flush(limit);
+    assert!((limit..LIMIT).contains(&start.elapsed()));
+    assert_eq!(report.pending + report.dropped, 100, "{report:?}");
+    script.open();
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!(report.sent + dropped, 100, "{report:?}");
+    let told = handles.iter().filter(|handle| {
+        let outcome = handle.wait_blocking(LIMIT);
+        matches!(outcome, Err(Error::NotRecorded(why)) if why.contains(".spool("))
+    });
+    assert_eq!(told.count() as u64, dropped);
+}
+
+#[test]
+fn a_full_queue_makes_the_caller_wait_for_room() {
+    let script = Arc::new(Script::shut());
+    let client = build(builder().queue(1, Overflow::Block(LIMIT)), &script);
+    thread::scope(|scope| {
+        // More than the lanes and the queue hold together.
+        let producers: Vec<_> = (0..20).map(|_| scope.spawn(|| end_one(&client))).collect();
+        script.open();
+        for producer in producers {
+            producer.join().unwrap().wait_blocking(LIMIT).unwrap();
+        }
+    });
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (20, 0, 0));
+}
+
+#[test]
+fn waiting_for_room_ends_at_its_limit() {
+    let client = builder()
+        .queue(1, Overflow::Block(Duration::from_millis(5)))
+        .shutdown_timeout(Duration::ZERO)
+        .transport(Arc::new(Script::shut()))
+        .unwrap();
+    while client.stats().dropped == 0 {
+        end_one(&client);
+    }
+    assert!(client.stats().pending <= 9);
+}
+
+#[test]
+fn a_flush_among_producers_misses_nothing_that_was_accepted_before() {
+    let script = Arc::new(Script::default());
+    let client = build(builder().queue(100_000, Overflow::Drop), &script);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..2_500 {
+                    let mine = end_one(&client);
+                    let report = client.blocking().flush(LIMIT);
+                    assert_eq!(report.dropped + report.failed, 0);
+                    let sent = mine.wait_blocking(Duration::ZERO);
+                    assert!(sent.is_ok(), "{sent:?}");
+                }
+            });
+        }
+    });
+    assert_eq!(client.stats().sent, 10_000);
+}
+
+#[tokio::test]
+async fn an_awaited_flush_misses_nothing_either() {
+    let client = client(&Arc::new(Script::default()));
+    for _ in 0..1_000 {
+        let mine = end_one(&client);
+        client.flush(LIMIT).await;
+        assert!(mine.wait_blocking(Duration::ZERO).is_ok());
+    }
+}
+
+#[test]
+fn every_run_stands_in_one_report() {
+    let client = client(&Arc::new(Script::default()));
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 0, 0));
+    end_one(&client);
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (1, 0, 0));
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 0, 0));
+}
+
+#[test]
+fn a_panic_in_the_transport_ends_one_run_alone() {
+    let script = Arc::new(Script::steps([Step::Panic]));
+    let client = client(&script);
+    let unlucky = end_one(&client);
+    assert!(matches!(
+        unlucky.wait_blocking(LIMIT),
+        Err(Error::Worker(_))
+    ));
+    for _ in 0..20 {
+        end_one(&client);
+    }
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (20, 1, 0));
+}
+
+#[test]
+fn a_passing_fault_is_tried_again_with_the_same_key() {
+    let faults = [ErrorCode::Unavailable, ErrorCode::RateLimited].map(Step::Refuse);
+    let script = Arc::new(Script::steps(faults));
+    let client = client(&script);
+    end_one(&client).wait_blocking(LIMIT).unwrap();
+    assert_eq!(*script.attempts.lock().unwrap(), 3);
+    assert_eq!(script.tried_keys.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_refusal_is_final() {
+    let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::MalformedJson)]));
+    let client = client(&script);
+    let error = end_one(&client).wait_blocking(LIMIT).unwrap_err();
+    assert_eq!(error.status(), Some(400));
+    assert_eq!(*script.attempts.lock().unwrap(), 1);
+    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 1, 0));
+}
+
+#[test]
+fn sending_ends_at_its_deadline_when_reflect_hangs() {
+    let script = Arc::new(Script::steps([Step::Hang]));
+    let limit = Duration::from_millis(20);
+    let client = build(
+        builder().background_retry(RetryPolicy::default(), limit),
+        &script,
+    );
+    let error = end_one(&client).wait_blocking(LIMIT).unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    // The lane is free again.
+    end_one(&client).wait_blocking(LIMIT).unwrap();
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured() {
+    let server = MockServer::start().await;
+    let receipt = json!({"trace_id": "t", "ingest_status": "completed"});
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(201).set_body_json(receipt))
+        .with_priority(2)
+        .mount(&server)
+        .await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(503).insert_header("retry-after", "1"))
+        .up_to_n_times(1)
+        .with_priority(1)
+        .mount(&server)
+        .await;
+    let client = builder().http(server.uri(), "key").unwrap();
+    let start = Instant::now();
+    end_one(&client).wait().await.unwrap();
+    assert!(start.elapsed() >= Duration::from_secs(1));
+}
+
+#[test]
+fn a_connection_lost_in_the_middle_of_the_answer_is_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let body = r#"{"trace_id": "t", "ingest_status": "completed"}"#;
+        let head = format!(
+            "HTTP/1.1 201 Created\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        for sent in [&body[..9], body] {
+            let (mut stream, _) = listener.accept().unwrap();
+            // A run without messages fits one read.
+            assert!(stream.read(&mut [0; 8192]).unwrap() > 0);
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(sent.as_bytes()).unwrap();
+        }
+    });
+    let client = builder().http(address, "key").unwrap();
+    let receipt = end_one(&client).wait_blocking(LIMIT).unwrap();
+    assert_eq!(receipt.trace_id, "t");
+    server.join().unwrap();
+}
+
+#[test]
+fn a_retrieval_does_not_queue_behind_submissions() {
+    let script = Arc::new(Script::shut());
+    let client = build(builder().shutdown_timeout(Duration::ZERO), &script);
+    for _ in 0..100 {
+        end_one(&client);
+    }
+    let run = client.trace("task").start_blocking();
+    assert!(run.retrieval_error().is_none());
+}
+
+#[test]
+fn the_last_handle_waits_for_what_is_pending() {
+    let script = Arc::new(Script::shut());
+    let client = client(&script);
+    for _ in 0..50 {
+        end_one(&client);
+    }
+    let second = client.clone();
+    let opener = Arc::clone(&script);
+    drop(client);
+    assert!(script.taken().is_empty(), "another handle is left");
+    thread::spawn(move || opener.open());
+    drop(second);
+    assert_eq!(script.taken().len(), 50);
+}
+
+#[test]
+fn the_last_handle_waits_no_longer_than_it_was_told() {
+    for timeout in [Duration::ZERO, Duration::from_millis(20)] {
+        let script = Arc::new(Script::shut());
+        let client = build(builder().shutdown_timeout(timeout), &script);
+        let handle = end_one(&client);
+        let start = Instant::now();
+        drop(client);
+        assert!((timeout..LIMIT).contains(&start.elapsed()));
+        // It was not cut off: the background carries on.
+        script.open();
+        handle.wait_blocking(LIMIT).unwrap();
+    }
+}
+
+#[test]
+fn a_guard_is_a_handle_too() {
+    let script = Arc::new(Script::shut());
+    let run = client(&script)
+        .trace("task")
+        .no_retrieval()
+        .start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    let opener = Arc::clone(&script);
+    thread::spawn(move || opener.open());
+    drop(run);
+    assert_eq!(script.taken().len(), 1);
+}
