@@ -1,5 +1,7 @@
 //! [`ReflectClient`] and its calls.
 
+#[cfg(feature = "macros")]
+mod as_client;
 #[cfg(feature = "flush-at-exit")]
 mod at_exit;
 mod augment;
@@ -13,6 +15,8 @@ mod lifetime;
 mod memories;
 mod project;
 mod record;
+#[cfg(feature = "macros")]
+mod scope;
 mod skill;
 mod traces;
 mod wait;
@@ -23,6 +27,8 @@ use std::sync::Arc;
 
 use reflect_types::ProjectId;
 
+#[cfg(feature = "macros")]
+pub use self::as_client::{AsClient, Installed, client, client_or_disabled};
 pub use self::augment::AugmentedTask;
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
@@ -35,6 +41,8 @@ pub(crate) use self::lifetime::Handle;
 pub use self::memories::{Augment, Query};
 pub use self::project::{BootstrapProject, DeleteProject, GetHealth};
 pub use self::record::Record;
+#[cfg(feature = "macros")]
+pub use self::scope::WithClient;
 pub use self::skill::{GetSkill, WriteSkill};
 pub use self::traces::{DeleteRecords, GetRecord, ListRecords, RetryRecord, ReviewRecorded};
 pub(crate) use self::wait::wait_for;

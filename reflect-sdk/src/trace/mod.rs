@@ -1,6 +1,8 @@
 //! Runs that record themselves: a guard for a scope, a closure for one that returns.
 
 mod ambient;
+#[cfg(feature = "macros")]
+mod arguments;
 mod builder;
 mod closure;
 mod context;
@@ -9,8 +11,12 @@ mod handle;
 mod open;
 mod output;
 mod panics;
+#[cfg(feature = "macros")]
+mod parameter;
 mod result;
 mod returns;
+#[cfg(feature = "macros")]
+mod traced;
 
 pub use self::ambient::InScope;
 pub use self::builder::{OnCancel, StrictTrace, TraceBuilder, Wait};
@@ -20,3 +26,9 @@ pub use self::handle::TraceHandle;
 pub use self::output::TraceOutput;
 pub use self::result::TraceResult;
 pub use self::returns::{Outcome, TraceReturn};
+#[cfg(feature = "macros")]
+pub use self::{
+    arguments::{metadata, metadata_filter, task, text},
+    parameter::{ContextParameter, context},
+    traced::{Start, Traced, run, run_with, traced},
+};

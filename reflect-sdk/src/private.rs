@@ -1,0 +1,23 @@
+//! What `#[reflect_trace]` expands to. It is no part of the API: it may change in any release.
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use crate::client::{AsClient, Installed, client, client_or_disabled};
+pub use crate::trace::{
+    ContextParameter, OnCancel, Start, TraceReturn, Traced, context, metadata, metadata_filter,
+    run, run_with, task, text, traced,
+};
+
+/// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed
+/// mutably.
+#[inline]
+pub fn call<R, F: FnOnce() -> R>(body: F) -> R {
+    body()
+}
+
+/// `Box::pin`, also where the caller has a `Box` of its own.
+#[inline]
+pub fn boxed<F: Future>(future: F) -> Pin<Box<F>> {
+    Box::pin(future)
+}
