@@ -1,14 +1,17 @@
 //! Runs as `#[reflect_trace]` makes them of functions.
 
-use std::future::Future;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use pin_project::{pin_project, pinned_drop};
 
+use super::ambient::swap;
 use super::builder::TraceBuilder;
 use super::closure::outcome;
 use super::context::TraceContext;
@@ -92,21 +95,21 @@ pub fn traced<R: TraceReturn, F: Future<Output = R>>(
     body: F,
 ) -> Traced<F> {
     Traced {
+        body,
         stage: start.map_or(Stage::Untraced, Stage::of),
-        body: Some(body),
     }
 }
 
 /// The future of a traced function: first it asks for memories, then it is the body.
 ///
-/// It is one future, which holds the body from the beginning, and all else in boxes: that keeps it
-/// as small as the body, and deep call chains short enough for the compiler.
+/// It is one future, which holds the body from the beginning and as it is, and all else in boxes:
+/// that keeps it as small as the body, and chains of calls short enough for the compiler.
 #[pin_project(PinnedDrop)]
 pub struct Traced<F: Future> {
-    stage: Stage<F::Output>,
-    /// `None` once it is done.
     #[pin]
-    body: Option<F>,
+    body: F,
+    /// Must be dropped after the body; see [`Cancelling`].
+    stage: Stage<F::Output>,
 }
 
 enum Stage<R> {
@@ -117,6 +120,7 @@ enum Stage<R> {
         fn(Error) -> R,
     ),
     Running(Box<Open>),
+    Cancelling(#[expect(dead_code, reason = "is there to be dropped")] Cancelling),
     Ended,
 }
 
@@ -130,6 +134,10 @@ impl<R> Stage<R> {
             Some(refuse) => Self::StartingStrictly(Box::pin(builder.strict().open()), refuse),
         }
     }
+
+    fn take(&mut self) -> Self {
+        mem::replace(self, Self::Ended)
+    }
 }
 
 /// What is left to wait for when a run has ended.
@@ -142,8 +150,8 @@ struct Pending {
 impl<F: Future<Output: TraceReturn>> Traced<F> {
     /// Waits, when the run has ended, until its memory exists.
     pub async fn until_learned(self) -> F::Output {
-        let mut this = std::pin::pin!(self);
-        let (value, pending) = std::future::poll_fn(|cx| this.as_mut().poll_end(cx)).await;
+        let mut this = pin!(self);
+        let (value, pending) = poll_fn(|cx| this.as_mut().poll_end(cx)).await;
         if let Some(Pending {
             client,
             limit,
@@ -157,14 +165,10 @@ impl<F: Future<Output: TraceReturn>> Traced<F> {
     }
 
     fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(F::Output, Option<Pending>)> {
-        let mut this = self.project();
+        let this = self.project();
         loop {
-            let Some(body) = this.body.as_mut().as_pin_mut() else {
-                // Polled again after its end, which no caller may do.
-                return Poll::Pending;
-            };
             match this.stage {
-                Stage::Untraced => return body.poll(cx).map(|value| (value, None)),
+                Stage::Untraced => return this.body.poll(cx).map(|value| (value, None)),
                 Stage::Starting(start) => {
                     let open = ready!(start.as_mut().poll(cx));
                     *this.stage = Stage::Running(Box::new(open));
@@ -174,51 +178,46 @@ impl<F: Future<Output: TraceReturn>> Traced<F> {
                     Err(error) => {
                         let refused = refuse(error);
                         *this.stage = Stage::Ended;
-                        this.body.set(None);
                         return Poll::Ready((refused, None));
                     }
                 },
                 Stage::Running(open) => {
                     let scope = open.context.enter();
-                    let polled = catch_unwind(AssertUnwindSafe(|| body.poll(cx)));
-                    if let Ok(Poll::Pending) = polled {
-                        return Poll::Pending;
-                    }
-                    this.body.set(None);
+                    let polled = catch_unwind(AssertUnwindSafe(|| this.body.poll(cx)));
                     drop(scope);
-                    let ended = std::mem::replace(this.stage, Stage::Ended);
-                    return ended.end(polled);
+                    return match polled {
+                        Ok(Poll::Pending) => Poll::Pending,
+                        Ok(Poll::Ready(value)) => this.stage.take().end(value),
+                        Err(payload) => {
+                            if let Stage::Running(open) = this.stage.take() {
+                                open.end_panicked(&*payload);
+                            }
+                            resume_unwind(payload)
+                        }
+                    };
                 }
-                Stage::Ended => return Poll::Pending,
+                // Polled again after its end, which no caller may do.
+                Stage::Cancelling(_) | Stage::Ended => return Poll::Pending,
             }
         }
     }
 }
 
 impl<R: TraceReturn> Stage<R> {
-    /// Ends the run with what became of its body.
-    fn end(self, polled: std::thread::Result<Poll<R>>) -> Poll<(R, Option<Pending>)> {
+    /// Ends the run with what came of its body.
+    fn end(self, mut value: R) -> Poll<(R, Option<Pending>)> {
         let Self::Running(open) = self else {
-            return Poll::Pending;
+            return Poll::Ready((value, None));
         };
-        match polled {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(mut value)) => {
-                let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
-                let handle = open.end(outcome(&value).into());
-                value.attach(&handle);
-                let pending = limit.map(|limit| Pending {
-                    client,
-                    limit,
-                    handle,
-                });
-                Poll::Ready((value, pending))
-            }
-            Err(payload) => {
-                open.end_panicked(&*payload);
-                resume_unwind(payload)
-            }
-        }
+        let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
+        let handle = open.end(outcome(&value).into());
+        value.attach(&handle);
+        let pending = limit.map(|limit| Pending {
+            client,
+            limit,
+            handle,
+        });
+        Poll::Ready((value, pending))
     }
 }
 
@@ -234,20 +233,47 @@ impl<F: Future<Output: TraceReturn>> Future for Traced<F> {
 #[pinned_drop]
 impl<F: Future> PinnedDrop for Traced<F> {
     fn drop(self: Pin<&mut Self>) {
-        let mut this = self.project();
+        let stage = self.project().stage;
         // Whoever drops it before the body began, or after it ended, drops nothing of a run.
-        let Stage::Running(open) = std::mem::replace(this.stage, Stage::Ended) else {
-            return;
-        };
-        let scope = open.context.enter();
-        this.body.set(None);
-        drop(scope);
-        open.end(Ending::Cancelled);
+        if let Stage::Running(open) = stage.take() {
+            *stage = Stage::Cancelling(Cancelling::new(open));
+        }
     }
 }
 
-impl<F: Future> std::fmt::Debug for Traced<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// A run whose future is being dropped half-way. What the body owns may itself end runs, or start
+/// some, so it is dropped as a part of the run: between the birth of this and its end.
+struct Cancelling {
+    open: Option<Box<Open>>,
+    outer: Option<TraceContext>,
+}
+
+impl Cancelling {
+    fn new(open: Box<Open>) -> Self {
+        let span = open.context.span();
+        // By hand, because what `Span::enter` gives could not be kept in a future that is sent.
+        span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+        let outer = swap(Some(open.context.clone()));
+        Self {
+            open: Some(open),
+            outer,
+        }
+    }
+}
+
+impl Drop for Cancelling {
+    fn drop(&mut self) {
+        drop(swap(self.outer.take()));
+        if let Some(open) = self.open.take() {
+            let span = open.context.span();
+            span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            open.end(Ending::Cancelled);
+        }
+    }
+}
+
+impl<F: Future> fmt::Debug for Traced<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Traced").finish_non_exhaustive()
     }
 }

@@ -60,7 +60,9 @@ impl AnswerHere for Agent {
 #[tokio::test]
 async fn methods_of_async_trait_are_traced_behind_a_dyn() {
     let world = World::new();
-    let agent = Agent { client: world.client.clone() };
+    let agent = Agent {
+        client: world.client.clone(),
+    };
     let answer: &dyn Answer = &agent;
     assert_eq!(answer.answer("a").await, "a a");
     assert_eq!(answer.by_default("b").await, "default b");
@@ -104,7 +106,9 @@ impl Native for Agent {
 #[tokio::test]
 async fn native_async_methods_of_traits_are_traced() {
     let world = World::new();
-    let agent = Agent { client: world.client.clone() };
+    let agent = Agent {
+        client: world.client.clone(),
+    };
     assert_eq!(Native::answer(&agent, "a").await, "a");
     assert_eq!(Native::by_default(&agent, "b").await, "b");
     assert_eq!(agent.sendable("c".to_owned()).await, "c");
@@ -138,7 +142,11 @@ fn named_box<'a>(
     let text = ctx.task().to_owned();
     Box::pin(async move {
         tokio::task::yield_now().await;
-        if question == "-" { Err("empty".to_owned()) } else { Ok(text.into()) }
+        if question == "-" {
+            Err("empty".to_owned())
+        } else {
+            Ok(text.into())
+        }
     })
 }
 

@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod bodies;
-// mod budgets;
-// mod contexts;
-// mod endings;
+mod budgets;
+mod contexts;
+mod endings;
 mod futures;
 // mod lints;
-// mod options;
+mod options;
 mod returns;
 #[path = "../guard/script.rs"]
 #[allow(dead_code, reason = "shared with the tests of the guard")]

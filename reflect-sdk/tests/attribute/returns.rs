@@ -32,7 +32,11 @@ fn a_text_is_what_was_done_and_what_came_of_it() {
     assert_eq!(text("a", &world.client), "A");
     assert_eq!(borrowed("b", &world.client), "b");
     assert_eq!(shared("c", &world.client).as_deref(), Some("c"));
-    assert_eq!(shared("-", &world.client), None, "of which nothing is recorded");
+    assert_eq!(
+        shared("-", &world.client),
+        None,
+        "of which nothing is recorded"
+    );
     let recorded = world.recorded();
     assert_eq!(recorded.len(), 3);
     assert_eq!(recorded[0].trajectory, "A".into());
@@ -68,7 +72,10 @@ async fn a_trace_result_says_all_there_is_to_say() {
     assert_eq!(trace.task, "Count the apples");
     assert_eq!(trace.model.as_deref(), Some("m"));
     assert_eq!(trace.final_response.as_deref(), Some("seven"));
-    assert_eq!(serde_json::Value::from(trace.metadata.clone()), json!({"customer": "acme"}));
+    assert_eq!(
+        serde_json::Value::from(trace.metadata.clone()),
+        json!({"customer": "acme"})
+    );
     assert_eq!(review(&trace), Some((Verdict::Fail, "it was 8")));
     assert_eq!(trace.review.unwrap().alpha, Some(0.2));
 }
@@ -151,10 +158,19 @@ async fn an_error_is_recorded_and_returned_unchanged() {
     let world = World::new();
     let client = &world.client;
     assert_eq!(dynamic("7", client).await.unwrap(), "7");
-    assert!(dynamic("x", client).await.unwrap_err().is::<std::num::ParseIntError>());
+    assert!(
+        dynamic("x", client)
+            .await
+            .unwrap_err()
+            .is::<std::num::ParseIntError>()
+    );
     assert!(dynamic("0", client).await.is_err());
     assert_eq!(with_anyhow("7", client).unwrap(), 7);
-    assert!(with_anyhow("x", client).unwrap_err().is::<std::num::ParseIntError>());
+    assert!(
+        with_anyhow("x", client)
+            .unwrap_err()
+            .is::<std::num::ParseIntError>()
+    );
     assert!(with_anyhow("-", client).is_err());
     let recorded = world.recorded();
     let reviews: Vec<_> = recorded.iter().map(review).collect();

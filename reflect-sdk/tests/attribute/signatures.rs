@@ -96,7 +96,10 @@ impl Agent {
 async fn every_receiver_is_passed_on() {
     let world = World::new();
     let client = world.client.clone();
-    let mut agent = Agent { client, answered: 0 };
+    let mut agent = Agent {
+        client,
+        answered: 0,
+    };
     assert_eq!(agent.by_reference("a"), "a0");
     assert_eq!(agent.mutably("b"), "b");
     assert_eq!(agent.mutably_later("c").await, "c");
@@ -105,9 +108,15 @@ async fn every_receiver_is_passed_on() {
     // The client was borrowed, not moved out.
     let client = agent.client.clone();
     assert_eq!(agent.by_value("e"), "e3");
-    let boxed = Box::new(Agent { client: client.clone(), answered: 0 });
+    let boxed = Box::new(Agent {
+        client: client.clone(),
+        answered: 0,
+    });
     assert_eq!(boxed.boxed("f"), "f0");
-    let shared = Arc::new(Agent { client, answered: 9 });
+    let shared = Arc::new(Agent {
+        client,
+        answered: 9,
+    });
     let spawned = tokio::spawn(Arc::clone(&shared).shared("g".to_owned()));
     assert_eq!(spawned.await.unwrap(), "g9");
     assert_eq!(Agent::associated(), "");
@@ -297,7 +306,10 @@ fn patterns(
     client: &ReflectClient,
 ) -> String {
     rest.push(a + b);
-    format!("{} {text} {urgent} {rest:?} {all:?} {first} {second}", ctx.task())
+    format!(
+        "{} {text} {urgent} {rest:?} {all:?} {first} {second}",
+        ctx.task()
+    )
 }
 
 #[reflect_trace(client = client, task = text)]
@@ -316,7 +328,10 @@ async fn patterns_later(
 #[tokio::test]
 async fn arguments_may_be_taken_apart() {
     let world = World::new();
-    let question = |text: &str| Question { text: text.to_owned(), urgent: true };
+    let question = |text: &str| Question {
+        text: text.to_owned(),
+        urgent: true,
+    };
     let client = &world.client;
     let taken = patterns(question("a"), (1, (2, 3)), Opaque, vec![0], [4, 5], client);
     assert_eq!(taken, "a a true [0, 3] [4, 5] 4 5");
@@ -365,8 +380,23 @@ fn names(
     (x, e, __arg1, argument_0): (&str, &str, &str, &str),
     (start, slot, value, context): (&str, &str, &str, &str),
 ) -> String {
-    [ctx.task(), task, call, cx, fut, r, x, e, __arg1, argument_0, start, slot, value, context]
-        .concat()
+    [
+        ctx.task(),
+        task,
+        call,
+        cx,
+        fut,
+        r,
+        x,
+        e,
+        __arg1,
+        argument_0,
+        start,
+        slot,
+        value,
+        context,
+    ]
+    .concat()
 }
 
 #[reflect_trace(client = client)]

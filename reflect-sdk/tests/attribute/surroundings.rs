@@ -112,7 +112,9 @@ agent!(Parrot, question: &str, question);
 #[tokio::test]
 async fn functions_may_come_out_of_a_macro() {
     let world = World::new();
-    let parrot = Parrot { client: world.client.clone() };
+    let parrot = Parrot {
+        client: world.client.clone(),
+    };
     assert_eq!(parrot.answer("a"), "aParrota");
     assert_eq!(parrot.later("b").await, "bParrotb");
     assert_eq!(world.tasks(), ["a", "b"]);

@@ -41,7 +41,10 @@ impl World {
 
     /// The tasks that were recorded so far.
     pub(crate) fn tasks(&self) -> Vec<String> {
-        self.recorded().into_iter().map(|trace| trace.task).collect()
+        self.recorded()
+            .into_iter()
+            .map(|trace| trace.task)
+            .collect()
     }
 }
 
