@@ -126,7 +126,12 @@ impl Args {
 
     /// Whether the flag was given.
     pub(crate) fn is_on(&self, flag: &str) -> bool {
-        self.flags.iter().any(|on| on == flag)
+        self.flag(flag).is_some()
+    }
+
+    /// The flag, where it was given.
+    pub(crate) fn flag(&self, flag: &str) -> Option<&Ident> {
+        self.flags.iter().find(|on| *on == flag)
     }
 
     /// Notes what makes no sense for this kind of function.

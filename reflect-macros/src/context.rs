@@ -1,14 +1,14 @@
 //! The context parameter, which the body has and callers do not.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{
     Attribute, Error, FnArg, GenericParam, Generics, Lifetime, Pat, PatType, Result, Signature,
     Type, WherePredicate,
 };
 
+use crate::mentions::mentions;
 use crate::returns::{anonymous, has_impl};
 
 /// The parameter that was taken out of the signature.
@@ -56,19 +56,9 @@ impl ContextParameter {
 fn is_used(pat: &Pat, body: &TokenStream) -> bool {
     match pat {
         Pat::Wild(_) => false,
-        Pat::Ident(name) => mentions(body.clone(), &name.ident.unraw().to_string()),
+        Pat::Ident(name) => mentions(body, &name.ident),
         _ => true,
     }
-}
-
-/// Whether the name stands anywhere in the tokens, also within the text of a format string.
-fn mentions(tokens: TokenStream, name: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        TokenTree::Ident(ident) => ident.unraw() == name,
-        TokenTree::Literal(literal) => literal.to_string().contains(name),
-        TokenTree::Punct(_) => false,
-    })
 }
 
 /// Removes the lifetimes that only the parameter had use for: a trait does not declare them.

@@ -2,266 +2,317 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Error, Path, Result, ReturnType, parse_quote};
+use syn::{Attribute, Error, Result, ReturnType, Signature, Stmt, Type, Visibility, parse_quote};
 
 use crate::args::{Args, Value};
 use crate::context::ContextParameter;
 use crate::function::Function;
 use crate::returns::Returned;
 use crate::task::Task;
+use crate::unfold::{future_of, may_unfold, unfold};
 
 /// The traced function. A mistake adds an error and takes nothing away, so that there is no second
 /// one at the function's callers.
 pub(crate) fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut args = Args::parse(args);
-    let expanded = syn::parse2(item.clone()).and_then(|function| expand(&mut args, function));
+    let mut parsed = Args::parse(args.clone());
+    let expanded = syn::parse2(item.clone())
+        .and_then(|function| Traced::new(function, &mut parsed, &args))
+        .map(|traced| traced.function(&parsed));
     let function = expanded.unwrap_or_else(|error| {
-        args.errors.push(error);
+        parsed.errors.push(error);
         item
     });
-    let errors = args.errors.iter().map(Error::to_compile_error);
+    let errors = parsed.errors.iter().map(Error::to_compile_error);
     quote!(#(#errors)* #function)
 }
 
-fn expand(args: &mut Args, function: Function) -> Result<TokenStream> {
-    let Function {
-        attrs,
-        vis,
-        mut sig,
-        body,
-    } = function;
-    if let Some(constness) = &sig.constness {
-        let what = "a `const fn` cannot be traced: asking for memories is no constant; \
-                    remove `const`, or the attribute";
-        return Err(Error::new_spanned(constness, what));
-    }
-    if let Some(variadic) = &sig.variadic {
-        return Err(Error::new_spanned(
-            variadic,
-            "a variadic function cannot be traced",
-        ));
-    }
-    let private = private(&args.sdk);
-    let context = if args.inject_context {
-        Some(ContextParameter::take(&mut sig, &body)?)
-    } else {
-        None
-    };
-    let ReturnType::Type(_, declared) = &sig.output else {
-        args.errors.push(Error::new(
-            sig.paren_token.span.close(),
-            "a traced function returns what it came to; add `-> String` or `-> TraceResult<T>`, or \
-             a `Result` of these",
-        ));
-        let bind = context.map(|context| slot_and_bind(&context, &private));
-        return Ok(quote!(#(#attrs)* #vis #sig { #bind #body }));
-    };
-    let is_async = sig.asyncness.is_some();
-    let returned = Returned::new(
-        declared,
-        is_async,
-        args.is_on("future"),
-        args.keeps_result,
-        &private,
-    );
-    let to_callers = &returned.to_callers;
-    sig.output = parse_quote!(-> #to_callers);
-    let task = Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
-        args.errors.push(error);
-        Task::unknown(&private)
-    });
-    args.check_against(is_async, returned.future.is_some());
-    let traced = Traced {
-        args,
-        private,
-        context,
-        returned,
-        task,
-        body,
-    };
-    let traced = if is_async || traced.returned.future.is_some() {
-        traced.future()
-    } else {
-        traced.call()
-    };
-    Ok(quote!(#(#attrs)* #vis #sig { #traced }))
-}
-
-/// The path to what the SDK has for this macro alone.
-fn private(sdk: &Path) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=> #sdk::__private)
-}
-
-/// Everything that goes into the new body.
-struct Traced<'a> {
-    args: &'a Args,
+/// Everything that the new function is made of.
+struct Traced {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    /// As callers see it.
+    sig: Signature,
+    body: TokenStream,
+    /// The path to what the SDK has for this macro alone.
     private: TokenStream,
     context: Option<ContextParameter>,
-    returned: Returned,
+    /// `None` where the return type is missing, which was told.
+    returned: Option<Returned>,
     task: Task,
-    body: TokenStream,
+    /// Whether the function is an `async fn` that becomes one that returns a future.
+    unfolded: bool,
+    /// Keeps the arguments of such a one.
+    held: Vec<Stmt>,
 }
 
-impl Traced<'_> {
-    /// The body of a function that waits itself.
-    fn call(&self) -> TokenStream {
+impl Traced {
+    fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Result<Self> {
+        let Function {
+            attrs,
+            vis,
+            mut sig,
+            body,
+        } = function;
+        if let Some(constness) = &sig.constness {
+            let what = "a `const fn` cannot be traced: asking for memories is no constant; \
+                        remove `const`, or the attribute";
+            return Err(Error::new_spanned(constness, what));
+        }
+        if let Some(variadic) = &sig.variadic {
+            return Err(Error::new_spanned(
+                variadic,
+                "a variadic function cannot be traced",
+            ));
+        }
+        let sdk = &args.sdk;
+        let private = quote_spanned!(Span::mixed_site()=> #sdk::__private);
+        let context = if args.inject_context {
+            Some(ContextParameter::take(&mut sig, &body)?)
+        } else {
+            None
+        };
+        let returned = match &sig.output {
+            ReturnType::Type(_, declared) => {
+                let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
+                Some(Returned::new(
+                    declared,
+                    is_async,
+                    future,
+                    args.keeps_result,
+                    &private,
+                ))
+            }
+            ReturnType::Default => {
+                args.errors.push(Error::new(
+                    sig.paren_token.span.close(),
+                    "a traced function returns what it came to; add `-> String` or \
+                     `-> TraceResult<T>`, or a `Result` of these",
+                ));
+                None
+            }
+        };
+        let task = Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
+            args.errors.push(error);
+            Task::unknown(&private)
+        });
+        if let Some(returned) = &returned {
+            args.check_against(sig.asyncness.is_some(), returned.future.is_some());
+            let to_callers = &returned.to_callers;
+            sig.output = parse_quote!(-> #to_callers);
+        }
+        let unfolded = sig.asyncness.is_some() && may_unfold(&attrs);
+        let held = if unfolded {
+            let text = &task.text;
+            unfold(&mut sig, &quote!(#tokens #text #body))
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            attrs,
+            vis,
+            sig,
+            body,
+            private,
+            context,
+            returned,
+            task,
+            unfolded,
+            held,
+        })
+    }
+
+    fn function(&self, args: &Args) -> TokenStream {
+        let Self {
+            attrs, vis, sig, ..
+        } = self;
+        let Some(returned) = &self.returned else {
+            let (bind, body) = (self.slot_and_bind(), &self.body);
+            let asyncness = self.unfolded.then(|| quote!(async));
+            return quote!(#(#attrs)* #vis #asyncness #sig { #bind #body });
+        };
+        if sig.asyncness.is_none() && !self.unfolded && returned.future.is_none() {
+            let body = self.call(args, returned);
+            return quote!(#(#attrs)* #vis #sig { #body });
+        }
+        let mut future = self.future(args, returned);
+        if !self.unfolded {
+            future = match &returned.future {
+                None => quote_spanned!(Span::mixed_site()=> #future.await),
+                Some(kind) if kind.boxed => {
+                    let private = &self.private;
+                    quote_spanned!(Span::mixed_site()=> #private::boxed(#future))
+                }
+                Some(_) => future,
+            };
+            return quote!(#(#attrs)* #vis #sig { #future });
+        }
+        let (mut documented, mut unfolded) = (sig.clone(), sig.clone());
+        documented.asyncness = Some(parse_quote!(async));
+        let output = future_of(&returned.to_callers);
+        unfolded.output = parse_quote!(-> #output);
+        quote_spanned!(Span::mixed_site()=>
+            #[cfg(not(doc))]
+            #(#attrs)* #vis #unfolded { #future }
+
+            #[cfg(doc)]
+            #(#attrs)* #vis #documented { #future.await }
+        )
+    }
+
+    /// The new body of a function that waits itself.
+    fn call(&self, args: &Args, returned: &Returned) -> TokenStream {
         let here = Span::mixed_site();
-        let Self { private, body, .. } = self;
-        let recorded = &self.returned.recorded;
-        let rebinds = &self.task.rebinds;
-        let (start, run) = match &self.context {
+        let Self {
+            private,
+            body,
+            task: Task { rebinds, .. },
+            ..
+        } = self;
+        let recorded = &returned.recorded;
+        let start = self.start(args);
+        let started = match args.flag("strict") {
+            None => quote_spanned!(here=> #private::start(#start)),
+            Some(strict) => {
+                let refuse = quote_spanned!(here.located_at(strict.span())=> #private::Refuse);
+                quote_spanned!(here=>
+                    match #private::start_strictly(#start) {
+                        ::core::result::Result::Ok(started) => started,
+                        ::core::result::Result::Err(error) => return #refuse::refuse(error),
+                    }
+                )
+            }
+        };
+        let run = match &self.context {
             Some(context) if context.used => {
-                let bind = bind(context, private);
-                let run = quote_spanned!(here=>
-                    #private::run_with::<#recorded, _>(start, move |mut slot| -> #recorded {
+                let (bind, value) = (self.bind(), ending(recorded, quote!({ #body })));
+                quote_spanned!(here=>
+                    #private::run_with::<#recorded, _>(started, move |mut slot| -> #recorded {
                         #bind
-                        #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
-                        let value: #recorded = { #body };
-                        #[allow(unreachable_code)]
-                        value
+                        #value
                     })
-                );
-                (self.start(), run)
+                )
             }
-            context => {
-                let check = context.as_ref().map(|context| check(context, private));
-                let run = quote_spanned!(here=>
-                    #private::run::<#recorded, _>(start, move || -> #recorded { #check #body })
-                );
-                (self.start_if_seen(), run)
+            _ => {
+                let check = self.check();
+                quote_spanned!(here=>
+                    #private::run::<#recorded, _>(started, move || -> #recorded { #check #body })
+                )
             }
         };
-        let value = self.unwrapped(run);
-        quote_spanned!(here=> let start = #start; #(#rebinds)* #value)
+        let value = if returned.unwrapped {
+            quote_spanned!(here=> #private::TraceReturn::into_output(#run))
+        } else {
+            run
+        };
+        quote_spanned!(here=> let started = #started; #(#rebinds)* #value)
     }
 
-    /// The body of a function that is a future, or returns one.
-    fn future(&self) -> TokenStream {
+    /// The future of a function that is one, or returns one.
+    fn future(&self, args: &Args, returned: &Returned) -> TokenStream {
         let here = Span::mixed_site();
-        let Self { private, .. } = self;
-        let recorded = &self.returned.recorded;
-        let (start, rebinds) = (self.start_if_seen(), &self.task.rebinds);
-        let mut body = self.async_body();
-        if self.args.is_on("boxed") {
-            body = quote_spanned!(here=> #private::boxed(#body));
+        let private = &self.private;
+        let recorded = &returned.recorded;
+        let mut block = self.block(args, returned);
+        if args.is_on("boxed") {
+            block = quote_spanned!(here=> #private::boxed(#block));
         }
-        let mut run = quote_spanned!(here=> #private::traced::<#recorded, _>(start, #body));
-        if self.args.waits {
-            run = quote_spanned!(here=> #run.until_learned());
-        }
-        let value = self.unwrapped(quote_spanned!(here=> #run.await));
-        let all = quote_spanned!(here=> let start = #start; #(#rebinds)* #value);
-        match &self.returned.future {
-            None => all,
-            Some(future) if future.boxed => {
-                quote_spanned!(here=> #private::boxed(async move { #all }))
+        let gives = if returned.unwrapped {
+            quote_spanned!(here=> #private::Output)
+        } else {
+            quote_spanned!(here=> #private::Whole)
+        };
+        let until_learned = args.waits.then(|| quote_spanned!(here=> .until_learned()));
+        quote_spanned!(here=> #private::traced::<#recorded, #gives, _>(#block) #until_learned)
+    }
+
+    fn block(&self, args: &Args, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let Self {
+            private,
+            body,
+            held,
+            task: Task { rebinds, .. },
+            ..
+        } = self;
+        let recorded = &returned.recorded;
+        let start = self.start(args);
+        let begin = match args.flag("strict") {
+            None => quote_spanned!(here=> #private::begin(#start).await;),
+            Some(strict) => {
+                let refuse = quote_spanned!(here.located_at(strict.span())=> #private::Refuse);
+                quote_spanned!(here=>
+                    if let ::core::result::Result::Err(error) =
+                        #private::begin_strictly(#start).await
+                    {
+                        return #refuse::refuse(error);
+                    }
+                )
             }
-            Some(_) => quote_spanned!(here=> async move { #all }),
-        }
-    }
-
-    fn async_body(&self) -> TokenStream {
-        let here = Span::mixed_site();
-        let Self { private, body, .. } = self;
-        let recorded = &self.returned.recorded;
+        };
         let bind = match &self.context {
-            Some(context) if context.used => slot_and_bind(context, private),
-            Some(context) => check(context, private),
-            None => TokenStream::new(),
+            Some(context) if context.used => self.slot_and_bind(),
+            _ => self.check(),
         };
-        let value = match &self.returned.future {
-            None => quote_spanned!(here=> { #body }),
+        let value = match &returned.future {
+            None => quote!({ #body }),
             Some(future) => {
                 let declared = &future.declared;
                 quote_spanned!(here=> #private::call(move || -> #declared { #body }).await)
             }
         };
+        let value = ending(recorded, value);
         // Nothing but a `return` tells the compiler what an async block is to give; without it, the
         // types in `return` and behind `?` would have to be spelt out.
         quote_spanned!(here=>
             async move {
-                if let ::core::option::Option::Some(value) = ::core::option::Option::None::<#recorded> {
+                if let ::core::option::Option::Some(value) =
+                    ::core::option::Option::None::<#recorded>
+                {
                     #[allow(unreachable_code)]
                     return value;
                 }
+                #(#held)*
+                #begin
+                #(#rebinds)*
                 #bind
-                #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
-                let value: #recorded = #value;
-                #[allow(unreachable_code)]
-                value
+                #value
             }
         )
     }
 
-    /// What the caller gets of the value.
-    fn unwrapped(&self, value: TokenStream) -> TokenStream {
-        let private = &self.private;
-        if self.returned.unwrapped {
-            quote_spanned!(Span::mixed_site()=> #private::TraceReturn::into_output(#value))
-        } else {
-            value
-        }
-    }
-
-    /// The start of a run, or `None` where the client is disabled and nobody would see anything of
-    /// the run.
-    fn start_if_seen(&self) -> TokenStream {
+    /// The start of a run. It is `None` where the client is disabled and nobody would see anything
+    /// of the run.
+    fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let private = &self.private;
+        let client = match &args.client {
+            Some(client) => quote_spanned!(here=> &(#client)),
+            None => quote_spanned!(here=> &#private::Installed),
+        };
+        let builder = self.builder(args);
         let some = quote_spanned!(here=> ::core::option::Option::Some);
-        match &self.context {
-            Some(context) if !context.used => {
-                let (client, start) = (self.client(), self.start_with_client());
-                quote_spanned!(here=>
-                    match #private::client(#client) {
-                        #some(client) => #some(#start),
-                        ::core::option::Option::None => ::core::option::Option::None,
-                    }
-                )
-            }
-            _ => {
-                let start = self.start();
-                quote_spanned!(here=> #some(#start))
-            }
+        let start = quote_spanned!(here=> #some(#private::Start::new(#builder)));
+        if self.context.as_ref().is_none_or(|context| context.used) {
+            return quote_spanned!(here=>
+                { let client = #private::client_or_disabled(#client); #start }
+            );
         }
-    }
-
-    /// The start of a run, also of one that leaves no trace.
-    fn start(&self) -> TokenStream {
-        let private = &self.private;
-        let (client, start) = (self.client(), self.start_with_client());
-        quote_spanned!(Span::mixed_site()=>
-            { let client = #private::client_or_disabled(#client); #start }
+        quote_spanned!(here=>
+            match #private::client(#client) {
+                #some(client) => #start,
+                ::core::option::Option::None => ::core::option::Option::None,
+            }
         )
     }
 
-    fn client(&self) -> TokenStream {
-        let (here, private) = (Span::mixed_site(), &self.private);
-        let installed = quote_spanned!(here=> &#private::Installed);
-        let given = self.args.client.as_ref();
-        given.map_or(installed, |client| quote_spanned!(here=> &(#client)))
-    }
-
-    fn start_with_client(&self) -> TokenStream {
-        let (here, private) = (Span::mixed_site(), &self.private);
-        let builder = self.builder();
-        if self.args.is_on("strict") {
-            let recorded = &self.returned.recorded;
-            quote_spanned!(here=> #private::Start::<#recorded>::strict(#builder))
-        } else {
-            quote_spanned!(here=> #private::Start::new(#builder))
-        }
-    }
-
-    fn builder(&self) -> TokenStream {
-        let here = Span::mixed_site();
+    fn builder(&self, args: &Args) -> TokenStream {
         let Self {
             private,
             task: Task { text, .. },
             ..
         } = self;
-        let mut builder = quote_spanned!(here=> client.trace(#text));
-        for setting in &self.args.settings {
+        let mut builder = quote_spanned!(Span::mixed_site()=> client.trace(#text));
+        for setting in &args.settings {
             let key = &setting.key;
             builder = match &setting.value {
                 Value::Plain(value) => quote!(#builder.#key(#value)),
@@ -272,25 +323,36 @@ impl Traced<'_> {
         }
         builder
     }
+
+    /// Gives the body its context out of `slot`, as the type that it asked for.
+    fn bind(&self) -> Option<TokenStream> {
+        let (context, private) = (self.context.as_ref()?, &self.private);
+        let ContextParameter { pat, ty, .. } = context;
+        let attrs = context.lint_attrs();
+        Some(quote_spanned!(Span::mixed_site()=>
+            #attrs
+            let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(&mut slot);
+        ))
+    }
+
+    fn slot_and_bind(&self) -> Option<TokenStream> {
+        let (bind, private) = (self.bind()?, &self.private);
+        Some(quote_spanned!(Span::mixed_site()=> let mut slot = #private::context(); #bind))
+    }
+
+    /// Only lets the compiler check the parameter.
+    fn check(&self) -> Option<TokenStream> {
+        let bind = self.slot_and_bind()?;
+        Some(quote_spanned!(Span::mixed_site()=> if false { #bind }))
+    }
 }
 
-/// Gives the body its context, of the type that it asked for.
-fn bind(context: &ContextParameter, private: &TokenStream) -> TokenStream {
-    let ContextParameter { pat, ty, .. } = context;
-    let attrs = context.lint_attrs();
+/// The end of a body. What its last expression borrows is let go before the arguments are.
+fn ending(recorded: &Type, value: TokenStream) -> TokenStream {
     quote_spanned!(Span::mixed_site()=>
-        #attrs
-        let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(&mut slot);
+        #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
+        let value: #recorded = #value;
+        #[allow(unreachable_code)]
+        value
     )
-}
-
-fn slot_and_bind(context: &ContextParameter, private: &TokenStream) -> TokenStream {
-    let bind = bind(context, private);
-    quote_spanned!(Span::mixed_site()=> let mut slot = #private::context(); #bind)
-}
-
-/// Only lets the compiler check the parameter.
-fn check(context: &ContextParameter, private: &TokenStream) -> TokenStream {
-    let bind = slot_and_bind(context, private);
-    quote_spanned!(Span::mixed_site()=> if false { #bind })
 }

@@ -6,8 +6,10 @@ mod expand;
 #[cfg(test)]
 mod expansions;
 mod function;
+mod mentions;
 mod returns;
 mod task;
+mod unfold;
 
 use proc_macro::TokenStream;
 

@@ -91,7 +91,7 @@ fn name_whole(argument: &mut PatType, index: usize, rebinds: &mut Vec<Stmt>) -> 
     match &*argument.pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
         pattern => {
-            let name = format_ident!("argument_{index}", span = Span::mixed_site());
+            let name = format_ident!("whole_{index}", span = Span::mixed_site());
             rebinds.push(parse_quote!(let #pattern = #name;));
             *argument.pat = parse_quote!(#name);
             name

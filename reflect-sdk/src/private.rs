@@ -5,8 +5,9 @@ use std::pin::Pin;
 
 pub use crate::client::{AsClient, Installed, client, client_or_disabled};
 pub use crate::trace::{
-    ContextParameter, OnCancel, Start, TraceReturn, Traced, context, metadata, metadata_filter,
-    run, run_with, task, text, traced,
+    Begin, ContextParameter, Give, OnCancel, Output, Refuse, Start, Started, TraceReturn, Traced,
+    Whole, begin, begin_strictly, context, metadata, metadata_filter, run, run_with, start,
+    start_strictly, task, text, traced,
 };
 
 /// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed

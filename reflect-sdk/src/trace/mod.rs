@@ -6,6 +6,8 @@ mod arguments;
 mod builder;
 mod closure;
 mod context;
+#[cfg(feature = "macros")]
+mod future;
 mod guard;
 mod handle;
 mod open;
@@ -29,6 +31,7 @@ pub use self::returns::{Outcome, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::{
     arguments::{metadata, metadata_filter, task, text},
+    future::{Begin, Give, Output, Traced, Whole, begin, begin_strictly, traced},
     parameter::{ContextParameter, context},
-    traced::{Start, Traced, run, run_with, traced},
+    traced::{Refuse, Start, Started, run, run_with, start, start_strictly},
 };
