@@ -13,10 +13,10 @@ use crate::unfold::{future_of, may_unfold, unfold};
 
 /// The traced function. A mistake adds an error and takes nothing away, so that there is no second
 /// one at the function's callers.
-pub(crate) fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStream {
     let mut parsed = Args::parse(args.clone());
     let expanded = syn::parse2(item.clone())
-        .and_then(|function| Traced::new(function, &mut parsed, &args))
+        .and_then(|function| Traced::new(function, &mut parsed, args))
         .map(|traced| traced.function(&parsed));
     let function = expanded.unwrap_or_else(|error| {
         parsed.errors.push(error);
@@ -184,7 +184,7 @@ impl Traced {
         };
         let run = match &self.context {
             Some(context) if context.used => {
-                let (bind, value) = (self.bind(), ending(recorded, quote!({ #body })));
+                let (bind, value) = (self.bind(), ending(recorded, &quote!({ #body })));
                 quote_spanned!(here=>
                     #private::run_with::<#recorded, _>(started, move |mut slot| -> #recorded {
                         #bind
@@ -260,7 +260,7 @@ impl Traced {
                 quote_spanned!(here=> #private::call(move || -> #declared { #body }).await)
             }
         };
-        let value = ending(recorded, value);
+        let value = ending(recorded, &value);
         // Nothing but a `return` tells the compiler what an async block is to give; without it, the
         // types in `return` and behind `?` would have to be spelt out.
         quote_spanned!(here=>
@@ -285,9 +285,10 @@ impl Traced {
     fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let private = &self.private;
-        let client = match &args.client {
-            Some(client) => quote_spanned!(here=> &(#client)),
-            None => quote_spanned!(here=> &#private::Installed),
+        let client = if let Some(client) = &args.client {
+            quote_spanned!(here=> &(#client))
+        } else {
+            quote_spanned!(here=> &#private::Installed)
         };
         let builder = self.builder(args);
         let some = quote_spanned!(here=> ::core::option::Option::Some);
@@ -348,7 +349,7 @@ impl Traced {
 }
 
 /// The end of a body. What its last expression borrows is let go before the arguments are.
-fn ending(recorded: &Type, value: TokenStream) -> TokenStream {
+fn ending(recorded: &Type, value: &TokenStream) -> TokenStream {
     quote_spanned!(Span::mixed_site()=>
         #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
         let value: #recorded = #value;

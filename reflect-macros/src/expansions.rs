@@ -5,7 +5,7 @@ use quote::quote;
 
 use crate::expand::reflect_trace;
 
-fn pretty(args: TokenStream, item: TokenStream) -> String {
+fn pretty(args: &TokenStream, item: TokenStream) -> String {
     let expanded = reflect_trace(args, item);
     prettyplease::unparse(&syn::parse2(expanded).unwrap())
 }
@@ -14,7 +14,7 @@ macro_rules! snapshot {
     ($name:ident, [$($args:tt)*], $($item:tt)*) => {
         #[test]
         fn $name() {
-            let expanded = pretty(quote!($($args)*), quote!($($item)*));
+            let expanded = pretty(&quote!($($args)*), quote!($($item)*));
             insta::with_settings!({ omit_expression => true }, {
                 insta::assert_snapshot!(expanded);
             });
@@ -108,7 +108,7 @@ snapshot! {
 fn a_body_that_does_not_parse_is_passed_on() {
     let body: TokenStream = "let x = ctx.".parse().unwrap();
     let item = quote!(fn half(ctx: &TraceContext, question: &str) -> String { #body });
-    let expanded = reflect_trace(TokenStream::new(), item).to_string();
+    let expanded = reflect_trace(&TokenStream::new(), item).to_string();
     assert!(expanded.contains("let x = ctx ."), "{expanded}");
     assert!(
         expanded.contains("fn half (question : & str) -> String"),

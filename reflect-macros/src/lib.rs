@@ -16,5 +16,5 @@ use proc_macro::TokenStream;
 /// Makes a function learn from its own runs.
 #[proc_macro_attribute]
 pub fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::reflect_trace(args.into(), item.into()).into()
+    expand::reflect_trace(&args.into(), item.into()).into()
 }

@@ -67,7 +67,10 @@ fn bindings(
             return Err(Error::new_spanned(input, what));
         };
         let name = name_whole(argument, index, rebinds);
-        bindings.extend(quote!(let #input = &#name;));
+        bindings.extend(quote! {
+            #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+            let #input = &#name;
+        });
     }
     Ok(bindings)
 }

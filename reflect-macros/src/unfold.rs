@@ -62,7 +62,11 @@ pub(crate) fn unfold(sig: &mut Signature, code: &TokenStream) -> Vec<Stmt> {
                 let pattern = &argument.pat;
                 held.push(match &**pattern {
                     Pat::Wild(_) => parse_quote!(#(#attrs)* let _ = &#name;),
-                    _ => parse_quote!(#(#attrs)* let #pattern = #name;),
+                    _ => parse_quote! {
+                        #[allow(clippy::no_effect_underscore_binding)]
+                        #(#attrs)*
+                        let #pattern = #name;
+                    },
                 });
                 *argument.pat = parse_quote!(#name);
             }

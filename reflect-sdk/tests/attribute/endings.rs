@@ -23,7 +23,6 @@ fn panics(ctx: &TraceContext, how: &str, client: &ReflectClient) -> String {
 }
 
 #[reflect_trace(client = client)]
-#[expect(clippy::panic, reason = "this is what the test is about")]
 async fn panics_later(ctx: &TraceContext, how: String, client: ReflectClient) -> String {
     tokio::task::yield_now().await;
     panic!("late {}", ctx.task())
@@ -78,7 +77,6 @@ async fn hangs(
 }
 
 /// Drops the future at the given moment, which it must not outlast.
-#[expect(clippy::panic, reason = "a test that went wrong should")]
 pub(crate) async fn cancel_when<T>(moment: oneshot::Receiver<()>, future: impl Future<Output = T>) {
     tokio::select! {
         _ = future => panic!("it ended by itself"),

@@ -220,6 +220,7 @@ async fn async_functions_may_call_themselves_on_any_thread() {
     assert_eq!(world.tasks(), ["0", "1", "2", "3", "0", "1", "2"]);
 }
 
+/// Knows whether something can be sent.
 struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<T> {
@@ -229,6 +230,7 @@ impl<T> Probe<T> {
 }
 
 impl<T: Send> Probe<T> {
+    #[expect(clippy::unused_self, reason = "it is found by the type of `self`")]
     fn can_be_sent(&self) -> bool {
         true
     }
@@ -241,7 +243,7 @@ trait Otherwise {
 }
 
 /// Is found only where the method above is not.
-impl<T> Otherwise for &Probe<T> {}
+impl<T> Otherwise for Probe<T> {}
 
 #[reflect_trace(client = client)]
 async fn with_a_local_error(
@@ -275,10 +277,10 @@ async fn on_one_thread(ctx: &TraceContext, question: String, client: ReflectClie
 async fn a_traced_future_can_be_sent_exactly_if_its_body_can() {
     let world = World::new();
     let (question, client) = (|| "q".to_owned(), || world.client.clone());
-    assert!((&Probe::of(&countdown(1, client()))).can_be_sent());
-    assert!((&Probe::of(&with_a_local_error(question(), client()))).can_be_sent());
-    assert!((&Probe::of(&strictly_with_a_local_error(question(), client()))).can_be_sent());
-    assert!(!(&Probe::of(&on_one_thread(question(), client()))).can_be_sent());
+    assert!(Probe::of(&countdown(1, client())).can_be_sent());
+    assert!(Probe::of(&with_a_local_error(question(), client())).can_be_sent());
+    assert!(Probe::of(&strictly_with_a_local_error(question(), client())).can_be_sent());
+    assert!(!Probe::of(&on_one_thread(question(), client())).can_be_sent());
 
     let local = tokio::task::LocalSet::new();
     let task = local.spawn_local(on_one_thread(question(), client()));

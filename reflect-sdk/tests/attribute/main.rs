@@ -7,7 +7,7 @@ mod budgets;
 mod contexts;
 mod endings;
 mod futures;
-// mod lints;
+mod lints;
 mod options;
 mod returns;
 #[path = "../guard/script.rs"]
