@@ -1,13 +1,17 @@
 //! From the function as it was written to one that is traced.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::{Attribute, Error, Result, ReturnType, Signature, Stmt, Type, Visibility, parse_quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::token::Brace;
+use syn::{
+    Attribute, Error, Ident, Result, ReturnType, Signature, Stmt, Type, Visibility, parse_quote,
+};
 
 use crate::args::{Args, Value};
 use crate::context::ContextParameter;
 use crate::function::Function;
-use crate::returns::Returned;
+use crate::private::Private;
+use crate::returns::{Returned, nameable};
 use crate::task::Task;
 use crate::unfold::{future_of, may_unfold, unfold};
 
@@ -32,9 +36,11 @@ struct Traced {
     vis: Visibility,
     /// As callers see it.
     sig: Signature,
+    /// Those of the function's body. By them the compiler sees that the function is the user's own,
+    /// and warns if nobody calls it.
+    braces: Brace,
     body: TokenStream,
-    /// The path to what the SDK has for this macro alone.
-    private: TokenStream,
+    private: Private,
     context: Option<ContextParameter>,
     /// `None` where the return type is missing, which was told.
     returned: Option<Returned>,
@@ -51,6 +57,7 @@ impl Traced {
             attrs,
             vis,
             mut sig,
+            braces,
             body,
         } = function;
         if let Some(constness) = &sig.constness {
@@ -64,8 +71,7 @@ impl Traced {
                 "a variadic function cannot be traced",
             ));
         }
-        let sdk = &args.sdk;
-        let private = quote_spanned!(Span::mixed_site()=> #sdk::__private);
+        let private = Private::new(&args.sdk);
         let context = if args.inject_context {
             Some(ContextParameter::take(&mut sig, &body)?)
         } else {
@@ -100,7 +106,7 @@ impl Traced {
             let to_callers = &returned.to_callers;
             sig.output = parse_quote!(-> #to_callers);
         }
-        let unfolded = sig.asyncness.is_some() && may_unfold(&attrs);
+        let unfolded = sig.asyncness.is_some() && returned.is_some() && may_unfold(&attrs);
         let held = if unfolded {
             let text = &task.text;
             unfold(&mut sig, &quote!(#tokens #text #body))
@@ -111,6 +117,7 @@ impl Traced {
             attrs,
             vis,
             sig,
+            braces,
             body,
             private,
             context,
@@ -127,12 +134,12 @@ impl Traced {
         } = self;
         let Some(returned) = &self.returned else {
             let (bind, body) = (self.slot_and_bind(), &self.body);
-            let asyncness = self.unfolded.then(|| quote!(async));
-            return quote!(#(#attrs)* #vis #asyncness #sig { #bind #body });
+            let body = self.braced(&quote!(#bind #body));
+            return quote!(#(#attrs)* #vis #sig #body);
         };
         if sig.asyncness.is_none() && !self.unfolded && returned.future.is_none() {
-            let body = self.call(args, returned);
-            return quote!(#(#attrs)* #vis #sig { #body });
+            let body = self.braced(&self.call(args, returned));
+            return quote!(#(#attrs)* #vis #sig #body);
         }
         let mut future = self.future(args, returned);
         if !self.unfolded {
@@ -144,19 +151,28 @@ impl Traced {
                 }
                 Some(_) => future,
             };
-            return quote!(#(#attrs)* #vis #sig { #future });
+            let body = self.braced(&future);
+            return quote!(#(#attrs)* #vis #sig #body);
         }
         let (mut documented, mut unfolded) = (sig.clone(), sig.clone());
         documented.asyncness = Some(parse_quote!(async));
         let output = future_of(&returned.to_callers);
         unfolded.output = parse_quote!(-> #output);
+        let (called, read) = (self.braced(&future), self.braced(&quote!(#future.await)));
         quote_spanned!(Span::mixed_site()=>
             #[cfg(not(doc))]
-            #(#attrs)* #vis #unfolded { #future }
+            #(#attrs)* #vis #unfolded #called
 
             #[cfg(doc)]
-            #(#attrs)* #vis #documented { #future.await }
+            #(#attrs)* #vis #documented #read
         )
+    }
+
+    fn braced(&self, body: &TokenStream) -> TokenStream {
+        let mut tokens = TokenStream::new();
+        self.braces
+            .surround(&mut tokens, |tokens| body.to_tokens(tokens));
+        tokens
     }
 
     /// The new body of a function that waits itself.
@@ -173,20 +189,28 @@ impl Traced {
         let started = match args.flag("strict") {
             None => quote_spanned!(here=> #private::start(#start)),
             Some(strict) => {
-                let refuse = quote_spanned!(here.located_at(strict.span())=> #private::Refuse);
+                let refuse = self.refuse(strict);
                 quote_spanned!(here=>
                     match #private::start_strictly(#start) {
                         ::core::result::Result::Ok(started) => started,
-                        ::core::result::Result::Err(error) => return #refuse::refuse(error),
+                        ::core::result::Result::Err(error) => return #refuse,
                     }
                 )
             }
+        };
+        let given = nameable(&returned.to_callers);
+        let (run, run_with) = if returned.unwrapped {
+            let run = quote_spanned!(here=> run::<#recorded, #given, _>);
+            (run, quote_spanned!(here=> run_with::<#recorded, #given, _>))
+        } else {
+            let run = quote_spanned!(here=> run_whole::<#recorded, _>);
+            (run, quote_spanned!(here=> run_whole_with::<#recorded, _>))
         };
         let run = match &self.context {
             Some(context) if context.used => {
                 let (bind, value) = (self.bind(), ending(recorded, &quote!({ #body })));
                 quote_spanned!(here=>
-                    #private::run_with::<#recorded, _>(started, move |mut slot| -> #recorded {
+                    #private::#run_with(started, move |mut slot| -> #recorded {
                         #bind
                         #value
                     })
@@ -195,16 +219,11 @@ impl Traced {
             _ => {
                 let check = self.check();
                 quote_spanned!(here=>
-                    #private::run::<#recorded, _>(started, move || -> #recorded { #check #body })
+                    #private::#run(started, move || -> #recorded { #check #body })
                 )
             }
         };
-        let value = if returned.unwrapped {
-            quote_spanned!(here=> #private::TraceReturn::into_output(#run))
-        } else {
-            run
-        };
-        quote_spanned!(here=> let started = #started; #(#rebinds)* #value)
+        quote_spanned!(here=> let started = #started; #(#rebinds)* #run)
     }
 
     /// The future of a function that is one, or returns one.
@@ -216,13 +235,13 @@ impl Traced {
         if args.is_on("boxed") {
             block = quote_spanned!(here=> #private::boxed(#block));
         }
-        let gives = if returned.unwrapped {
-            quote_spanned!(here=> #private::Output)
+        let traced = if returned.unwrapped {
+            quote_spanned!(here=> traced::<#recorded, _, _>)
         } else {
-            quote_spanned!(here=> #private::Whole)
+            quote_spanned!(here=> traced_whole::<#recorded, _>)
         };
         let until_learned = args.waits.then(|| quote_spanned!(here=> .until_learned()));
-        quote_spanned!(here=> #private::traced::<#recorded, #gives, _>(#block) #until_learned)
+        quote_spanned!(here=> #private::#traced(#block) #until_learned)
     }
 
     fn block(&self, args: &Args, returned: &Returned) -> TokenStream {
@@ -239,12 +258,12 @@ impl Traced {
         let begin = match args.flag("strict") {
             None => quote_spanned!(here=> #private::begin(#start).await;),
             Some(strict) => {
-                let refuse = quote_spanned!(here.located_at(strict.span())=> #private::Refuse);
+                let refuse = self.refuse(strict);
                 quote_spanned!(here=>
                     if let ::core::result::Result::Err(error) =
                         #private::begin_strictly(#start).await
                     {
-                        return #refuse::refuse(error);
+                        return #refuse;
                     }
                 )
             }
@@ -280,26 +299,36 @@ impl Traced {
         )
     }
 
+    /// Makes `error` what is returned.
+    fn refuse(&self, strict: &Ident) -> TokenStream {
+        let (private, there) = self.private.at(strict);
+        quote_spanned!(there=> #private::Refuse::refuse(error))
+    }
+
     /// The start of a run. It is `None` where the client is disabled and nobody would see anything
     /// of the run.
     fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let private = &self.private;
-        let client = if let Some(client) = &args.client {
-            quote_spanned!(here=> &(#client))
-        } else {
-            quote_spanned!(here=> &#private::Installed)
+        let client = |function: &str| {
+            let function = Ident::new(function, here);
+            if let Some(client) = &args.client {
+                let (private, there) = private.at(client);
+                quote_spanned!(there=> #private::#function(&(#client)))
+            } else {
+                quote_spanned!(here=> #private::#function(&#private::Installed))
+            }
         };
         let builder = self.builder(args);
         let some = quote_spanned!(here=> ::core::option::Option::Some);
         let start = quote_spanned!(here=> #some(#private::Start::new(#builder)));
         if self.context.as_ref().is_none_or(|context| context.used) {
-            return quote_spanned!(here=>
-                { let client = #private::client_or_disabled(#client); #start }
-            );
+            let client = client("client_or_disabled");
+            return quote_spanned!(here=> { let client = #client; #start });
         }
+        let client = client("client");
         quote_spanned!(here=>
-            match #private::client(#client) {
+            match #client {
                 #some(client) => #start,
                 ::core::option::Option::None => ::core::option::Option::None,
             }

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
+use syn::token::Brace;
 use syn::{Attribute, Error, Result, Signature, Token, Visibility, braced};
 
 /// A function whose body is left as it is, so that one that does not parse (yet) keeps its signature
@@ -10,6 +11,7 @@ pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
+    pub(crate) braces: Brace,
     pub(crate) body: TokenStream,
 }
 
@@ -30,7 +32,7 @@ impl Parse for Function {
             return Err(Error::new(sig.ident.span(), what));
         }
         let content;
-        braced!(content in input);
+        let braces = braced!(content in input);
         // An inner attribute may only stand first in the body of a function, which the body will
         // not be any more.
         for mut inner in content.call(Attribute::parse_inner)? {
@@ -41,6 +43,7 @@ impl Parse for Function {
             attrs,
             vis,
             sig,
+            braces,
             body: content.parse()?,
         })
     }

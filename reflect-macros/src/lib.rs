@@ -7,6 +7,7 @@ mod expand;
 mod expansions;
 mod function;
 mod mentions;
+mod private;
 mod returns;
 mod task;
 mod unfold;

@@ -1,10 +1,13 @@
 //! What a function returns: to its caller, and out of its body.
 
-use proc_macro2::TokenStream;
+use proc_macro2::Span;
+use quote::{ToTokens, quote_spanned};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     GenericArgument, Lifetime, Path, PathArguments, PathSegment, Type, TypeParamBound, parse_quote,
 };
+
+use crate::private::Private;
 
 /// What a function returns.
 pub(crate) struct Returned {
@@ -34,7 +37,7 @@ impl Returned {
         is_async: bool,
         opaque_future: bool,
         keeps_result: bool,
-        private: &TokenStream,
+        private: &Private,
     ) -> Self {
         let mut to_callers = declared.clone();
         if !is_async {
@@ -74,13 +77,13 @@ impl Returned {
 
 /// Turns the type into what is left when the run's record is taken out of it. `false` if that
 /// cannot be said, and the value must be given as it is.
-fn unwrap(ty: &mut Type, private: &TokenStream) -> bool {
+fn unwrap(ty: &mut Type, private: &Private) -> bool {
     match look(ty) {
         Look::Plain => true,
         Look::Other if has_impl(ty) => false,
         Look::Other => {
             // An alias, maybe: the compiler sees through it.
-            *ty = parse_quote!(<#ty as #private::TraceReturn>::Output);
+            *ty = output_of(ty, private);
             true
         }
         Look::Output(output) => {
@@ -88,6 +91,17 @@ fn unwrap(ty: &mut Type, private: &TokenStream) -> bool {
             true
         }
     }
+}
+
+/// `<Type as TraceReturn>::Output`, which stands where the type stood: so the signature and the
+/// body, if they complain about the type, complain in the same words, which are told once.
+fn output_of(ty: &Type, private: &Private) -> Type {
+    let mut spans = ty.to_token_stream().into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::mixed_site);
+    let last = spans.last().unwrap_or(first);
+    let open = quote_spanned!(first=> <);
+    let output = quote_spanned!(last=> Output);
+    parse_quote!(#open #ty as #private::TraceReturn>::#output)
 }
 
 enum Look {
@@ -222,7 +236,7 @@ fn bound_output<'a>(bounds: impl Iterator<Item = &'a mut TypeParamBound>) -> Opt
 }
 
 /// The type as it can be written within the body, where `impl Trait` cannot.
-fn nameable(ty: &Type) -> Type {
+pub(crate) fn nameable(ty: &Type) -> Type {
     erase(ty, false).0
 }
 

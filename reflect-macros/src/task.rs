@@ -6,6 +6,8 @@ use syn::{
     Error, Expr, ExprClosure, FnArg, Ident, Pat, PatType, Result, Signature, Stmt, parse_quote,
 };
 
+use crate::private::Private;
+
 /// How the task is found.
 pub(crate) struct Task {
     /// Gives the text of the task.
@@ -19,17 +21,20 @@ impl Task {
     pub(crate) fn new(
         given: Option<&Expr>,
         sig: &mut Signature,
-        private: &TokenStream,
+        private: &Private,
     ) -> Result<Self> {
-        let here = Span::mixed_site();
         let mut rebinds = Vec::new();
         let text = match given {
             Some(Expr::Closure(closure)) => {
                 let bindings = bindings(closure, sig, &mut rebinds)?;
                 let body = &closure.body;
-                quote_spanned!(here=> #private::task(&#private::call(|| { #bindings #body })))
+                let (private, there) = private.at(body);
+                quote_spanned!(there=> #private::task(&#private::call(|| { #bindings #body })))
             }
-            Some(value) => quote_spanned!(here=> #private::task(&(#value))),
+            Some(value) => {
+                let (private, there) = private.at(value);
+                quote_spanned!(there=> #private::task(&(#value)))
+            }
             None => {
                 let Some(first) = arguments(sig).next() else {
                     return Err(Error::new(
@@ -37,15 +42,16 @@ impl Task {
                         "no argument can be the task; say what it is: add `task = <expr>`",
                     ));
                 };
+                let (private, there) = private.at(&first.ty);
                 let name = name_whole(first, 0, &mut rebinds);
-                quote_spanned!(here=> #private::task(&#name))
+                quote_spanned!(there=> #private::task(&#name))
             }
         };
         Ok(Self { text, rebinds })
     }
 
     /// Stands in where there is none, after that was told.
-    pub(crate) fn unknown(private: &TokenStream) -> Self {
+    pub(crate) fn unknown(private: &Private) -> Self {
         Self {
             text: quote!(#private::task("")),
             rebinds: Vec::new(),

@@ -5,9 +5,9 @@ use std::pin::Pin;
 
 pub use crate::client::{AsClient, Installed, client, client_or_disabled};
 pub use crate::trace::{
-    Begin, ContextParameter, Give, OnCancel, Output, Refuse, Start, Started, TraceReturn, Traced,
-    Whole, begin, begin_strictly, context, metadata, metadata_filter, run, run_with, start,
-    start_strictly, task, text, traced,
+    Begin, ContextParameter, Gives, OnCancel, Refuse, Start, Started, TaskText, TraceReturn,
+    Traced, begin, begin_strictly, context, metadata, metadata_filter, run, run_whole,
+    run_whole_with, run_with, start, start_strictly, task, text, traced, traced_whole,
 };
 
 /// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed

@@ -9,7 +9,7 @@ use reflect_sdk::{TraceContext, reflect_trace};
     crate = "reflect_sdk",
     model
 )]
-fn answer(ctx: &TraceContext, question: &str) -> String {
+async fn answer(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
 
@@ -23,8 +23,14 @@ fn nothing_to_await(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
 
+#[reflect_trace(future)]
+async fn already_one(ctx: &TraceContext, question: &str) -> String {
+    ctx.task().to_owned()
+}
+
 fn main() {
-    answer("the function is still there");
+    drop(answer("the function is still there"));
     wrong_types("the function is still there");
+    drop(already_one("the function is still there"));
     nothing_to_await("the function is still there");
 }

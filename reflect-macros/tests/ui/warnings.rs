@@ -13,16 +13,6 @@ async fn unused_later(ctx: &TraceContext, question: &str, customer: &str) -> Res
 }
 
 #[reflect_trace]
-fn never_called(_: &TraceContext, question: &str) -> String {
-    question.to_owned()
-}
-
-#[reflect_trace]
-async fn never_called_later(_: &TraceContext, question: &str) -> String {
-    question.to_owned()
-}
-
-#[reflect_trace]
 #[must_use]
 async fn must_be_used(_: &TraceContext, question: &str) -> String {
     question.to_owned()

@@ -12,4 +12,10 @@ async fn answer_later(ctx: &TraceContext, question: &str) -> Vec<u8> {
     Vec::new()
 }
 
+#[reflect_trace]
+#[must_use]
+async fn stays_async(ctx: &TraceContext, question: &str) -> Answer {
+    Answer
+}
+
 fn main() {}

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
@@ -23,47 +22,25 @@ use super::traced::Start;
 use crate::client::Handle;
 use crate::error::{Error, Result};
 
-/// Makes a future of the body of a traced function. The body says by [`begin`] which run it is.
-pub fn traced<R: TraceReturn, G: Give<R>, F: Future<Output = R>>(body: F) -> Traced<F, G> {
+/// Makes a future of the body of a traced function, which gives its output. The body says by
+/// [`begin`] which run it is.
+pub fn traced<R: TraceReturn<Output = V>, V, F: Future<Output = R>>(body: F) -> Traced<F, V> {
     Traced {
         body,
         stage: Stage::Untraced,
-        gives: PhantomData,
+        end: |open, value| {
+            let (value, pending) = end(open, value);
+            (value.into_output(), pending)
+        },
     }
 }
 
-/// What callers get of the body's value.
-pub trait Give<R> {
-    /// What callers get.
-    type Value;
-
-    /// Gives it.
-    fn give(value: R) -> Self::Value;
-}
-
-/// Callers get the output.
-#[derive(Debug)]
-pub struct Output;
-
-impl<R: TraceReturn> Give<R> for Output {
-    type Value = R::Output;
-
-    #[inline]
-    fn give(value: R) -> R::Output {
-        value.into_output()
-    }
-}
-
-/// Callers get the value as it is.
-#[derive(Debug)]
-pub struct Whole;
-
-impl<R> Give<R> for Whole {
-    type Value = R;
-
-    #[inline]
-    fn give(value: R) -> R {
-        value
+/// The same for a function that gives its value as it is.
+pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(body: F) -> Traced<F, R> {
+    Traced {
+        body,
+        stage: Stage::Untraced,
+        end,
     }
 }
 
@@ -73,13 +50,19 @@ impl<R> Give<R> for Whole {
 /// the body, and chains of calls short enough for the compiler. So the body itself is what starts
 /// the run: it cannot be begun later, nor be a second future beside the one that starts it.
 #[pin_project(PinnedDrop)]
-pub struct Traced<F: Future, G> {
+pub struct Traced<F: Future, V> {
     #[pin]
     body: F,
     /// Must be dropped after the body; see [`Cancelling`].
     stage: Stage,
-    gives: PhantomData<fn() -> G>,
+    /// Ends the run, if there is one, with what came of its body, and gives what callers get.
+    ///
+    /// A pointer, so that this is a future whatever the body returns: if that cannot be recorded,
+    /// the compiler says so where the future is made, and not a second time where it is used.
+    end: End<F::Output, V>,
 }
+
+type End<R, V> = fn(Option<Box<Open>>, R) -> (V, Option<Pending>);
 
 enum Stage {
     Untraced,
@@ -107,21 +90,28 @@ impl Stage {
         mem::replace(self, Self::Ended)
     }
 
-    /// Ends the run with what came of its body.
-    fn end<R: TraceReturn>(self, mut value: R) -> (R, Option<Pending>) {
-        let Self::Running(open) = self else {
-            return (value, None);
-        };
-        let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
-        let handle = open.end(outcome(&value).into());
-        value.attach(&handle);
-        let pending = limit.map(|limit| Pending {
-            client,
-            limit,
-            handle,
-        });
-        (value, pending)
+    /// The run, if it is one that has begun and not ended.
+    fn open(self) -> Option<Box<Open>> {
+        match self {
+            Self::Running(open) => Some(open),
+            _ => None,
+        }
     }
+}
+
+fn end<R: TraceReturn>(open: Option<Box<Open>>, mut value: R) -> (R, Option<Pending>) {
+    let Some(open) = open else {
+        return (value, None);
+    };
+    let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
+    let handle = open.end(outcome(&value).into());
+    value.attach(&handle);
+    let pending = limit.map(|limit| Pending {
+        client,
+        limit,
+        handle,
+    });
+    (value, pending)
 }
 
 /// What is left to wait for when a run has ended.
@@ -131,9 +121,9 @@ struct Pending {
     handle: TraceHandle,
 }
 
-impl<R: TraceReturn, G: Give<R>, F: Future<Output = R>> Traced<F, G> {
+impl<F: Future, V> Traced<F, V> {
     /// Waits, when the run has ended, until its memory exists.
-    pub async fn until_learned(self) -> G::Value {
+    pub async fn until_learned(self) -> V {
         let mut this = pin!(self);
         let (value, pending) = poll_fn(|cx| this.as_mut().poll_end(cx)).await;
         if let Some(Pending {
@@ -145,17 +135,17 @@ impl<R: TraceReturn, G: Give<R>, F: Future<Output = R>> Traced<F, G> {
             // What became of it is told by the handle.
             let _ = handle.wait_within(&client, limit).await;
         }
-        G::give(value)
+        value
     }
 
-    fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(R, Option<Pending>)> {
+    fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Pending>)> {
         let mut this = self.project();
         loop {
             match this.stage {
                 Stage::Untraced => {
                     let polled = this.body.as_mut().poll(cx);
                     match (polled, take_handed()) {
-                        (Poll::Ready(value), _) => return Poll::Ready((value, None)),
+                        (Poll::Ready(value), _) => return Poll::Ready((this.end)(None, value)),
                         (Poll::Pending, Some(Handed::ToFuture(asked))) => {
                             *this.stage = Stage::of(asked);
                         }
@@ -174,9 +164,12 @@ impl<R: TraceReturn, G: Give<R>, F: Future<Output = R>> Traced<F, G> {
                     let polled = catch_unwind(AssertUnwindSafe(|| this.body.as_mut().poll(cx)));
                     drop(scope);
                     return match polled {
-                        Ok(polled) => polled.map(|value| this.stage.take().end(value)),
+                        Ok(polled) => polled.map(|value| {
+                            let open = this.stage.take().open();
+                            (this.end)(open, value)
+                        }),
                         Err(payload) => {
-                            if let Stage::Running(open) = this.stage.take() {
+                            if let Some(open) = this.stage.take().open() {
                                 open.end_panicked(&*payload);
                             }
                             resume_unwind(payload)
@@ -190,12 +183,12 @@ impl<R: TraceReturn, G: Give<R>, F: Future<Output = R>> Traced<F, G> {
     }
 }
 
-impl<R: TraceReturn, G: Give<R>, F: Future<Output = R>> Future for Traced<F, G> {
-    type Output = G::Value;
+impl<F: Future, V> Future for Traced<F, V> {
+    type Output = V;
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::Value> {
-        self.poll_end(cx).map(|(value, _)| G::give(value))
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
+        self.poll_end(cx).map(|(value, _)| value)
     }
 }
 
@@ -260,11 +253,11 @@ impl Future for Begin {
 }
 
 #[pinned_drop]
-impl<F: Future, G> PinnedDrop for Traced<F, G> {
+impl<F: Future, V> PinnedDrop for Traced<F, V> {
     fn drop(self: Pin<&mut Self>) {
         let stage = self.project().stage;
         // Whoever drops it before the run began, or after it ended, drops nothing of a run.
-        if let Stage::Running(open) = stage.take() {
+        if let Some(open) = stage.take().open() {
             *stage = Stage::Cancelling(Cancelling::new(open));
         }
     }
@@ -301,7 +294,7 @@ impl Drop for Cancelling {
     }
 }
 
-impl<F: Future, G> fmt::Debug for Traced<F, G> {
+impl<F: Future, V> fmt::Debug for Traced<F, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Traced").finish_non_exhaustive()
     }

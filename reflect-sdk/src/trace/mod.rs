@@ -30,8 +30,11 @@ pub use self::result::TraceResult;
 pub use self::returns::{Outcome, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::{
-    arguments::{metadata, metadata_filter, task, text},
-    future::{Begin, Give, Output, Traced, Whole, begin, begin_strictly, traced},
+    arguments::{TaskText, metadata, metadata_filter, task, text},
+    future::{Begin, Traced, begin, begin_strictly, traced, traced_whole},
     parameter::{ContextParameter, context},
-    traced::{Refuse, Start, Started, run, run_with, start, start_strictly},
+    traced::{
+        Gives, Refuse, Start, Started, run, run_whole, run_whole_with, run_with, start,
+        start_strictly,
+    },
 };

@@ -51,9 +51,37 @@ impl<T, E: From<Error>> Refuse for Result<T, E> {
     }
 }
 
+/// `TraceReturn<Output = V>` in one bound: if the signature could not say what `V` is, because the
+/// function may not return what it does, the compiler has told so and keeps quiet about this.
+pub trait Gives<V>: TraceReturn {
+    /// The part for the caller.
+    fn give(self) -> V;
+}
+
+impl<R: TraceReturn> Gives<R::Output> for R {
+    #[inline]
+    fn give(self) -> R::Output {
+        self.into_output()
+    }
+}
+
+/// Runs the function, as a run if one has started, and gives its output.
+#[inline]
+pub fn run<R: Gives<V>, V, F: FnOnce() -> R>(started: Option<Started>, body: F) -> V {
+    run_whole(started, body).give()
+}
+
+/// Runs the function with its context, and gives its output.
+pub fn run_with<R: Gives<V>, V, F: FnOnce(TraceContext) -> R>(
+    started: Option<Started>,
+    body: F,
+) -> V {
+    run_whole_with(started, body).give()
+}
+
 /// Runs the function, as a run if one has started.
 #[inline]
-pub fn run<R: TraceReturn, F: FnOnce() -> R>(started: Option<Started>, body: F) -> R {
+pub fn run_whole<R: TraceReturn, F: FnOnce() -> R>(started: Option<Started>, body: F) -> R {
     match started {
         None => body(),
         Some(started) => started.0.run(|_| body()),
@@ -61,7 +89,7 @@ pub fn run<R: TraceReturn, F: FnOnce() -> R>(started: Option<Started>, body: F) 
 }
 
 /// Runs the function with its context.
-pub fn run_with<R: TraceReturn, F: FnOnce(TraceContext) -> R>(
+pub fn run_whole_with<R: TraceReturn, F: FnOnce(TraceContext) -> R>(
     started: Option<Started>,
     body: F,
 ) -> R {
