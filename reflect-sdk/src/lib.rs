@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod client;
 mod error;
 pub mod reflection;
@@ -10,6 +14,8 @@ mod worker;
 
 /// What calls are made of; you rarely need to name these.
 pub mod calls {
+    #[cfg(feature = "macros")]
+    pub use crate::client::WithClient;
     pub use crate::client::{
         Async, Augment, Blocking, BootstrapProject, Call, CallContext, CreateKey, DeleteProject,
         DeleteRecords, GetHealth, GetRecord, GetSkill, ListKeys, ListRecords, Operation, Patience,
@@ -22,6 +28,8 @@ pub mod calls {
 /// The engine behind an embedded client, for settings of your own.
 #[cfg(feature = "embedded")]
 pub use reflect_engine as engine;
+#[cfg(feature = "macros")]
+pub use reflect_macros::reflect_trace;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
     DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField, KeyId,

@@ -96,6 +96,8 @@ impl ReflectClient<Async> {
     /// }
     /// ```
     pub fn install(&self) -> FlushGuard {
+        #[cfg(feature = "macros")]
+        super::as_client::note_that_there_is_one();
         let mut global = GLOBAL.write().unwrap_or_else(PoisonError::into_inner);
         let replaced = global.replace(self.clone());
         drop(global);

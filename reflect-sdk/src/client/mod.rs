@@ -1,5 +1,7 @@
 //! [`ReflectClient`] and its calls.
 
+#[cfg(feature = "macros")]
+mod as_client;
 #[cfg(feature = "flush-at-exit")]
 mod at_exit;
 mod augment;
@@ -15,6 +17,8 @@ mod project;
 mod record;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 pub(crate) mod registry;
+#[cfg(feature = "macros")]
+mod scope;
 mod skill;
 mod traces;
 mod wait;
@@ -25,6 +29,8 @@ use std::sync::Arc;
 
 use reflect_types::ProjectId;
 
+#[cfg(feature = "macros")]
+pub use self::as_client::{AsClient, Installed, client, client_or_disabled};
 pub use self::augment::AugmentedTask;
 pub(crate) use self::augment::blocks as memory_blocks;
 pub use self::authored::StoreMemory;
@@ -38,6 +44,8 @@ pub(crate) use self::lifetime::Handle;
 pub use self::memories::{Augment, Query};
 pub use self::project::{BootstrapProject, DeleteProject, GetHealth};
 pub use self::record::Record;
+#[cfg(feature = "macros")]
+pub use self::scope::WithClient;
 pub use self::skill::{GetSkill, WriteSkill};
 pub use self::traces::{DeleteRecords, GetRecord, ListRecords, RetryRecord, ReviewRecorded};
 pub(crate) use self::wait::wait_for;

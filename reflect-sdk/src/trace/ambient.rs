@@ -62,7 +62,7 @@ impl Drop for Scope {
 }
 
 /// The old value is returned, so that it is not dropped while the cell is borrowed.
-fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
+pub(super) fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
     CURRENT
         .try_with(|current| current.replace(context))
         .ok()

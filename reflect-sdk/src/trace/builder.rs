@@ -188,6 +188,12 @@ impl TraceBuilder {
         TraceGuard::new(self.open_blocking())
     }
 
+    /// Whether anything will come of the run.
+    #[cfg(feature = "macros")]
+    pub(super) fn is_enabled(&self) -> bool {
+        self.client.core().is_enabled()
+    }
+
     pub(super) fn open_blocking(self) -> Open {
         let memories = self.retrieve_blocking();
         self.fail_open(memories)

@@ -125,14 +125,14 @@ impl Open {
         value
     }
 
-    fn end_panicked(self, payload: &(dyn std::any::Any + Send)) {
+    pub(super) fn end_panicked(self, payload: &(dyn std::any::Any + Send)) {
         let why = Panic::caught(payload, &self.mark);
         self.end(Ending::Failed { why, output: None });
     }
 }
 
 /// What is recorded of the value. Showing an error is the user's code, and may itself panic.
-fn outcome(value: &impl TraceReturn) -> Outcome {
+pub(super) fn outcome(value: &impl TraceReturn) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| value.outcome()))
         .unwrap_or_else(|_| Outcome::Error("an error that cannot be shown".to_owned()))
 }

@@ -1,18 +1,26 @@
 //! Runs that record themselves: a guard for a scope, a closure for one that returns.
 
 mod ambient;
+#[cfg(feature = "macros")]
+mod arguments;
 mod builder;
 mod closure;
 mod context;
+#[cfg(feature = "macros")]
+mod future;
 mod guard;
 mod handle;
 mod open;
 mod output;
 mod panics;
+#[cfg(feature = "macros")]
+mod parameter;
 #[cfg(feature = "panic-hook")]
 mod rescue;
 mod result;
 mod returns;
+#[cfg(feature = "macros")]
+mod traced;
 
 pub use self::ambient::InScope;
 pub use self::builder::{OnCancel, StrictTrace, TraceBuilder, Wait};
@@ -22,3 +30,13 @@ pub use self::handle::TraceHandle;
 pub use self::output::TraceOutput;
 pub use self::result::TraceResult;
 pub use self::returns::{Outcome, TraceReturn};
+#[cfg(feature = "macros")]
+pub use self::{
+    arguments::{TaskText, metadata, metadata_filter, task, text},
+    future::{Begin, Traced, begin, begin_strictly, traced, traced_whole},
+    parameter::{ContextParameter, context},
+    traced::{
+        Gives, Refuse, Start, Started, run, run_whole, run_whole_with, run_with, start,
+        start_strictly,
+    },
+};

@@ -1,0 +1,388 @@
+//! From the function as it was written to one that is traced.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::token::Brace;
+use syn::{
+    Attribute, Error, Ident, Result, ReturnType, Signature, Stmt, Type, Visibility, parse_quote,
+};
+
+use crate::args::{Args, Value};
+use crate::context::ContextParameter;
+use crate::function::Function;
+use crate::private::Private;
+use crate::returns::{Returned, nameable};
+use crate::task::Task;
+use crate::unfold::{future_of, may_unfold, unfold};
+
+/// The traced function. A mistake adds an error and takes nothing away, so that there is no second
+/// one at the function's callers.
+pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStream {
+    let mut parsed = Args::parse(args.clone());
+    let expanded = syn::parse2(item.clone())
+        .and_then(|function| Traced::new(function, &mut parsed, args))
+        .map(|traced| traced.function(&parsed));
+    let function = expanded.unwrap_or_else(|error| {
+        parsed.errors.push(error);
+        item
+    });
+    let errors = parsed.errors.iter().map(Error::to_compile_error);
+    quote!(#(#errors)* #function)
+}
+
+/// Everything that the new function is made of.
+struct Traced {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    /// As callers see it.
+    sig: Signature,
+    /// Those of the function's body. By them the compiler sees that the function is the user's own,
+    /// and warns if nobody calls it.
+    braces: Brace,
+    body: TokenStream,
+    private: Private,
+    context: Option<ContextParameter>,
+    /// `None` where the return type is missing, which was told.
+    returned: Option<Returned>,
+    task: Task,
+    /// Whether the function is an `async fn` that becomes one that returns a future.
+    unfolded: bool,
+    /// Keeps the arguments of such a one.
+    held: Vec<Stmt>,
+}
+
+impl Traced {
+    fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Result<Self> {
+        let Function {
+            attrs,
+            vis,
+            mut sig,
+            braces,
+            body,
+        } = function;
+        if let Some(constness) = &sig.constness {
+            let what = "a `const fn` cannot be traced: asking for memories is no constant; \
+                        remove `const`, or the attribute";
+            return Err(Error::new_spanned(constness, what));
+        }
+        if let Some(variadic) = &sig.variadic {
+            return Err(Error::new_spanned(
+                variadic,
+                "a variadic function cannot be traced",
+            ));
+        }
+        let private = Private::new(&args.sdk);
+        let context = if args.inject_context {
+            Some(ContextParameter::take(&mut sig, &body)?)
+        } else {
+            None
+        };
+        let returned = match &sig.output {
+            ReturnType::Type(_, declared) => {
+                let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
+                Some(Returned::new(
+                    declared,
+                    is_async,
+                    future,
+                    args.keeps_result,
+                    &private,
+                ))
+            }
+            ReturnType::Default => {
+                args.errors.push(Error::new(
+                    sig.paren_token.span.close(),
+                    "a traced function returns what it came to; add `-> String` or \
+                     `-> TraceResult<T>`, or a `Result` of these",
+                ));
+                None
+            }
+        };
+        let task = Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
+            args.errors.push(error);
+            Task::unknown(&private)
+        });
+        if let Some(returned) = &returned {
+            args.check_against(sig.asyncness.is_some(), returned.future.is_some());
+            let to_callers = &returned.to_callers;
+            sig.output = parse_quote!(-> #to_callers);
+        }
+        let unfolded = sig.asyncness.is_some() && returned.is_some() && may_unfold(&attrs);
+        let held = if unfolded {
+            let text = &task.text;
+            unfold(&mut sig, &quote!(#tokens #text #body))
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            attrs,
+            vis,
+            sig,
+            braces,
+            body,
+            private,
+            context,
+            returned,
+            task,
+            unfolded,
+            held,
+        })
+    }
+
+    fn function(&self, args: &Args) -> TokenStream {
+        let Self {
+            attrs, vis, sig, ..
+        } = self;
+        let Some(returned) = &self.returned else {
+            let (bind, body) = (self.slot_and_bind(), &self.body);
+            let body = self.braced(&quote!(#bind #body));
+            return quote!(#(#attrs)* #vis #sig #body);
+        };
+        if sig.asyncness.is_none() && !self.unfolded && returned.future.is_none() {
+            let body = self.braced(&self.call(args, returned));
+            return quote!(#(#attrs)* #vis #sig #body);
+        }
+        let mut future = self.future(args, returned);
+        if !self.unfolded {
+            future = match &returned.future {
+                None => quote_spanned!(Span::mixed_site()=> #future.await),
+                Some(kind) if kind.boxed => {
+                    let private = &self.private;
+                    quote_spanned!(Span::mixed_site()=> #private::boxed(#future))
+                }
+                Some(_) => future,
+            };
+            let body = self.braced(&future);
+            return quote!(#(#attrs)* #vis #sig #body);
+        }
+        let (mut documented, mut unfolded) = (sig.clone(), sig.clone());
+        documented.asyncness = Some(parse_quote!(async));
+        let output = future_of(&returned.to_callers);
+        unfolded.output = parse_quote!(-> #output);
+        let (called, read) = (self.braced(&future), self.braced(&quote!(#future.await)));
+        quote_spanned!(Span::mixed_site()=>
+            #[cfg(not(doc))]
+            #(#attrs)* #vis #unfolded #called
+
+            #[cfg(doc)]
+            #(#attrs)* #vis #documented #read
+        )
+    }
+
+    fn braced(&self, body: &TokenStream) -> TokenStream {
+        let mut tokens = TokenStream::new();
+        self.braces
+            .surround(&mut tokens, |tokens| body.to_tokens(tokens));
+        tokens
+    }
+
+    /// The new body of a function that waits itself.
+    fn call(&self, args: &Args, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let Self {
+            private,
+            body,
+            task: Task { rebinds, .. },
+            ..
+        } = self;
+        let recorded = &returned.recorded;
+        let start = self.start(args);
+        let started = match args.flag("strict") {
+            None => quote_spanned!(here=> #private::start(#start)),
+            Some(strict) => {
+                let refuse = self.refuse(strict);
+                quote_spanned!(here=>
+                    match #private::start_strictly(#start) {
+                        ::core::result::Result::Ok(started) => started,
+                        ::core::result::Result::Err(error) => return #refuse,
+                    }
+                )
+            }
+        };
+        let given = nameable(&returned.to_callers);
+        let (run, run_with) = if returned.unwrapped {
+            let run = quote_spanned!(here=> run::<#recorded, #given, _>);
+            (run, quote_spanned!(here=> run_with::<#recorded, #given, _>))
+        } else {
+            let run = quote_spanned!(here=> run_whole::<#recorded, _>);
+            (run, quote_spanned!(here=> run_whole_with::<#recorded, _>))
+        };
+        let run = match &self.context {
+            Some(context) if context.used => {
+                let (bind, value) = (self.bind(), ending(recorded, &quote!({ #body })));
+                quote_spanned!(here=>
+                    #private::#run_with(started, move |mut slot| -> #recorded {
+                        #bind
+                        #value
+                    })
+                )
+            }
+            _ => {
+                let check = self.check();
+                quote_spanned!(here=>
+                    #private::#run(started, move || -> #recorded { #check #body })
+                )
+            }
+        };
+        quote_spanned!(here=> let started = #started; #(#rebinds)* #run)
+    }
+
+    /// The future of a function that is one, or returns one.
+    fn future(&self, args: &Args, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let private = &self.private;
+        let recorded = &returned.recorded;
+        let mut block = self.block(args, returned);
+        if args.is_on("boxed") {
+            block = quote_spanned!(here=> #private::boxed(#block));
+        }
+        let traced = if returned.unwrapped {
+            quote_spanned!(here=> traced::<#recorded, _, _>)
+        } else {
+            quote_spanned!(here=> traced_whole::<#recorded, _>)
+        };
+        let until_learned = args.waits.then(|| quote_spanned!(here=> .until_learned()));
+        quote_spanned!(here=> #private::#traced(#block) #until_learned)
+    }
+
+    fn block(&self, args: &Args, returned: &Returned) -> TokenStream {
+        let here = Span::mixed_site();
+        let Self {
+            private,
+            body,
+            held,
+            task: Task { rebinds, .. },
+            ..
+        } = self;
+        let recorded = &returned.recorded;
+        let start = self.start(args);
+        let begin = match args.flag("strict") {
+            None => quote_spanned!(here=> #private::begin(#start).await;),
+            Some(strict) => {
+                let refuse = self.refuse(strict);
+                quote_spanned!(here=>
+                    if let ::core::result::Result::Err(error) =
+                        #private::begin_strictly(#start).await
+                    {
+                        return #refuse;
+                    }
+                )
+            }
+        };
+        let bind = match &self.context {
+            Some(context) if context.used => self.slot_and_bind(),
+            _ => self.check(),
+        };
+        let value = match &returned.future {
+            None => quote!({ #body }),
+            Some(future) => {
+                let declared = &future.declared;
+                quote_spanned!(here=> #private::call(move || -> #declared { #body }).await)
+            }
+        };
+        let value = ending(recorded, &value);
+        // Nothing but a `return` tells the compiler what an async block is to give; without it, the
+        // types in `return` and behind `?` would have to be spelt out.
+        quote_spanned!(here=>
+            async move {
+                if let ::core::option::Option::Some(value) =
+                    ::core::option::Option::None::<#recorded>
+                {
+                    #[allow(unreachable_code)]
+                    return value;
+                }
+                #(#held)*
+                #begin
+                #(#rebinds)*
+                #bind
+                #value
+            }
+        )
+    }
+
+    /// Makes `error` what is returned.
+    fn refuse(&self, strict: &Ident) -> TokenStream {
+        let (private, there) = self.private.at(strict);
+        quote_spanned!(there=> #private::Refuse::refuse(error))
+    }
+
+    /// The start of a run. It is `None` where the client is disabled and nobody would see anything
+    /// of the run.
+    fn start(&self, args: &Args) -> TokenStream {
+        let here = Span::mixed_site();
+        let private = &self.private;
+        let client = |function: &str| {
+            let function = Ident::new(function, here);
+            if let Some(client) = &args.client {
+                let (private, there) = private.at(client);
+                quote_spanned!(there=> #private::#function(&(#client)))
+            } else {
+                quote_spanned!(here=> #private::#function(&#private::Installed))
+            }
+        };
+        let builder = self.builder(args);
+        let some = quote_spanned!(here=> ::core::option::Option::Some);
+        let start = quote_spanned!(here=> #some(#private::Start::new(#builder)));
+        if self.context.as_ref().is_none_or(|context| context.used) {
+            let client = client("client_or_disabled");
+            return quote_spanned!(here=> { let client = #client; #start });
+        }
+        let client = client("client");
+        quote_spanned!(here=>
+            match #client {
+                #some(client) => #start,
+                ::core::option::Option::None => ::core::option::Option::None,
+            }
+        )
+    }
+
+    fn builder(&self, args: &Args) -> TokenStream {
+        let Self {
+            private,
+            task: Task { text, .. },
+            ..
+        } = self;
+        let mut builder = quote_spanned!(Span::mixed_site()=> client.trace(#text));
+        for setting in &args.settings {
+            let key = &setting.key;
+            builder = match &setting.value {
+                Value::Plain(value) => quote!(#builder.#key(#value)),
+                Value::Text(value) => quote!(#builder.#key(#private::text(&(#value)))),
+                Value::Map(value) => quote!(#private::#key(#builder, &(#value))),
+                Value::OnCancel(variant) => quote!(#builder.#key(#private::OnCancel::#variant)),
+            };
+        }
+        builder
+    }
+
+    /// Gives the body its context out of `slot`, as the type that it asked for.
+    fn bind(&self) -> Option<TokenStream> {
+        let (context, private) = (self.context.as_ref()?, &self.private);
+        let ContextParameter { pat, ty, .. } = context;
+        let attrs = context.lint_attrs();
+        Some(quote_spanned!(Span::mixed_site()=>
+            #attrs
+            let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(&mut slot);
+        ))
+    }
+
+    fn slot_and_bind(&self) -> Option<TokenStream> {
+        let (bind, private) = (self.bind()?, &self.private);
+        Some(quote_spanned!(Span::mixed_site()=> let mut slot = #private::context(); #bind))
+    }
+
+    /// Only lets the compiler check the parameter.
+    fn check(&self) -> Option<TokenStream> {
+        let bind = self.slot_and_bind()?;
+        Some(quote_spanned!(Span::mixed_site()=> if false { #bind }))
+    }
+}
+
+/// The end of a body. What its last expression borrows is let go before the arguments are.
+fn ending(recorded: &Type, value: &TokenStream) -> TokenStream {
+    quote_spanned!(Span::mixed_site()=>
+        #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
+        let value: #recorded = #value;
+        #[allow(unreachable_code)]
+        value
+    )
+}

@@ -1,0 +1,21 @@
+//! The attribute `#[reflect_trace]`. Use it through `reflect_sdk`, which re-exports it.
+
+mod args;
+mod context;
+mod expand;
+#[cfg(test)]
+mod expansions;
+mod function;
+mod mentions;
+mod private;
+mod returns;
+mod task;
+mod unfold;
+
+use proc_macro::TokenStream;
+
+/// Makes a function learn from its own runs.
+#[proc_macro_attribute]
+pub fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::reflect_trace(&args.into(), item.into()).into()
+}

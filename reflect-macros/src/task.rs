@@ -1,0 +1,109 @@
+//! Where the task of a run comes from.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{
+    Error, Expr, ExprClosure, FnArg, Ident, Pat, PatType, Result, Signature, Stmt, parse_quote,
+};
+
+use crate::private::Private;
+
+/// How the task is found.
+pub(crate) struct Task {
+    /// Gives the text of the task.
+    pub(crate) text: TokenStream,
+    /// Takes the arguments apart that had to be whole for the task.
+    pub(crate) rebinds: Vec<Stmt>,
+}
+
+impl Task {
+    /// Reads the task from what was given, else from the first argument.
+    pub(crate) fn new(
+        given: Option<&Expr>,
+        sig: &mut Signature,
+        private: &Private,
+    ) -> Result<Self> {
+        let mut rebinds = Vec::new();
+        let text = match given {
+            Some(Expr::Closure(closure)) => {
+                let bindings = bindings(closure, sig, &mut rebinds)?;
+                let body = &closure.body;
+                let (private, there) = private.at(body);
+                quote_spanned!(there=> #private::task(&#private::call(|| { #bindings #body })))
+            }
+            Some(value) => {
+                let (private, there) = private.at(value);
+                quote_spanned!(there=> #private::task(&(#value)))
+            }
+            None => {
+                let Some(first) = arguments(sig).next() else {
+                    return Err(Error::new(
+                        sig.ident.span(),
+                        "no argument can be the task; say what it is: add `task = <expr>`",
+                    ));
+                };
+                let (private, there) = private.at(&first.ty);
+                let name = name_whole(first, 0, &mut rebinds);
+                quote_spanned!(there=> #private::task(&#name))
+            }
+        };
+        Ok(Self { text, rebinds })
+    }
+
+    /// Stands in where there is none, after that was told.
+    pub(crate) fn unknown(private: &Private) -> Self {
+        Self {
+            text: quote!(#private::task("")),
+            rebinds: Vec::new(),
+        }
+    }
+}
+
+/// What the closure calls the arguments, by their order; it gets references.
+fn bindings(
+    closure: &ExprClosure,
+    sig: &mut Signature,
+    rebinds: &mut Vec<Stmt>,
+) -> Result<TokenStream> {
+    let mut given = arguments(sig);
+    let mut bindings = TokenStream::new();
+    for (index, input) in closure.inputs.iter().enumerate() {
+        let Some(argument) = given.next() else {
+            let what = "the closure gets the arguments of the function, and there are not so many";
+            return Err(Error::new_spanned(input, what));
+        };
+        let name = name_whole(argument, index, rebinds);
+        bindings.extend(quote! {
+            #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+            let #input = &#name;
+        });
+    }
+    Ok(bindings)
+}
+
+/// The arguments after the context that are there in every configuration.
+fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
+    sig.inputs.iter_mut().filter_map(|input| match input {
+        FnArg::Typed(argument) => {
+            let conditional = argument
+                .attrs
+                .iter()
+                .any(|attr| attr.path().is_ident("cfg"));
+            (!conditional).then_some(argument)
+        }
+        FnArg::Receiver(_) => None,
+    })
+}
+
+/// A name for the whole argument. A pattern is moved behind the place where the task is read.
+fn name_whole(argument: &mut PatType, index: usize, rebinds: &mut Vec<Stmt>) -> Ident {
+    match &*argument.pat {
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
+        pattern => {
+            let name = format_ident!("whole_{index}", span = Span::mixed_site());
+            rebinds.push(parse_quote!(let #pattern = #name;));
+            *argument.pat = parse_quote!(#name);
+            name
+        }
+    }
+}

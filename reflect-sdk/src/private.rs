@@ -1,0 +1,24 @@
+//! What `#[reflect_trace]` expands to. It is no part of the API: it may change in any release.
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use crate::client::{AsClient, Installed, client, client_or_disabled};
+pub use crate::trace::{
+    Begin, ContextParameter, Gives, OnCancel, Refuse, Start, Started, TaskText, TraceReturn,
+    Traced, begin, begin_strictly, context, metadata, metadata_filter, run, run_whole,
+    run_whole_with, run_with, start, start_strictly, task, text, traced, traced_whole,
+};
+
+/// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed
+/// mutably.
+#[inline]
+pub fn call<R, F: FnOnce() -> R>(body: F) -> R {
+    body()
+}
+
+/// `Box::pin`, also where the caller has a `Box` of its own.
+#[inline]
+pub fn boxed<F: Future>(future: F) -> Pin<Box<F>> {
+    Box::pin(future)
+}

@@ -1,0 +1,196 @@
+//! Which run code belongs to.
+
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use reflect_sdk::{Message, ReflectClient, TraceContext, TraceResult, reflect_trace};
+use tokio::sync::oneshot;
+
+use crate::endings::cancel_when;
+use crate::script::Script;
+use crate::world::World;
+
+fn current() -> String {
+    TraceContext::current().map_or_else(String::new, |ctx| ctx.task().to_owned())
+}
+
+#[reflect_trace(client = client)]
+fn informed(ctx: &TraceContext, question: &str, client: &ReflectClient) -> TraceResult {
+    let first = ctx.memories()[0].id.to_string();
+    assert!(ctx.retrieval_error().is_none());
+    let messages = vec![Message::user(ctx.augmented_task())];
+    TraceResult::new(first, messages)
+}
+
+#[test]
+fn memories_are_there_before_the_first_statement() {
+    let world = World::of(Script::with_memory("m-1"));
+    assert_eq!(informed("a", &world.client), "m-1");
+    let trace = world.only();
+    assert_eq!(trace.retrieved_memory_ids, ["m-1"]);
+    assert_eq!(trace.task, "a", "without the memories");
+}
+
+#[reflect_trace(client = client)]
+#[expect(clippy::panic, reason = "this is what the test is about")]
+fn child(ctx: &TraceContext, how: &str, client: &ReflectClient) -> Result<String, String> {
+    assert_eq!(current(), ctx.task());
+    match how {
+        "error" => Err(current()),
+        "panic" => panic!("{}", current()),
+        _ => Ok(ctx.parent().unwrap().task().to_owned()),
+    }
+}
+
+#[reflect_trace(client = client)]
+fn parent(ctx: &TraceContext, question: &str, client: &ReflectClient) -> String {
+    for how in ["value", "error", "panic"] {
+        let child = catch_unwind(AssertUnwindSafe(|| child(how, client)));
+        match child {
+            Ok(Ok(parent)) => assert_eq!((how, &*parent), ("value", ctx.task())),
+            Ok(Err(task)) => assert_eq!((how, &*task), ("error", "error")),
+            Err(_) => assert_eq!(how, "panic"),
+        }
+        assert_eq!(current(), question, "restored");
+    }
+    question.to_owned()
+}
+
+#[test]
+fn nested_runs_know_their_parent_and_give_its_context_back() {
+    let world = World::new();
+    parent("outer", &world.client);
+    assert!(TraceContext::current().is_none());
+    let recorded = world.recorded();
+    assert_eq!(recorded.len(), 4);
+    let outer = recorded.iter().find(|trace| trace.task == "outer").unwrap();
+    let run = outer.metadata.get("run_id").unwrap();
+    for child in recorded.iter().filter(|trace| trace.task != "outer") {
+        assert_eq!(child.metadata.get("parent_run_id"), Some(run), "{child:?}");
+    }
+}
+
+#[reflect_trace(client = client)]
+async fn child_later(
+    ctx: &TraceContext,
+    how: &str,
+    client: &ReflectClient,
+    begun: Option<oneshot::Sender<()>>,
+) -> String {
+    for _ in 0..3 {
+        assert_eq!(current(), ctx.task());
+        tokio::task::yield_now().await;
+    }
+    if let Some(begun) = begun {
+        begun.send(()).unwrap();
+        pending::<()>().await;
+    }
+    ctx.parent().unwrap().task().to_owned()
+}
+
+#[reflect_trace(client = client)]
+async fn parent_later(_: &TraceContext, question: &str, client: &ReflectClient) -> String {
+    assert_eq!(child_later("value", client, None).await, question);
+    assert_eq!(current(), question);
+    let (begun, has_begun) = oneshot::channel();
+    cancel_when(has_begun, child_later("hang", client, Some(begun))).await;
+    assert_eq!(current(), question);
+    let (one, two) = tokio::join!(
+        child_later("one", client, None),
+        child_later("two", client, None)
+    );
+    assert_eq!(current(), question);
+    one + &two
+}
+
+#[tokio::test]
+async fn awaits_do_not_mix_up_nested_runs() {
+    let world = World::new();
+    assert_eq!(parent_later("outer", &world.client).await, "outerouter");
+    assert!(TraceContext::current().is_none());
+    assert_eq!(world.recorded().len(), 5);
+}
+
+/// Ends with its future, and says where that was.
+struct Last(std::sync::mpsc::Sender<String>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let _ = self.0.send(current());
+    }
+}
+
+#[reflect_trace(client = client)]
+async fn holds(
+    _: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+    last: Last,
+    begun: oneshot::Sender<()>,
+) -> String {
+    begun.send(()).unwrap();
+    pending::<()>().await;
+    drop(last);
+    String::new()
+}
+
+#[tokio::test]
+async fn what_a_cancelled_body_drops_still_belongs_to_the_run() {
+    let world = World::new();
+    let (sender, ended) = std::sync::mpsc::channel();
+    let (begun, has_begun) = oneshot::channel();
+    cancel_when(has_begun, holds("a", &world.client, Last(sender), begun)).await;
+    assert_eq!(ended.recv().unwrap(), "a");
+}
+
+#[reflect_trace(client = client)]
+async fn one_of_many(ctx: TraceContext, number: usize, client: ReflectClient) -> String {
+    let own = ctx.run_id().to_owned();
+    for _ in 0..5 {
+        let here = TraceContext::current().unwrap();
+        assert_eq!(here.run_id(), own);
+        assert_eq!(here.task(), number.to_string());
+        tokio::task::yield_now().await;
+    }
+    own
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_thousand_concurrent_runs_keep_apart() {
+    let world = World::new();
+    let tasks: Vec<_> = (0..1_000)
+        .map(|number| tokio::spawn(one_of_many(number, world.client.clone())))
+        .collect();
+    let mut ids = std::collections::HashSet::new();
+    for task in tasks {
+        ids.insert(task.await.unwrap());
+    }
+    assert_eq!(ids.len(), 1_000);
+    let mut recorded: Vec<usize> = world
+        .tasks()
+        .iter()
+        .map(|task| task.parse().unwrap())
+        .collect();
+    recorded.sort_unstable();
+    assert!(recorded.into_iter().eq(0..1_000));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_function_that_waits_may_be_called_on_a_runtime() {
+    let world = World::of(Script::with_memory("m"));
+    assert_eq!(informed("a", &world.client), "m");
+    assert_eq!(world.tasks(), ["a"]);
+}
+
+#[test]
+fn any_executor_will_do() {
+    let world = World::new();
+    let run = parent_alone("a", &world.client);
+    assert_eq!(pollster::block_on(run), "a");
+    assert_eq!(world.tasks(), ["a"]);
+}
+
+#[reflect_trace(client = client)]
+async fn parent_alone(ctx: &TraceContext, question: &str, client: &ReflectClient) -> String {
+    ctx.task().to_owned()
+}

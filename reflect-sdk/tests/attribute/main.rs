@@ -1,0 +1,23 @@
+//! `#[reflect_trace]`: what it may stand on, and what it does there.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod bodies;
+mod budgets;
+mod contexts;
+mod endings;
+mod futures;
+mod lints;
+mod options;
+mod returns;
+#[path = "../guard/script.rs"]
+#[allow(dead_code, reason = "shared with the tests of the guard")]
+mod script;
+mod signatures;
+mod surroundings;
+mod world;
+
+use std::time::Duration;
+
+/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+const LIMIT: Duration = Duration::from_secs(20);

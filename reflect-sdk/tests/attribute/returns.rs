@@ -1,0 +1,255 @@
+//! What may be returned, and what callers get.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use reflect_sdk::{Message, ReflectClient, TraceContext, TraceResult, TraceReturn, reflect_trace};
+use reflect_types::Verdict;
+use serde_json::json;
+
+use crate::world::{World, review};
+
+#[reflect_trace(client = client)]
+fn text(ctx: &TraceContext, question: &str, client: &ReflectClient) -> String {
+    ctx.task().to_uppercase()
+}
+
+#[reflect_trace(client = client)]
+fn borrowed<'a>(_: &TraceContext, question: &'a str, client: &ReflectClient) -> Cow<'a, str> {
+    question.into()
+}
+
+#[reflect_trace(client = client)]
+fn shared(_: &TraceContext, question: &str, client: &ReflectClient) -> Option<Arc<str>> {
+    (question != "-").then(|| question.into())
+}
+
+#[test]
+fn a_text_is_what_was_done_and_what_came_of_it() {
+    let world = World::new();
+    assert_eq!(text("a", &world.client), "A");
+    assert_eq!(borrowed("b", &world.client), "b");
+    assert_eq!(shared("c", &world.client).as_deref(), Some("c"));
+    assert_eq!(
+        shared("-", &world.client),
+        None,
+        "of which nothing is recorded"
+    );
+    let recorded = world.recorded();
+    assert_eq!(recorded.len(), 3);
+    assert_eq!(recorded[0].trajectory, "A".into());
+    assert_eq!(recorded[0].final_response.as_deref(), Some("A"));
+    assert!(recorded[0].review.is_none(), "its review is left for later");
+}
+
+#[derive(Debug, PartialEq)]
+struct Parsed(u32);
+
+#[reflect_trace(client = client)]
+async fn everything(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> TraceResult<Parsed> {
+    let messages = vec![Message::user(ctx.augmented_task()), Message::assistant("7")];
+    TraceResult::new(Parsed(7), messages)
+        .fail("it was 8")
+        .model("m")
+        .metadata("customer", "acme")
+        .task("Count the apples")
+        .alpha(0.2)
+        .final_response("seven")
+}
+
+#[tokio::test]
+async fn a_trace_result_says_all_there_is_to_say() {
+    let world = World::new();
+    let parsed: Parsed = everything("how many?", &world.client).await;
+    assert_eq!(parsed, Parsed(7));
+    let trace = world.only();
+    assert_eq!(trace.task, "Count the apples");
+    assert_eq!(trace.model.as_deref(), Some("m"));
+    assert_eq!(trace.final_response.as_deref(), Some("seven"));
+    assert_eq!(
+        serde_json::Value::from(trace.metadata.clone()),
+        json!({"customer": "acme"})
+    );
+    assert_eq!(review(&trace), Some((Verdict::Fail, "it was 8")));
+    assert_eq!(trace.review.unwrap().alpha, Some(0.2));
+}
+
+/// An error of the user's own.
+#[derive(Debug)]
+struct Failed(String);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed: {}", self.0)
+    }
+}
+
+impl Error for Failed {}
+
+impl From<std::num::ParseIntError> for Failed {
+    fn from(error: std::num::ParseIntError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Outcome<T> = Result<TraceResult<T>, Failed>;
+type Answer = TraceResult<u32>;
+
+#[reflect_trace(client = client)]
+fn through_an_alias(ctx: &TraceContext, number: &str, client: &ReflectClient) -> Outcome<u32> {
+    let number = number.parse()?;
+    Ok(TraceResult::new(number, ctx.task()))
+}
+
+#[reflect_trace(client = client)]
+async fn through_another(ctx: &TraceContext, number: u32, client: &ReflectClient) -> Answer {
+    TraceResult::new(number, ctx.task())
+}
+
+#[test]
+fn aliases_are_seen_through() {
+    let world = World::new();
+    let number: Result<u32, Failed> = through_an_alias("7", &world.client);
+    assert_eq!(number.unwrap(), 7);
+    let error = through_an_alias("seven", &world.client).unwrap_err();
+    assert_eq!(error.to_string(), "failed: invalid digit found in string");
+    let number: u32 = pollster::block_on(through_another(8, &world.client));
+    assert_eq!(number, 8);
+    let recorded = world.recorded();
+    assert_eq!(review(&recorded[0]), None);
+    let feedback = "failed: invalid digit found in string";
+    assert_eq!(review(&recorded[1]), Some((Verdict::Fail, feedback)));
+    assert_eq!(recorded[1].trajectory, vec![Message::user("seven")].into());
+}
+
+#[reflect_trace(client = client)]
+async fn dynamic(
+    _: &TraceContext,
+    number: &str,
+    client: &ReflectClient,
+) -> Result<String, Box<dyn Error + Send + Sync>> {
+    let number: u32 = number.parse()?;
+    if number == 0 {
+        return Err("zero is no number of apples".into());
+    }
+    tokio::task::yield_now().await;
+    Ok(number.to_string())
+}
+
+#[reflect_trace(client = client)]
+fn with_anyhow(
+    _: &TraceContext,
+    number: &str,
+    client: &ReflectClient,
+) -> anyhow::Result<TraceResult<u32>> {
+    anyhow::ensure!(number != "-", "nothing to count");
+    let number = number.parse()?;
+    Ok(TraceResult::recorded(number).pass())
+}
+
+#[tokio::test]
+async fn an_error_is_recorded_and_returned_unchanged() {
+    let world = World::new();
+    let client = &world.client;
+    assert_eq!(dynamic("7", client).await.unwrap(), "7");
+    assert!(
+        dynamic("x", client)
+            .await
+            .unwrap_err()
+            .is::<std::num::ParseIntError>()
+    );
+    assert!(dynamic("0", client).await.is_err());
+    assert_eq!(with_anyhow("7", client).unwrap(), 7);
+    assert!(
+        with_anyhow("x", client)
+            .unwrap_err()
+            .is::<std::num::ParseIntError>()
+    );
+    assert!(with_anyhow("-", client).is_err());
+    let recorded = world.recorded();
+    let reviews: Vec<_> = recorded.iter().map(review).collect();
+    let digit = "invalid digit found in string";
+    assert_eq!(
+        reviews,
+        [
+            None,
+            Some((Verdict::Fail, digit)),
+            Some((Verdict::Fail, "zero is no number of apples")),
+            Some((Verdict::Pass, "")),
+            Some((Verdict::Fail, digit)),
+            Some((Verdict::Fail, "nothing to count")),
+        ]
+    );
+}
+
+#[reflect_trace(client = client)]
+fn unnamed(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Result<impl TraceReturn<Output = String> + use<>, String> {
+    if question == "-" {
+        return Err("empty".to_owned());
+    }
+    Ok(ctx.task().to_owned())
+}
+
+#[reflect_trace(client = client)]
+async fn unnamed_output(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> TraceResult<impl Iterator<Item = char>> {
+    TraceResult::new(['a', 'b'].into_iter(), ctx.task())
+}
+
+#[reflect_trace(client = client)]
+fn of_the_callers_choice<R: TraceReturn + From<String>>(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> R {
+    ctx.task().to_owned().into()
+}
+
+#[tokio::test]
+async fn types_without_a_name_can_be_returned() {
+    let world = World::new();
+    let client = &world.client;
+    assert_eq!(unnamed("a", client).unwrap().into_output(), "a");
+    assert_eq!(unnamed("-", client).err().unwrap(), "empty");
+    assert_eq!(unnamed_output("b", client).await.collect::<String>(), "ab");
+    assert_eq!(of_the_callers_choice::<String>("c", client), "c");
+    assert_eq!(of_the_callers_choice::<TraceResult>("d", client), "d");
+    assert_eq!(world.tasks(), ["a", "-", "b", "c", "d"]);
+}
+
+#[reflect_trace(client = client, returns = "result")]
+async fn whole(ctx: &TraceContext, question: &str, client: &ReflectClient) -> TraceResult {
+    ctx.task().into()
+}
+
+#[reflect_trace(client = client, returns = "result", blocking)]
+fn whole_at_once(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Result<TraceResult, Failed> {
+    Ok(ctx.task().into())
+}
+
+#[tokio::test]
+async fn the_trace_can_be_known_to_the_caller() {
+    let world = World::new();
+    let result: TraceResult = whole("a", &world.client).await;
+    let receipt = result.handle().unwrap().wait().await.unwrap();
+    assert_eq!(result.trace_id(), Some(receipt.trace_id));
+    let result = whole_at_once("b", &world.client).unwrap();
+    assert!(result.trace_id().is_some());
+}

@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use reflect_sdk::ReflectClient;
+use reflect_types::{CreateTrace, Verdict};
+
+use crate::LIMIT;
+use crate::script::{Script, client};
+
+/// A client, and what reaches the other side.
+pub(crate) struct World {
+    pub(crate) client: ReflectClient,
+    pub(crate) script: Arc<Script>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::of(Script::default())
+    }
+
+    pub(crate) fn of(script: Script) -> Self {
+        let script = Arc::new(script);
+        Self {
+            client: client(&script),
+            script,
+        }
+    }
+
+    /// All that was recorded so far.
+    pub(crate) fn recorded(&self) -> Vec<CreateTrace> {
+        self.client.blocking().flush(LIMIT);
+        self.script.taken()
+    }
+
+    /// The one trace that was recorded so far.
+    #[track_caller]
+    pub(crate) fn only(&self) -> CreateTrace {
+        let mut recorded = self.recorded();
+        assert_eq!(recorded.len(), 1, "{recorded:?}");
+        recorded.remove(0)
+    }
+
+    /// The tasks that were recorded so far.
+    pub(crate) fn tasks(&self) -> Vec<String> {
+        self.recorded()
+            .into_iter()
+            .map(|trace| trace.task)
+            .collect()
+    }
+}
+
+/// The verdict and the feedback of a trace.
+pub(crate) fn review(trace: &CreateTrace) -> Option<(Verdict, &str)> {
+    let review = trace.review.as_ref()?;
+    Some((review.result, review.feedback_text.as_deref().unwrap_or("")))
+}
