@@ -151,14 +151,15 @@ impl Traced {
                 }
                 Some(_) => future,
             };
-            let body = self.braced(&future);
+            let body = self.braced(&returning(&future));
             return quote!(#(#attrs)* #vis #sig #body);
         }
         let (mut documented, mut unfolded) = (sig.clone(), sig.clone());
         documented.asyncness = Some(parse_quote!(async));
         let output = future_of(&returned.to_callers);
         unfolded.output = parse_quote!(-> #output);
-        let (called, read) = (self.braced(&future), self.braced(&quote!(#future.await)));
+        let called = self.braced(&returning(&future));
+        let read = self.braced(&quote!(#future.await));
         quote_spanned!(Span::mixed_site()=>
             #[cfg(not(doc))]
             #(#attrs)* #vis #unfolded #called
@@ -223,6 +224,7 @@ impl Traced {
                 )
             }
         };
+        let run = returning(&run);
         quote_spanned!(here=> let started = #started; #(#rebinds)* #run)
     }
 
@@ -375,6 +377,14 @@ impl Traced {
         let bind = self.slot_and_bind()?;
         Some(quote_spanned!(Span::mixed_site()=> if false { #bind }))
     }
+}
+
+/// The end of the function. Clippy takes it for the user's, some of whom want a `return`.
+fn returning(value: &TokenStream) -> TokenStream {
+    quote_spanned!(Span::mixed_site()=>
+        #[allow(clippy::needless_return)]
+        return #value;
+    )
 }
 
 /// The end of a body. What its last expression borrows is let go before the arguments are.

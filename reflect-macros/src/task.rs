@@ -101,7 +101,7 @@ fn name_whole(argument: &mut PatType, index: usize, rebinds: &mut Vec<Stmt>) -> 
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
         pattern => {
             let name = format_ident!("whole_{index}", span = Span::mixed_site());
-            rebinds.push(parse_quote!(let #pattern = #name;));
+            rebinds.push(parse_quote!(let #pattern = { #name };));
             *argument.pat = parse_quote!(#name);
             name
         }

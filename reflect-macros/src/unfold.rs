@@ -65,7 +65,7 @@ pub(crate) fn unfold(sig: &mut Signature, code: &TokenStream) -> Vec<Stmt> {
                     _ => parse_quote! {
                         #[allow(clippy::no_effect_underscore_binding)]
                         #(#attrs)*
-                        let #pattern = #name;
+                        let #pattern = { #name };
                     },
                 });
                 *argument.pat = parse_quote!(#name);

@@ -1,4 +1,4 @@
-#![deny(warnings)]
+#![deny(dead_code)]
 
 use reflect_sdk::{TraceContext, reflect_trace};
 

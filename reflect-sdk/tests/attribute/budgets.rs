@@ -1,4 +1,8 @@
 //! What a traced future may cost.
+#![expect(
+    clippy::large_types_passed_by_value,
+    reason = "this is what is measured"
+)]
 
 use std::mem::size_of_val;
 
