@@ -14,7 +14,7 @@ mod unfold;
 
 use proc_macro::TokenStream;
 
-/// Makes a function learn from its own runs.
+/// Makes a function learn from its own runs; `reflect_sdk` says how.
 #[proc_macro_attribute]
 pub fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::reflect_trace(&args.into(), item.into()).into()

@@ -29,6 +29,7 @@ pub mod calls {
 #[cfg(feature = "embedded")]
 pub use reflect_engine as engine;
 #[cfg(feature = "macros")]
+#[doc = include_str!("attribute.md")]
 pub use reflect_macros::reflect_trace;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,

@@ -76,7 +76,7 @@ fn features() -> Outcome {
     ];
     let chosen: [&[&str]; 4] = [
         &[],
-        &["--features", "panic-hook,rustls"],
+        &["--features", "macros,panic-hook,rustls"],
         &["--features", "flush-at-exit"],
         &["--features", "embedded"],
     ];
@@ -90,8 +90,9 @@ fn tests() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 6] = [
+const EXAMPLES: [&str; 7] = [
     "quickstart",
+    "attribute_macro",
     "context_guard",
     "deferred_review",
     "blocking_eval_loop",

@@ -167,7 +167,7 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
             applying.await?;
             break;
         }
-        // The next page is read while this one is applied, which halves the time to open a file.
+        // The next page is read while this one is applied.
         let (applied, next) = tokio::join!(applying, after(revision));
         applied?;
         page = next?;
