@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use reflect_sdk::{Message, ReflectClient, Review, TraceContext, TraceResult, reflect_trace};
+use reflect_sdk::{Message, ReflectClient, TraceContext, TraceResult, reflect_trace};
 
 /// Sync, and a `String`: what is returned is both the run and its answer, to be reviewed later.
 #[reflect_trace]
@@ -35,8 +35,9 @@ async fn refund(ctx: &TraceContext, order: u32, days_old: u32) -> TraceResult {
 }
 
 /// `Result`: an error is recorded as a failed run, and reaches the caller as it is.
-#[reflect_trace(auto_fail = true)]
+#[reflect_trace]
 async fn parse(ctx: &TraceContext, text: &str) -> Result<String, std::num::ParseIntError> {
+    ctx.record(Message::user(ctx.augmented_task()));
     let number: i64 = text.trim().parse()?;
     Ok(format!("{number} is a number"))
 }
@@ -83,9 +84,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .review
             .map_or("to be reviewed".to_owned(), |r| r.result.to_string());
         println!("  {result:<14} {}", trace.task);
-    }
-    for trace in reflect.list_traces().pending().await? {
-        reflect.review_trace(&trace.id, Review::pass()).await?;
     }
     Ok(())
 }
