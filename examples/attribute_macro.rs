@@ -19,9 +19,10 @@ fn shout(ctx: &TraceContext, question: &str) -> String {
 #[reflect_trace(task = format!("Refund order {order}"), limit = 1, blocking = true)]
 async fn refund(ctx: &TraceContext, order: u32, days_old: u32) -> TraceResult {
     // The stand-in for a model: it does what the memory in its prompt says.
-    let reply = match ctx.augmented_task().contains("30 days") && days_old > 30 {
-        true => format!("order {order} is too old"),
-        false => format!("order {order} is refunded"),
+    let reply = if ctx.augmented_task().contains("30 days") && days_old > 30 {
+        format!("order {order} is too old")
+    } else {
+        format!("order {order} is refunded")
     };
     let messages = vec![
         Message::user(ctx.augmented_task()),
