@@ -103,7 +103,8 @@ impl Operation for DeleteProject {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<DeletedProject> {
-        core.send(|| core.transport().delete_project(&core.project))
+        // Its key goes with it: a second try could only be refused.
+        core.send_once(|| core.transport().delete_project(&core.project))
             .await
     }
 }

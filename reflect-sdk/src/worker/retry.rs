@@ -102,7 +102,10 @@ where
             .unwrap_or_else(|| policy.jittered(retry));
         retry += 1;
         // Waiting past the deadline could only turn this error into a less telling one.
-        if !may_repeat || retry >= policy.attempts || Instant::now() + wait >= deadline {
+        if !may_repeat
+            || retry >= policy.attempts
+            || wait >= deadline.saturating_duration_since(Instant::now())
+        {
             return Err(error);
         }
         tracing::debug!(target: "reflect", %error, retry, ?wait, "retrying");
