@@ -107,7 +107,9 @@ impl<O: Operation> Call<O, Blocking> {
 
         self.handle.core().check_enabled()?;
         self.operation.check()?;
-        let limit = self.handle.core().settings.deadline + self.operation.patience() + GRACE;
+        let deadline = self.handle.core().settings.deadline;
+        let limit = deadline.saturating_add(self.operation.patience());
+        let limit = limit.saturating_add(GRACE);
         let context = CallContext(Arc::clone(self.handle.core()));
         self.handle
             .core()

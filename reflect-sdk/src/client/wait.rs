@@ -9,6 +9,7 @@ use super::call::{Call, CallContext, Operation};
 use super::record::Record;
 use super::{Core, ReflectClient};
 use crate::error::{Error, Result};
+use crate::worker::retry::far;
 
 /// Waits for a run; see [`ReflectClient::wait_for_trace`].
 #[derive(Clone, Debug)]
@@ -208,7 +209,7 @@ pub(crate) async fn wait_for(
             after: patience.timeout,
         }
     };
-    let deadline = Instant::now() + patience.timeout;
+    let deadline = far(patience.timeout);
     let mut pause = patience.first_pause;
     loop {
         let look = core.send(|| core.transport().get_trace(&core.project, id));
@@ -236,7 +237,8 @@ pub(crate) async fn wait_for(
         if Instant::now() >= deadline {
             return Err(late());
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(patience.poll_interval);
+        // The last look is at the deadline, however rarely is looked.
+        sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
+        pause = pause.saturating_mul(2).min(patience.poll_interval);
     }
 }

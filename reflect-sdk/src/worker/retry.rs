@@ -70,6 +70,12 @@ pub(crate) enum Repeat {
     IfNotDone,
 }
 
+/// That long from now; a limit that no clock can reach ends in a year.
+pub(crate) fn far(limit: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    Instant::now() + limit.min(YEAR)
+}
+
 /// Calls until it works, the error is final, the attempts are used up or the limit has passed.
 pub(crate) async fn with_retries<T, F>(
     policy: RetryPolicy,
@@ -80,7 +86,7 @@ pub(crate) async fn with_retries<T, F>(
 where
     F: Future<Output = Result<T>>,
 {
-    let deadline = Instant::now() + limit;
+    let deadline = far(limit);
     let mut retry = 0;
     loop {
         let Ok(outcome) = timeout_at(deadline, call()).await else {
