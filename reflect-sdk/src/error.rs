@@ -149,10 +149,11 @@ impl Error {
         }
     }
 
-    /// Whether the request itself is at fault, so that it will never be accepted.
+    /// Whether the request itself is at fault, so that it will never be accepted. A key that was
+    /// revoked or an address that is wrong is not: a run is kept until that is put right.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
-            Self::Api(_) => !self.is_retryable(),
+            Self::Api(api) => matches!(api.status, 400 | 409 | 413 | 422),
             Self::Invalid(_) | Self::Config(_) => true,
             _ => false,
         }

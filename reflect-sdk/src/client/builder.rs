@@ -197,19 +197,25 @@ impl ClientBuilder {
     #[cfg(feature = "embedded")]
     fn with_engine(self, embedded: Embedded) -> Result<ReflectClient> {
         let embedded = Arc::new(embedded);
-        let client = self.transport(Arc::clone(&embedded) as _)?;
+        let client = self.idle(Arc::clone(&embedded) as _)?;
         let core = client.core();
         let opened = async move { embedded.open().await };
         core.worker().wait(opened, core.settings.deadline)?;
+        core.send_left_overs();
         Ok(client)
     }
 
     /// A client of a transport of your own.
     pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
-        self.project.validate()?;
-        let client = ReflectClient::with_core(self.core(transport)?);
+        let client = self.idle(transport)?;
         client.core().send_left_overs();
         Ok(client)
+    }
+
+    /// A client that has not begun to send what an earlier one left behind.
+    fn idle(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
+        self.project.validate()?;
+        Ok(ReflectClient::with_core(self.core(transport)?))
     }
 
     /// A client for the server, the project and the key in `REFLECT_BASE_URL`,

@@ -68,7 +68,7 @@ impl Embedded {
         let Some(settings) = settings else {
             let detail = "this engine cannot be started again: make a new client, in a forked \
                           child as after a failed start";
-            return Err(ErrorBody::new(ErrorCode::Conflict, detail).into());
+            return Err(ErrorBody::new(ErrorCode::Unavailable, detail).into());
         };
         Ok(settings.start()?)
     }

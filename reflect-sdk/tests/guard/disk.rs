@@ -121,6 +121,22 @@ fn what_could_not_be_sent_is_sent_by_the_next_client() {
 }
 
 #[test]
+fn a_run_that_a_revoked_key_could_not_send_stays_on_disk() {
+    let folder = Folder::new("revoked");
+    let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::Unauthorized)]));
+    let client = folder.client(&script);
+    assert!(end_one(&client).wait_blocking(LIMIT).is_err());
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!((report.spooled, report.failed), (1, 0), "{report:?}");
+    assert!(folder.runs("rejected").is_empty());
+    drop(client);
+
+    let mended = Arc::new(Script::default());
+    assert!(folder.client(&mended).blocking().flush(LIMIT).all_sent());
+    assert_eq!(mended.taken().len(), 1);
+}
+
+#[test]
 fn a_run_of_another_project_is_left_alone() {
     let folder = Folder::new("project");
     let script = Arc::new(Script::shut());
