@@ -112,6 +112,8 @@ pub struct ApiError {
     pub request_id: Option<String>,
     /// How long the server asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether Reflect itself refused, rather than something between here and there.
+    pub(crate) by_reflect: bool,
 }
 
 impl Error {
@@ -202,7 +204,8 @@ impl Error {
     /// cannot do anything twice.
     pub(crate) fn nothing_was_done(&self) -> bool {
         match self {
-            Self::Api(api) => matches!(api.status, 429 | 503),
+            // A proxy's 503 may come after the server has done its part.
+            Self::Api(api) => api.status == 429 || (api.status == 503 && api.by_reflect),
             Self::Transport { maybe_done, .. } => !maybe_done,
             _ => false,
         }
@@ -218,6 +221,7 @@ impl From<ErrorBody> for Error {
             field: body.field,
             request_id: None,
             retry_after: None,
+            by_reflect: true,
         }))
     }
 }

@@ -9,13 +9,13 @@ use reflect_types::{
     TraceReceipt, path,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Method, RequestBuilder, Url};
+use reqwest::{Method, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Transport;
-use super::excerpt::{excerpt, without_keys};
+use super::redact::Redact;
 use crate::error::{ApiError, Error, Result};
 
 /// The Reflect HTTP API.
@@ -24,6 +24,8 @@ pub(crate) struct Http {
     client: reqwest::Client,
     /// `Bearer …`, marked sensitive; absent for a client that has no key yet.
     authorization: Option<HeaderValue>,
+    /// Keeps the key out of messages.
+    redact: Redact,
     options: HttpOptions,
 }
 
@@ -48,6 +50,7 @@ impl Http {
             client: connections(options)
                 .map_err(|error| Error::Config(format!("the HTTP client cannot start: {error}")))?,
             authorization,
+            redact: key.map_or_else(Redact::default, |key| Redact::default().and(key)),
             options,
         })
     }
@@ -58,9 +61,9 @@ impl Http {
         token: &SecretString,
         request: &Bootstrap,
     ) -> Result<Bootstrapped> {
-        let token = secret_header("bootstrap token", token.expose_secret())?;
+        let header = secret_header("bootstrap token", token.expose_secret())?;
         self.post(path::BOOTSTRAP)
-            .header(BOOTSTRAP_TOKEN, token)
+            .secret(BOOTSTRAP_TOKEN, header, token)
             .json(request)
             .reply()
             .await
@@ -79,7 +82,10 @@ impl Http {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        Request(request)
+        Request {
+            builder: request,
+            redact: self.redact.clone(),
+        }
     }
 }
 
@@ -201,6 +207,7 @@ impl Transport for Http {
             base: self.base.clone(),
             client: connections(self.options).ok()?,
             authorization: self.authorization.clone(),
+            redact: self.redact.clone(),
             options: self.options,
         }))
     }
@@ -226,53 +233,94 @@ impl std::fmt::Debug for Http {
 }
 
 /// A request on its way, whose reply is JSON or an error.
-struct Request(RequestBuilder);
+struct Request {
+    builder: RequestBuilder,
+    redact: Redact,
+}
 
 impl Request {
-    fn header(self, name: &str, value: HeaderValue) -> Self {
-        Self(self.0.header(name, value))
+    fn header(mut self, name: &str, value: HeaderValue) -> Self {
+        self.builder = self.builder.header(name, value);
+        self
     }
 
-    fn json(self, body: &impl serde::Serialize) -> Self {
-        Self(self.0.json(body))
+    /// A header whose value no message may show.
+    fn secret(mut self, name: &str, value: HeaderValue, secret: &SecretString) -> Self {
+        self.redact = self.redact.and(secret);
+        self.header(name, value)
+    }
+
+    fn json(mut self, body: &impl serde::Serialize) -> Self {
+        self.builder = self.builder.json(body);
+        self
     }
 
     async fn reply<T: DeserializeOwned>(self) -> Result<T> {
-        let response = self.0.send().await.map_err(no_answer)?;
+        let response = self.builder.send().await.map_err(no_answer)?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = response.bytes().await.map_err(no_answer)?;
+        let body = whole(response).await?;
         if !status.is_success() {
-            return Err(refusal(status.as_u16(), &headers, &body));
+            return Err(refusal(status.as_u16(), &headers, &body, &self.redact));
         }
         serde_json::from_slice(&body).map_err(|error| Error::Decode {
             status: status.as_u16(),
-            problem: without_keys(&error.to_string()),
-            excerpt: excerpt(&body),
+            problem: self.redact.text(&error.to_string()),
+            excerpt: self.redact.excerpt(&body),
         })
     }
 }
 
-/// What a refusal says, whichever server it comes from.
-fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let said: Value = serde_json::from_slice(body).unwrap_or_default();
-    let detail = match &said["detail"] {
-        Value::String(detail) => without_keys(detail),
-        _ if (300..400).contains(&status) => format!(
-            "the server redirects to {}: set the base URL to where the API really is",
-            text(LOCATION.as_str()).unwrap_or("somewhere else")
-        ),
-        _ => format!("the server refused: {}", excerpt(body)),
+/// The body, unless it is longer than any reply of the API: a wrong address may answer without end,
+/// which must not take the memory of the agent.
+async fn whole(mut response: Response) -> Result<Vec<u8>> {
+    const LONGEST: u64 = 256 * 1024 * 1024;
+
+    let status = response.status().as_u16();
+    let too_long = || Error::Decode {
+        status,
+        problem: "it is longer than 256 MiB: check the base URL, or ask for fewer at a time"
+            .to_owned(),
+        excerpt: "(left out)".to_owned(),
     };
+    if response
+        .content_length()
+        .is_some_and(|length| length > LONGEST)
+    {
+        return Err(too_long());
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
+        body.extend_from_slice(&chunk);
+        if body.len() as u64 > LONGEST {
+            return Err(too_long());
+        }
+    }
+    Ok(body)
+}
+
+/// What a refusal says, whichever server it comes from.
+fn refusal(status: u16, headers: &HeaderMap, body: &[u8], redact: &Redact) -> Error {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let said: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |field: &str| said[field].as_str().map(|text| redact.text(text));
+    let location = || header(LOCATION.as_str()).map(|location| redact.address(location));
+    let detail = match text("detail") {
+        Some(detail) => detail,
+        None if (300..400).contains(&status) => format!(
+            "the server redirects to {}: set the base URL to where the API really is",
+            location().as_deref().unwrap_or("somewhere else")
+        ),
+        None => format!("the server refused: {}", redact.excerpt(body)),
+    };
+    let code = text("code");
     Error::Api(Box::new(ApiError {
         status,
-        code: said["code"]
-            .as_str()
-            .map_or_else(|| code_of(status), ErrorCode::from),
+        by_reflect: code.is_some(),
+        code: code.map_or_else(|| code_of(status), |code| ErrorCode::from(code.as_str())),
         detail,
-        field: said["field"].as_str().map(str::to_owned),
-        request_id: text("x-request-id").map(str::to_owned),
-        retry_after: text(RETRY_AFTER.as_str()).and_then(|after| wait(after, SystemTime::now())),
+        field: text("field"),
+        request_id: header("x-request-id").map(|id| redact.text(id)),
+        retry_after: header(RETRY_AFTER.as_str()).and_then(|after| wait(after, SystemTime::now())),
     }))
 }
 

@@ -3,9 +3,9 @@
 
 #[cfg(feature = "embedded")]
 mod embedded;
-mod excerpt;
 mod http;
 mod nowhere;
+mod redact;
 
 use std::fmt;
 use std::sync::Arc;

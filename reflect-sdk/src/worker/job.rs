@@ -1,7 +1,7 @@
 //! One finished run, and how it is sent.
 
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
@@ -185,22 +185,43 @@ impl Job {
         }
     }
 
-    /// Gives up for now. What is on disk is tried again later, by this client or the next.
+    /// Gives up for now.
     fn put_off(self, error: Error) {
+        let later = self.again();
+        failed(&self.core, &self.delivery, error, self.is_on_disk());
+        later.try_later();
+    }
+
+    /// What is needed to try once more, if this fails in whatever way.
+    pub(super) fn again(&self) -> Again {
+        Again {
+            core: Arc::downgrade(&self.core),
+            delivery: Arc::clone(&self.delivery),
+            entry: self.entry.clone(),
+        }
+    }
+}
+
+/// A run that was not sent. What is on disk is tried again later, by this client or the next.
+pub(super) struct Again {
+    /// A client that is gone by then leaves it to the next one.
+    core: Weak<Core>,
+    delivery: Arc<Delivery>,
+    entry: Option<Entry>,
+}
+
+impl Again {
+    pub(super) fn try_later(self) {
         /// Long enough not to be a nuisance, short enough to be soon after an outage.
         const LATER: Duration = Duration::from_secs(60);
 
-        failed(&self.core, &self.delivery, error, self.is_on_disk());
         let Some(entry) = self.entry else { return };
-        // A client that is gone by then leaves it to the next one.
-        let core = Arc::downgrade(&self.core);
-        let delivery = self.delivery;
         tokio::spawn(async move {
             tokio::time::sleep(LATER).await;
-            if let Some(core) = core.upgrade() {
-                let job = Self {
-                    delivery,
-                    ..Self::left_over(Arc::clone(&core), entry)
+            if let Some(core) = self.core.upgrade() {
+                let job = Job {
+                    delivery: self.delivery,
+                    ..Job::left_over(Arc::clone(&core), entry)
                 };
                 core.outbox().submit(&core, job);
             }

@@ -26,7 +26,7 @@ use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -136,20 +136,40 @@ impl Worker {
 fn launch(id: u64) -> std::io::Result<Running> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
+    let runtime = Own(Some(runtime));
     let (stop, stopped) = oneshot::channel::<()>();
     thread::Builder::new()
         .name("reflect-io".to_owned())
         .spawn(move || {
             THIS_WORKER.set(id);
-            // An error means that the client is gone, which is what is waited for.
-            let _ = runtime.block_on(stopped);
-            // Whatever still runs on the blocking pool must not hold up the end of the process.
-            runtime.shutdown_background();
+            runtime.run_until(stopped);
         })?;
     Ok(Running {
         runtime: handle,
         _stop: stop,
     })
+}
+
+/// A runtime that can be dropped anywhere, also inside another one, as happens where the thread
+/// cannot be started; and that leaves what still runs on its blocking pool behind, so that it does
+/// not hold up the end of the process.
+struct Own(Option<Runtime>);
+
+impl Own {
+    fn run_until(&self, stopped: oneshot::Receiver<()>) {
+        if let Some(runtime) = &self.0 {
+            // An error means that the client is gone, which is what is waited for.
+            let _ = runtime.block_on(stopped);
+        }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Where a blocked thread finds what it waits for. A lock and a condition are all it needs, so that
@@ -255,6 +275,12 @@ mod tests {
             Duration::from_millis(1),
         );
         assert!(matches!(never, Err(Error::Timeout { .. })), "{never:?}");
+    }
+
+    #[tokio::test]
+    async fn a_runtime_whose_thread_did_not_start_can_be_dropped_inside_another() {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        drop(Own(Some(runtime)));
     }
 
     #[tokio::test]

@@ -114,11 +114,12 @@ async fn lane(outbox: Arc<Outbox>, first: Numbered) {
     let mut next = Some(first);
     while let Some(Numbered { number, job }) = next {
         let (core, on_disk) = (Arc::clone(job.core()), job.is_on_disk());
-        let delivery = Arc::clone(job.delivery());
+        let (delivery, again) = (Arc::clone(job.delivery()), job.again());
         // A task of its own, so that a panic in a transport ends this run alone.
         if let Err(panic) = tokio::spawn(job.deliver()).await {
             let error = Error::Worker(format!("sending the run failed: {panic}"));
             failed(&core, &delivery, error, on_disk);
+            again.try_later();
         }
         drop(core);
         next = outbox.0.settle_and_take(number, on_disk);

@@ -1,6 +1,10 @@
 //! Bad input and bad replies: an error that helps, never a panic, never a secret.
 
-use reflect_sdk::{Error, ErrorCode, Review};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use reflect_sdk::{Bootstrap, Error, ErrorCode, ReflectClient, Review};
 use serde_json::json;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -148,6 +152,34 @@ async fn a_server_that_is_not_there_is_explained() {
     assert!(error.to_string().contains("check the base URL"), "{error}");
 }
 
+/// What a server makes of a token that it sends back.
+async fn bootstrap_failure(token: &str) -> Error {
+    let echo = json!({"detail": format!("{token} is wrong"), "code": token, "field": token});
+    let server = answering(ResponseTemplate::new(401).set_body_json(echo)).await;
+    let request = Bootstrap::new("me", "support");
+    ReflectClient::bootstrap(server.uri(), token, request)
+        .unwrap()
+        .await
+        .unwrap_err()
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let _ = stream.read(&mut [0; 4096]);
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        // The client hangs up.
+        let _ = stream.read(&mut [0; 1]);
+    });
+    let client = client(&format!("http://{address}"));
+    let error = client.health().await.unwrap_err();
+    assert!(error.to_string().contains("256 MiB"), "{error}");
+}
+
 #[tokio::test]
 async fn no_error_shows_a_secret() {
     let echo = json!({"detail": format!("bad key {KEY}"), "code": "unauthorized"});
@@ -157,6 +189,13 @@ async fn no_error_shows_a_secret() {
             .await,
         failure(ResponseTemplate::new(200).set_body_json(KEY)).await,
         failure(ResponseTemplate::new(500).set_body_string(KEY)).await,
+        failure(
+            ResponseTemplate::new(302)
+                .insert_header("location", format!("/login?next={KEY}"))
+                .insert_header("x-request-id", KEY),
+        )
+        .await,
+        bootstrap_failure("open-secret456-sesame").await,
         client("http://127.0.0.1:9").health().await.unwrap_err(),
     ];
     for error in errors {

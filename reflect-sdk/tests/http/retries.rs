@@ -78,6 +78,23 @@ async fn a_key_is_not_made_twice_when_the_first_answer_is_lost() {
 }
 
 #[tokio::test]
+async fn only_reflects_own_503_means_that_nothing_was_done() {
+    let full = json!({"detail": "the queue is full", "code": "overloaded"});
+    let by_reflect = ResponseTemplate::new(503).set_body_json(full);
+    let by_a_proxy = ResponseTemplate::new(503).set_body_string("<h1>upstream is gone</h1>");
+    for (reply, attempts) in [(by_reflect, 3), (by_a_proxy, 1)] {
+        let server = MockServer::start().await;
+        Mock::given(any())
+            .respond_with(reply.insert_header("retry-after", "0"))
+            .expect(attempts)
+            .mount(&server)
+            .await;
+        let error = client(&server.uri()).create_api_key("nightly").await;
+        assert_eq!(error.unwrap_err().status(), Some(503));
+    }
+}
+
+#[tokio::test]
 async fn retry_after_is_read_as_seconds_or_as_a_date() {
     for (value, longest) in [("3600", 3_600), ("Fri, 31 Dec 2100 23:59:59 GMT", u64::MAX)] {
         let server = MockServer::start().await;
