@@ -17,10 +17,10 @@ pub mod calls {
     #[cfg(feature = "macros")]
     pub use crate::client::WithClient;
     pub use crate::client::{
-        Async, Augment, Blocking, BootstrapProject, Call, CallContext, CreateKey, DeleteProject,
-        DeleteRecords, GetHealth, GetRecord, GetSkill, ListKeys, ListRecords, Operation, Patience,
-        Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey, StoreMemory,
-        WaitForRecord, WriteSkill,
+        Async, Augment, Blocking, BootstrapProject, Call, CallContext, ChangeReview, CreateKey,
+        DeleteProject, DeleteRecords, GetHealth, GetRecord, GetSkill, ListKeys, ListRecords,
+        Operation, Patience, Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey,
+        StoreMemory, WaitForRecord, WithdrawReview, WriteSkill,
     };
     pub use crate::trace::{InScope, StrictTrace, Wait};
 }

@@ -61,7 +61,7 @@ pub fn trace(of: &ProjectId, trace: &TraceId) -> String {
     format!("{}/{}", traces(of), segment(trace.as_str()))
 }
 
-/// `POST`: judges a stored trace.
+/// `POST` judges a stored trace, `PUT` judges it otherwise, `DELETE` takes the review back.
 pub fn review_trace(of: &ProjectId, id: &TraceId) -> String {
     trace(of, id) + "/review"
 }

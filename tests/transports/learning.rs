@@ -12,6 +12,8 @@ on_every_transport!(
     an_id_named_twice_counts_once_and_an_unknown_one_is_listed,
     a_deferred_review_answers_with_the_memory,
     the_same_verdict_again_changes_nothing_and_another_is_refused,
+    a_changed_review_counts_as_if_it_had_been_the_first,
+    a_withdrawn_review_leaves_nothing_behind,
     a_lesson_of_ones_own_is_a_memory_at_once,
     utility_decides_between_memories_that_are_equally_near,
     metadata_is_inherited_and_can_be_filtered_on,
@@ -154,6 +156,46 @@ fn the_same_verdict_again_changes_nothing_and_another_is_refused(world: &World) 
         .unwrap_err();
     assert_eq!(other.status(), Some(409), "{other}");
     assert_eq!(world.recall("Refund order 7").len(), 1);
+}
+
+fn a_changed_review_counts_as_if_it_had_been_the_first(world: &World) {
+    world.learn("Refund order 7", None, &[]);
+    let recalled = world.recall("Refund order 8");
+    let memory = &recalled[0].id;
+    let second = world.learn("Refund order 8", None, &[&recalled[0]]);
+    assert!(close(
+        utility(&world.recall("Refund order 7"), memory),
+        0.65
+    ));
+
+    let why = Review::fail("The customer came back");
+    let client = world.client();
+    let changed = client.change_review(&second.id, why).call().unwrap();
+    assert_eq!(changed.review.unwrap().result, Verdict::Fail);
+    assert_eq!(changed.created_memory_id, second.created_memory_id);
+    let recalled = world.recall("Refund order 7");
+    assert!(close(utility(&recalled, memory), 0.35));
+    assert!(recalled.iter().any(|m| m.reflection.contains("came back")));
+}
+
+fn a_withdrawn_review_leaves_nothing_behind(world: &World) {
+    world.learn("Refund order 7", None, &[]);
+    let recalled = world.recall("Refund order 8");
+    let memory = &recalled[0].id;
+    let second = world.learn("Refund order 8", None, &[&recalled[0]]);
+
+    let client = world.client();
+    let waiting = client.withdraw_review(&second.id).call().unwrap();
+    assert_eq!(waiting.review_status, ReviewStatus::Pending);
+    assert_eq!(waiting.created_memory_id, None);
+    let recalled = world.recall("Refund order 7");
+    assert_eq!(recalled.len(), 1);
+    assert!(close(utility(&recalled, memory), 0.5));
+
+    let nothing = client.withdraw_review(&second.id).call().unwrap_err();
+    assert_eq!(nothing.status(), Some(409), "{nothing}");
+    let fresh = client.review_trace(&second.id, Review::fail("no")).call();
+    assert!(fresh.unwrap().created_memory_id.is_some());
 }
 
 fn a_lesson_of_ones_own_is_a_memory_at_once(world: &World) {

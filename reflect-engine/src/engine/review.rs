@@ -104,7 +104,8 @@ fn settled(trace: &Trace, verdict: Verdict) -> Result<Option<Trace>> {
 
 fn other_verdict(id: &TraceId, verdict: Verdict) -> Error {
     Error::Conflict(format!(
-        "trace `{id}` was reviewed as `{verdict}` already: change or withdraw that review instead"
+        "trace `{id}` was reviewed as `{verdict}` already: judge it otherwise with change_review (PUT), \
+         or take that review back with withdraw_review (DELETE)"
     ))
 }
 

@@ -47,7 +47,10 @@ pub use self::record::Record;
 #[cfg(feature = "macros")]
 pub use self::scope::WithClient;
 pub use self::skill::{GetSkill, WriteSkill};
-pub use self::traces::{DeleteRecords, GetRecord, ListRecords, RetryRecord, ReviewRecorded};
+pub use self::traces::{
+    ChangeReview, DeleteRecords, GetRecord, ListRecords, RetryRecord, ReviewRecorded,
+    WithdrawReview,
+};
 pub(crate) use self::wait::wait_for;
 pub use self::wait::{Patience, RecordAndWait, WaitForRecord};
 use crate::error::Result;

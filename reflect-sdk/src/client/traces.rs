@@ -28,6 +28,40 @@ impl<M> ReflectClient<M> {
         })
     }
 
+    /// Judges a run otherwise than before. Its memory is written anew, and the utilities become what
+    /// they would be had this been the review from the start.
+    ///
+    /// ```no_run
+    /// # use reflect_sdk::Review;
+    /// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
+    /// client.change_review("0198…", Review::fail("The customer came back")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn change_review(
+        &self,
+        trace: impl Into<TraceId>,
+        review: impl Into<Review>,
+    ) -> Call<ChangeReview, M> {
+        self.call(ChangeReview {
+            id: trace.into(),
+            review: review.into(),
+        })
+    }
+
+    /// Takes a run's review back: the memory it made goes, and the utilities become what they would
+    /// be had it never been given. The run waits for a review again.
+    ///
+    /// ```no_run
+    /// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
+    /// client.withdraw_review("0198…").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn withdraw_review(&self, trace: impl Into<TraceId>) -> Call<WithdrawReview, M> {
+        self.call(WithdrawReview(trace.into()))
+    }
+
     /// Puts a run whose ingestion failed back into the queue.
     ///
     /// ```no_run
@@ -109,6 +143,48 @@ impl Operation for ReviewRecorded {
                 .review_trace(&core.project, &self.id, &self.review)
         })
         .await
+    }
+}
+
+/// Judges a run otherwise; see [`ReflectClient::change_review`].
+#[derive(Clone, Debug)]
+pub struct ChangeReview {
+    id: TraceId,
+    review: Review,
+}
+
+impl Operation for ChangeReview {
+    type Output = Trace;
+
+    fn check(&self) -> Result<(), InvalidField> {
+        self.id.validate()?;
+        self.review.validate()
+    }
+
+    async fn run(self, CallContext(core): CallContext) -> Result<Trace> {
+        // Safe to repeat: the utilities follow from the reviews that stand, not from their history.
+        core.send(|| {
+            core.transport()
+                .change_review(&core.project, &self.id, &self.review)
+        })
+        .await
+    }
+}
+
+/// Takes a review back; see [`ReflectClient::withdraw_review`].
+#[derive(Clone, Debug)]
+pub struct WithdrawReview(TraceId);
+
+impl Operation for WithdrawReview {
+    type Output = Trace;
+
+    fn check(&self) -> Result<(), InvalidField> {
+        self.0.validate()
+    }
+
+    async fn run(self, CallContext(core): CallContext) -> Result<Trace> {
+        core.send_once(|| core.transport().withdraw_review(&core.project, &self.0))
+            .await
     }
 }
 

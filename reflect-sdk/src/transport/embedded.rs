@@ -127,6 +127,23 @@ impl Transport for Embedded {
             .await?)
     }
 
+    async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: &Review,
+    ) -> Result<Trace> {
+        Ok(self
+            .started()
+            .await?
+            .change_review(project, id, review.clone())
+            .await?)
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        Ok(self.started().await?.withdraw_review(project, id).await?)
+    }
+
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         Ok(self.started().await?.retry_trace(project, id).await?)
     }

@@ -144,6 +144,24 @@ impl Transport for Http {
             .await
     }
 
+    async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: &Review,
+    ) -> Result<Trace> {
+        self.request(Method::PUT, &path::review_trace(project, id))
+            .json(review)
+            .reply()
+            .await
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        self.request(Method::DELETE, &path::review_trace(project, id))
+            .reply()
+            .await
+    }
+
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         self.post(&path::retry_trace(project, id))
             .json(&json!({}))

@@ -60,6 +60,17 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
         review: &Review,
     ) -> Result<Trace>;
 
+    /// Judges a trace otherwise than before.
+    async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: &Review,
+    ) -> Result<Trace>;
+
+    /// Takes a trace's review back, with all that came of it.
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace>;
+
     /// Puts a failed ingestion back into the queue.
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt>;
 

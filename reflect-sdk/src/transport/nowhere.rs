@@ -32,6 +32,8 @@ refuse! {
     list_traces(&ProjectId, &ListTraces) -> Vec<Trace>;
     get_trace(&ProjectId, &TraceId) -> Trace;
     review_trace(&ProjectId, &TraceId, &Review) -> Trace;
+    change_review(&ProjectId, &TraceId, &Review) -> Trace;
+    withdraw_review(&ProjectId, &TraceId) -> Trace;
     retry_trace(&ProjectId, &TraceId) -> TraceReceipt;
     delete_traces(&ProjectId, &DeleteTraces) -> DeletedTraces;
     get_skill(&ProjectId) -> Option<Skill>;

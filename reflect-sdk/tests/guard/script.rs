@@ -210,6 +210,14 @@ impl Transport for Script {
         unused()
     }
 
+    async fn change_review(&self, _: &ProjectId, _: &TraceId, _: &Review) -> Result<Trace> {
+        unused()
+    }
+
+    async fn withdraw_review(&self, _: &ProjectId, _: &TraceId) -> Result<Trace> {
+        unused()
+    }
+
     async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<TraceReceipt> {
         unused()
     }

@@ -226,6 +226,20 @@ async fn review_trace() {
 }
 
 #[tokio::test]
+async fn change_review() {
+    let changed = exchange("change_review", |client| {
+        client.change_review("0198-b", Review::fail("too old").alpha(0.1))
+    })
+    .await;
+    assert_eq!(changed.review_status, ReviewStatus::Reviewed);
+}
+
+#[tokio::test]
+async fn withdraw_review() {
+    exchange("withdraw_review", |client| client.withdraw_review("0198-a")).await;
+}
+
+#[tokio::test]
 async fn retry_trace() {
     let again = exchange("retry_trace", |client| client.retry_trace("0198-b")).await;
     assert_eq!(again.ingest_status, IngestStatus::Queued);

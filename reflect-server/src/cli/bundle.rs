@@ -72,9 +72,15 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
             |error| Failure::general(format!("{}: {error}", file.display())),
         )?))
     };
-    let exported = write(&opened.engine, &project, &mut out, &progress).await?;
-    out.flush()?;
+    let written = write(&opened.engine, &project, &mut out, &progress).await;
+    let written = written.and_then(|exported| Ok(out.flush().map(|()| exported)?));
     progress.finish_and_clear();
+    let exported = written.inspect_err(|_| {
+        if !to_stdout {
+            // Half a bundle must not be taken for a whole one.
+            let _ = std::fs::remove_file(&file);
+        }
+    })?;
     if to_stdout {
         return Ok(());
     }

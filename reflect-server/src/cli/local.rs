@@ -71,6 +71,22 @@ impl Transport for Local {
         judged.map_err(|error| refused(&error))
     }
 
+    async fn change_review(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: &Review,
+    ) -> Result<Trace> {
+        let engine = &self.0.engine;
+        let judged = engine.change_review(project, id, review.clone()).await;
+        judged.map_err(|error| refused(&error))
+    }
+
+    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let withdrawn = self.0.engine.withdraw_review(project, id).await;
+        withdrawn.map_err(|error| refused(&error))
+    }
+
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         let queued = self.0.engine.retry_trace(project, id).await;
         queued.map_err(|error| refused(&error))

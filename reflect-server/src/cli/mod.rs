@@ -40,7 +40,7 @@ enum Command {
     Serve(Box<serve::Options>),
     /// List, show, delete or retry recorded runs.
     Traces(traces::Options),
-    /// Walk through the runs that wait for a review: y, n or d.
+    /// Judge one run, or walk through those that wait for a review: y, n or d.
     Review(review::Options),
     /// Find memories for a task, or look at what was learned.
     Memories(memories::Options),

@@ -46,7 +46,11 @@ pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(traces::create, traces::list))
         .routes(routes!(traces::delete))
         .routes(routes!(traces::get))
-        .routes(routes!(traces::review))
+        .routes(routes!(
+            traces::review,
+            traces::change_review,
+            traces::withdraw_review
+        ))
         .routes(routes!(traces::retry))
         .routes(routes!(skill::get))
         .routes(routes!(skill::create))

@@ -119,14 +119,58 @@ pub(super) async fn review(
     InTrace(id): InTrace,
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
-    if review.reflection.is_some() {
-        access.require(Scope::MemoryWrite)?;
-    }
+    may_author(&access, &review)?;
     let judged = app
         .engine()
         .review_trace(&access.project, &id, review)
         .await?;
     Ok(Json(judged))
+}
+
+/// Judges a run otherwise than before. Its memory is written anew under the same id, and the
+/// utilities become what they would be had this been the review from the start.
+#[utoipa::path(
+    put, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
+    request_body = Review,
+    responses((status = 200, body = Trace), Refusals)
+)]
+pub(super) async fn change_review(
+    State(app): State<App>,
+    access: In<ReviewWrite>,
+    InTrace(id): InTrace,
+    Body(review): Body<Review>,
+) -> Result<Json<Trace>, ApiError> {
+    may_author(&access, &review)?;
+    let judged = app
+        .engine()
+        .change_review(&access.project, &id, review)
+        .await?;
+    Ok(Json(judged))
+}
+
+/// Takes a run's review back: the memory it made goes, and the utilities become what they would be
+/// had it never been given.
+#[utoipa::path(
+    delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
+    responses((status = 200, body = Trace), Refusals)
+)]
+pub(super) async fn withdraw_review(
+    State(app): State<App>,
+    access: In<ReviewWrite>,
+    InTrace(id): InTrace,
+) -> Result<Json<Trace>, ApiError> {
+    let withdrawn = app.engine().withdraw_review(&access.project, &id).await?;
+    Ok(Json(withdrawn))
+}
+
+/// A review that brings its own reflection writes a memory.
+fn may_author(access: &In<ReviewWrite>, review: &Review) -> Result<(), ApiError> {
+    match review.reflection {
+        Some(_) => access.require(Scope::MemoryWrite),
+        None => Ok(()),
+    }
 }
 
 /// Puts a run whose ingestion was given up back into the queue.

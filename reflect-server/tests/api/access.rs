@@ -43,6 +43,18 @@ fn endpoints() -> Vec<Endpoint> {
             Some(json!({"result": "pass", "feedback_text": null})),
         ),
         endpoint(
+            Method::PUT,
+            "/traces/{trace_id}/review",
+            Scope::ReviewWrite,
+            Some(json!({"result": "fail", "feedback_text": "no"})),
+        ),
+        endpoint(
+            Method::DELETE,
+            "/traces/{trace_id}/review",
+            Scope::ReviewWrite,
+            None,
+        ),
+        endpoint(
             Method::POST,
             "/traces/{trace_id}/retry",
             Scope::TraceWrite,

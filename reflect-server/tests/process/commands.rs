@@ -80,6 +80,31 @@ fn a_reviewer_walks_through_the_pending_runs() {
 }
 
 #[test]
+fn one_run_is_judged_judged_otherwise_and_no_longer_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let traces = json(&on_file(&data, &["traces", "--json"], ""));
+    let id = traces[0]["id"].as_str().unwrap();
+    let review = |how: &[&str]| on_file(&data, &[&["review", id, "--json"], how].concat(), "");
+
+    let passed = json(&review(&["--pass"]));
+    assert_eq!(passed["review"]["result"], "pass");
+    let conflict = review(&["--fail", "They are dead"]);
+    assert!(!conflict.status.success());
+    let said = String::from_utf8_lossy(&conflict.stderr);
+    assert!(said.contains("change_review"), "{said}");
+    let changed = json(&review(&["--change", "--fail", "They are dead"]));
+    assert_eq!(changed["review"]["feedback_text"], "They are dead");
+    assert_eq!(changed["created_memory_id"], passed["created_memory_id"]);
+    let waiting = json(&review(&["--withdraw"]));
+    assert_eq!(waiting["review_status"], "pending");
+
+    for nonsense in [&[][..], &["--pass", "--withdraw"], &["--change"]] {
+        assert_eq!(review(nonsense).status.code(), Some(2), "{nonsense:?}");
+    }
+}
+
+#[test]
 fn keys_are_made_and_ended_without_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

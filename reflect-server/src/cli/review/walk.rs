@@ -1,25 +1,14 @@
+//! Asks about one pending run after the other.
+
 use std::io::{self, BufRead, Write};
 
-use clap::Args;
 use reflect_sdk::ReflectClient;
 use reflect_types::{Review, Trace, TraceId};
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::place::Place;
-use super::{output, traces};
-
-/// What a fail says whose reviewer gave no reason.
-const NO_REASON: &str = "The answer was incorrect.";
-
-#[derive(Debug, Args)]
-pub(super) struct Options {
-    #[command(flatten)]
-    place: Place,
-    /// How many runs to look at, at the most.
-    #[arg(long)]
-    limit: Option<usize>,
-}
+use super::NO_REASON;
+use crate::cli::failure::Failure;
+use crate::cli::{output, traces};
 
 /// What came of a session.
 #[derive(Debug, Default, Serialize)]
@@ -35,13 +24,16 @@ enum Choice {
     Stop,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.place.client().await?;
+pub(super) async fn run(
+    client: &ReflectClient,
+    limit: Option<usize>,
+    json: bool,
+) -> Result<(), Failure> {
     let mut tally = Tally::default();
-    let mut left = options.limit.unwrap_or(usize::MAX);
+    let mut left = limit.unwrap_or(usize::MAX);
     let mut before: Option<TraceId> = None;
     'pages: loop {
-        let page = pending(&client, before.take()).await?;
+        let page = pending(client, before.take()).await?;
         let Some(last) = page.last() else { break };
         before = Some(last.id.clone());
         for trace in &page {
@@ -72,7 +64,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             }
         }
     }
-    if options.place.json {
+    if json {
         return output::json(&tally);
     }
     let Tally {

@@ -1,0 +1,62 @@
+mod walk;
+
+use clap::{ArgGroup, Args};
+use reflect_types::{Review, Trace, TraceId};
+
+use super::failure::Failure;
+use super::output;
+use super::place::Place;
+
+/// What a fail says whose reviewer gave no reason.
+const NO_REASON: &str = "The answer was incorrect.";
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("trace")))]
+pub(super) struct Options {
+    #[command(flatten)]
+    place: Place,
+    /// The run to judge; without it, every pending run is asked about.
+    #[arg(requires = "verdict")]
+    trace: Option<TraceId>,
+    /// It did what was asked.
+    #[arg(long)]
+    pass: bool,
+    /// It did not; say why, as that is what is learned from.
+    #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = NO_REASON)]
+    fail: Option<String>,
+    /// Judge a run otherwise that was judged before.
+    #[arg(long, requires = "trace", conflicts_with = "withdraw")]
+    change: bool,
+    /// Take the review back, with all that came of it.
+    #[arg(long)]
+    withdraw: bool,
+    /// How many runs to ask about, at the most.
+    #[arg(long, conflicts_with = "trace")]
+    limit: Option<usize>,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.place.client().await?;
+    let Some(id) = &options.trace else {
+        return walk::run(&client, options.limit, options.place.json).await;
+    };
+    let review = options.fail.map_or_else(Review::pass, Review::fail);
+    let trace = match (options.withdraw, options.change) {
+        (true, _) => client.withdraw_review(id).await?,
+        (false, true) => client.change_review(id, review).await?,
+        (false, false) => client.review_trace(id, review).await?,
+    };
+    if options.place.json {
+        return output::json(&trace);
+    }
+    say(&trace)
+}
+
+fn say(trace: &Trace) -> Result<(), Failure> {
+    let Some(review) = &trace.review else {
+        return output::say(format_args!("{} waits for a review again", trace.id));
+    };
+    let learned = trace.created_memory_id.as_ref();
+    let learned = learned.map_or("nothing", |memory| memory.as_str());
+    output::say(format_args!("{}: learned {learned}", review.result))
+}
