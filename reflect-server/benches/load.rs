@@ -50,9 +50,12 @@ async fn main() {
     let server = Server(child);
     let mut line = String::new();
     BufReader::new(out).read_line(&mut line).unwrap();
-    println!("ready after {:.0} ms", begun.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "ready after {:.0} ms   (goal: 200)",
+        begun.elapsed().as_secs_f64() * 1e3
+    );
     let address = line.trim().rsplit('/').next().unwrap().to_owned();
-    println!("idle, {} MB resident", resident(&server.0));
+    println!("idle, {} MB resident   (goal: 60)", resident(&server.0));
 
     let words = "The customer asked for a refund of an order that came late. ".repeat(60);
     let trace = json!({

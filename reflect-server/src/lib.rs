@@ -2,6 +2,7 @@
 
 mod access;
 mod app;
+mod connections;
 mod error;
 mod extract;
 pub mod keys;

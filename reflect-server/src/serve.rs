@@ -1,11 +1,10 @@
 use std::time::Duration;
 
-use std::future::IntoFuture as _;
-
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::connections;
 use crate::routes::router;
 
 /// How often the last use of keys is written down.
@@ -17,36 +16,30 @@ pub async fn serve(
     listener: TcpListener,
     app: App,
     shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
+) {
     let (stop, stopping) = watch::channel(false);
     let flusher = tokio::spawn(flush(app.clone(), stopping.clone()));
     let mut told = stopping.clone();
-    let server = axum::serve(listener, router(app.clone()))
-        .with_graceful_shutdown(async move {
+    let server = tokio::spawn(connections::answer(
+        listener,
+        router(app.clone()),
+        async move {
             // An error means that the sender is gone, which is as good as a word.
             let _ = told.wait_for(|stop| *stop).await;
-        })
-        .into_future();
-    tokio::pin!(server);
-    let ended = tokio::select! {
-        outcome = &mut server => outcome,
-        () = shutdown => {
-            tracing::info!("shutting down: finishing what is under way");
-            stop.send_replace(true);
-            let grace = app.settings().shutdown_grace;
-            tokio::time::timeout(grace, server).await.unwrap_or_else(|_| {
-                tracing::warn!(?grace, "some requests did not finish in time");
-                Ok(())
-            })
-        }
-    };
+        },
+    ));
+    shutdown.await;
+    tracing::info!("shutting down: finishing what is under way");
     stop.send_replace(true);
+    let grace = app.settings().shutdown_grace;
+    if tokio::time::timeout(grace, server).await.is_err() {
+        tracing::warn!(?grace, "some requests did not finish in time");
+    }
     // A task that panicked has ended too; what it did not write is the last use of keys.
     let _ = flusher.await;
     if let Err(error) = app.engine().shutdown().await {
         tracing::error!(%error, "the store was not closed cleanly");
     }
-    ended
 }
 
 async fn flush(app: App, mut stopping: watch::Receiver<bool>) {

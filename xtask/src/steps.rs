@@ -36,6 +36,11 @@ pub(crate) const ALL: &[Step] = &[
         check: python::check,
     },
     Step {
+        name: "load",
+        about: "the server answers 64 connections for a minute without an error",
+        check: load,
+    },
+    Step {
         name: "examples",
         about: "every offline example runs",
         check: examples,
@@ -87,6 +92,16 @@ fn features() -> Outcome {
 
 fn tests() -> Outcome {
     cargo(&["test", "--workspace", "--locked"], &[])
+}
+
+/// Three kinds of requests, each for a third of a minute. The build is the tests' own: what it bears
+/// is printed, and a release build bears several times as much.
+fn load() -> Outcome {
+    let bench = ["bench", "--workspace", "--locked", "--profile", "dev"];
+    cargo(
+        &[&bench[..], &["--bench", "load", "--", "20"]].concat(),
+        &[],
+    )
 }
 
 /// The examples that need no server; each ends by itself.

@@ -136,7 +136,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     // On the standard output, so that scripts that asked for port 0 can read it.
     println!("reflect listens on http://{address}");
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
-    serve(listener, App::new(engine, keys, settings), stop).await?;
+    serve(listener, App::new(engine, keys, settings), stop).await;
     tracing::info!("stopped");
     Ok(())
 }
