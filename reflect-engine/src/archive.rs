@@ -17,6 +17,7 @@ use crate::store::Restored;
 /// One thing that a project holds. Memories come before traces, because a review that still waits
 /// moves them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Piece {
@@ -30,6 +31,7 @@ pub enum Piece {
 
 /// A run with what its store keeps beyond the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ArchivedTrace {
     /// The run as everybody sees it.
     #[serde(flatten)]
@@ -47,6 +49,7 @@ pub struct ArchivedTrace {
 
 /// What a review says beyond the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Judgement {
     /// How far it moves the memories.
     pub alpha: f64,
@@ -58,7 +61,8 @@ pub struct Judgement {
 }
 
 /// What came of an import.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Imported {
     /// Pieces that are there now and were not before.
     pub stored: u64,

@@ -7,6 +7,7 @@ use crate::model::Reflection;
 
 /// A memory as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryRecord {
     /// Names the memory.
     pub id: MemoryId,
@@ -24,6 +25,7 @@ pub struct MemoryRecord {
     /// How many reviewed runs were given it.
     pub uses: u64,
     /// What the trace said of itself.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
     /// When it was learned, in RFC 3339.
     pub created_at: String,
@@ -52,6 +54,7 @@ impl MemoryRecord {
 
 /// One change of one memory's utility, with its cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UtilityEvent {
     /// The memory that moved.
     pub memory_id: MemoryId,
@@ -73,6 +76,7 @@ pub struct UtilityEvent {
 
 /// A memory and all that ever moved it, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryHistory {
     /// The memory.
     #[serde(flatten)]
@@ -130,7 +134,8 @@ pub struct TracePage {
 }
 
 /// A project in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
     /// Recorded runs.
     pub traces: u64,

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use reflect_types::{KeyId, ProjectId, Scope, TraceId, Validate};
+use reflect_types::{KeyId, MemoryId, ProjectId, Scope, TraceId, Validate};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -137,6 +137,8 @@ macro_rules! path_id {
 path_id! {
     /// The trace that the path names.
     InTrace(TraceId) = "trace_id";
+    /// The memory that the path names.
+    InMemory(MemoryId) = "memory_id";
     /// The key that the path names.
     InKey(KeyId) = "key_id";
 }

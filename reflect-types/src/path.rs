@@ -3,7 +3,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::id::{KeyId, ProjectId, TraceId};
+use crate::id::{KeyId, MemoryId, ProjectId, TraceId};
 use crate::trace::{ListTraces, ReviewStatus};
 
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -25,6 +25,27 @@ pub fn project(project: &ProjectId) -> String {
 /// `POST`: the memories that rank best for a task.
 pub fn query_memories(of: &ProjectId) -> String {
     project(of) + "/memory/query"
+}
+
+/// `GET`: all memories with what moved them, newest first.
+pub fn memories(of: &ProjectId) -> String {
+    project(of) + "/memories"
+}
+
+/// `GET`: one memory with what moved it.
+pub fn memory(of: &ProjectId, id: &MemoryId) -> String {
+    format!("{}/{}", memories(of), segment(id.as_str()))
+}
+
+/// `GET`: the project in numbers.
+pub fn stats(of: &ProjectId) -> String {
+    project(of) + "/stats"
+}
+
+/// `POST`: takes in what another project was made of. Below it, `GET /memories` and `GET /traces`
+/// give that away.
+pub fn archive(of: &ProjectId) -> String {
+    project(of) + "/archive"
 }
 
 /// `POST` stores a trace, `GET` lists them.

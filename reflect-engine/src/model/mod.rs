@@ -63,6 +63,7 @@ pub struct JudgedRun<'a> {
 
 /// What a run teaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Reflection {
     /// What happened, in short.

@@ -6,18 +6,21 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_engine::{Engine, Imported, Piece};
+use reflect_engine::{Imported, Piece};
 use reflect_types::ProjectId;
 use serde::{Deserialize, Serialize};
 
+use super::archive::Archive;
 use super::failure::Failure;
 use super::output;
-use super::place::{self, Place};
+use super::place::Place;
 
 /// The only layout there is so far.
 const VERSION: u32 = 1;
-/// How many pieces are read or stored at once.
+/// How many pieces are stored at once.
 const BATCH: usize = 200;
+/// How long they may be together, so that a server takes them.
+const BATCH_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(super) struct Export {
@@ -54,9 +57,8 @@ struct Exported {
 
 pub(super) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
-    let opened = place.file().await?;
-    let project = place.project();
-    let stats = opened.engine.stats(&project).await?;
+    let archive = place.archive().await?;
+    let stats = archive.stats().await?;
     if stats.queued > 0 {
         eprintln!(
             "warning: {} reviews are being worked on; a bundle is exact when none is",
@@ -72,7 +74,7 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
             |error| Failure::general(format!("{}: {error}", file.display())),
         )?))
     };
-    let written = write(&opened.engine, &project, &mut out, &progress).await;
+    let written = write(&archive, &mut out, &progress).await;
     let written = written.and_then(|exported| Ok(out.flush().map(|()| exported)?));
     progress.finish_and_clear();
     let exported = written.inspect_err(|_| {
@@ -96,23 +98,20 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
 }
 
 async fn write(
-    engine: &Engine,
-    project: &ProjectId,
+    archive: &Archive,
     out: &mut impl Write,
     progress: &ProgressBar,
 ) -> Result<Exported, Failure> {
     let mut exported = Exported::default();
     let heading = Heading {
         version: VERSION,
-        project: project.clone(),
+        project: archive.project.clone(),
         created_at: Some(format!("{:.3}", jiff::Timestamp::now())),
     };
     line(out, &heading)?;
     let mut after = None;
     loop {
-        let page = engine
-            .export_memories(project, after.as_ref(), BATCH)
-            .await?;
+        let page = archive.memories_after(after.as_ref()).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.memory.id.clone());
         for memory in page {
@@ -123,7 +122,7 @@ async fn write(
     }
     let mut after = None;
     loop {
-        let page = engine.export_traces(project, after.as_ref(), BATCH).await?;
+        let page = archive.traces_after(after.as_ref()).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.trace.id.clone());
         for trace in page {
@@ -132,7 +131,7 @@ async fn write(
             progress.inc(1);
         }
     }
-    if let Some(skill) = engine.get_skill(project).await? {
+    if let Some(skill) = archive.skill().await? {
         line(out, &Piece::Skill(skill))?;
         exported.skills += 1;
     }
@@ -141,11 +140,6 @@ async fn write(
 
 pub(super) async fn import(options: Import) -> Result<(), Failure> {
     let Import { place, file } = options;
-    let Some(data) = place.data.clone() else {
-        return Err(Failure::usage(
-            "this works on a file: --data FILE (REFLECT_DATA)",
-        ));
-    };
     let (input, size): (Box<dyn BufRead>, u64) = if is_dash(&file) {
         (Box::new(BufReader::new(io::stdin())), 0)
     } else {
@@ -160,11 +154,11 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
         Some(_) => place.project(),
         None => heading.project,
     };
-    let opened = place::open(data).await?;
+    let archive = place.archive_to_fill(project.clone()).await?;
     let progress = bar(size);
-    let imported = read(&opened.engine, &project, &mut lines, &progress).await?;
+    let imported = read(&archive, &mut lines, &progress).await?;
     progress.finish_and_clear();
-    opened.engine.shutdown().await?;
+    archive.close().await?;
     if place.json {
         return output::json(&imported);
     }
@@ -175,27 +169,25 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
 }
 
 async fn read(
-    engine: &Engine,
-    project: &ProjectId,
+    archive: &Archive,
     lines: &mut Lines,
     progress: &ProgressBar,
 ) -> Result<Imported, Failure> {
     let mut total = Imported::default();
     loop {
-        let mut batch = Vec::with_capacity(BATCH);
-        while batch.len() < BATCH {
+        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
             let Some(text) = lines.next()? else { break };
             progress.inc(text.len() as u64 + 1);
+            bytes += text.len();
             batch.push(serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?);
         }
         if batch.is_empty() {
             return Ok(total);
         }
         let before = lines.number;
-        let done = engine
-            .import(project, batch)
-            .await
-            .map_err(|error| Failure::general(format!("up to line {before}: {error}")))?;
+        let done = archive.import(batch).await;
+        let done = done.map_err(|failure| failure.at(format_args!("up to line {before}")))?;
         total.stored += done.stored;
         total.present += done.present;
     }

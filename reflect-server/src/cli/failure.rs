@@ -26,6 +26,27 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
+    /// Whether there is no such thing.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
+    /// The same, with the place where it happened before it.
+    pub(crate) fn at(self, place: impl fmt::Display) -> Self {
+        Self {
+            message: format!("{place}: {}", self.message),
+            ..self
+        }
+    }
+
+    /// A server's refusal.
+    pub(crate) fn refused(status: u16, detail: &str) -> Self {
+        Self::new(
+            Self::of_status(Some(status)),
+            format!("{detail} ({status})"),
+        )
+    }
+
     /// Says it on the standard error.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.message.is_empty() {
@@ -66,14 +87,19 @@ impl From<reflect_sdk::Error> for Failure {
             reflect_sdk::Error::Config(_) => Kind::Usage,
             other => Self::of_status(other.status()),
         };
-        let mut message = error.to_string();
-        let mut below = std::error::Error::source(&error);
-        while let Some(reason) = below {
-            message = format!("{message}: {reason}");
-            below = reason.source();
-        }
-        Self::new(kind, message)
+        Self::new(kind, with_reasons(&error))
     }
+}
+
+/// The error and what is behind it.
+fn with_reasons(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut below = error.source();
+    while let Some(reason) = below {
+        message = format!("{message}: {reason}");
+        below = reason.source();
+    }
+    message
 }
 
 impl From<reflect_engine::Error> for Failure {
@@ -82,6 +108,19 @@ impl From<reflect_engine::Error> for Failure {
             Self::of_status(Some(error.code().status())),
             error.to_string(),
         )
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        // The address is the caller's own, and may hold what should not be shown.
+        let error = error.without_url();
+        let kind = if error.is_builder() {
+            Kind::Usage
+        } else {
+            Kind::Unreachable
+        };
+        Self::new(kind, with_reasons(&error))
     }
 }
 

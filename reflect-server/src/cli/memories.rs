@@ -21,7 +21,7 @@ pub(super) struct Options {
 enum Action {
     /// The memories that rank best for a task.
     Query(Query),
-    /// All memories, newest first, with their utility. Works on a file.
+    /// All memories, newest first, with their utility.
     List {
         /// How many at the most, from 1 to 1,000.
         #[arg(long, default_value_t = 20)]
@@ -30,7 +30,7 @@ enum Action {
         #[arg(long)]
         before: Option<String>,
     },
-    /// One memory with all that ever moved it. Works on a file.
+    /// One memory with all that ever moved it.
     Show {
         /// The memory.
         id: String,
@@ -86,18 +86,15 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                 limit: Some(limit),
                 before: before.map(MemoryId::new),
             };
-            let file = place.file().await?;
-            let page = file.engine.list_memories(&place.project(), &list).await?;
+            let memories = place.archive().await?.list_memories(&list).await?;
             if place.json {
-                output::json(&page.memories)
+                output::json(&memories)
             } else {
-                listed(&page.memories)
+                listed(&memories)
             }
         }
         Action::Show { id } => {
-            let file = place.file().await?;
-            let id = MemoryId::new(id);
-            let memory = file.engine.get_memory(&place.project(), &id).await?;
+            let memory = place.archive().await?.memory(&MemoryId::new(id)).await?;
             if place.json {
                 return output::json(&memory);
             }

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and who answers it.
 
+mod archive;
 mod bundle;
 mod completions;
 mod doctor;
@@ -10,6 +11,7 @@ mod log;
 mod memories;
 mod output;
 mod place;
+mod remote;
 mod review;
 mod secret;
 mod serve;

@@ -11,8 +11,10 @@ use reflect_server::keys::{self, Keys};
 use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::archive::{Archive, Source};
 use super::failure::Failure;
 use super::local::Local;
+use super::remote::Remote;
 use super::secret;
 
 #[derive(Debug, Args)]
@@ -61,6 +63,38 @@ impl Place {
             let file = self.file().await?;
             return Ok(builder.transport(Arc::new(Local(file)))?);
         }
+        let (url, key) = self.server()?;
+        Ok(builder.http(url, key.expose_secret())?)
+    }
+
+    /// All that the project holds, at the server or in the file, which has to be there.
+    pub(super) async fn archive(&self) -> Result<Archive, Failure> {
+        let source = if self.data.is_some() {
+            Source::File(self.file().await?.engine)
+        } else {
+            self.remote()?
+        };
+        Ok(Archive {
+            project: self.project(),
+            source,
+        })
+    }
+
+    /// The same to put something into, for which a file is made where there is none.
+    pub(super) async fn archive_to_fill(&self, project: ProjectId) -> Result<Archive, Failure> {
+        let source = match &self.data {
+            Some(path) => Source::File(open(path.clone()).await?.engine),
+            None => self.remote()?,
+        };
+        Ok(Archive { project, source })
+    }
+
+    fn remote(&self) -> Result<Source, Failure> {
+        let (url, key) = self.server()?;
+        Ok(Source::Server(Remote::new(url, key)?))
+    }
+
+    fn server(&self) -> Result<(&str, SecretString), Failure> {
         let Some(url) = &self.url else {
             return Err(Failure::usage(
                 "say where Reflect is: --data FILE, or --url ADDRESS with --key KEY \
@@ -73,7 +107,7 @@ impl Place {
                 "a server asks for a key: --key KEY (REFLECT_API_KEY)",
             ));
         };
-        Ok(builder.http(url, key.expose_secret())?)
+        Ok((url, key))
     }
 
     /// The file, which has to be there.

@@ -1,11 +1,12 @@
 use axum::Json;
 use axum::extract::State;
-use reflect_types::{Memory, ProjectId, QueryMemories};
+use reflect_engine::{ListMemories, MemoryHistory};
+use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories};
 
-use crate::access::{In, MemoryRead};
+use crate::access::{In, InMemory, MemoryRead};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Body;
+use crate::extract::{Body, Params};
 use crate::openapi::Refusals;
 
 /// The memories that rank best for a task, best first.
@@ -22,4 +23,37 @@ pub(super) async fn query(
 ) -> Result<Json<Vec<Memory>>, ApiError> {
     let found = app.engine().query_memories(&access.project, &query).await?;
     Ok(Json(found))
+}
+
+/// All memories of the project with what moved them, newest first; `before` leads to the next page.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/memories", security(("key" = [])),
+    params(
+        ("project_id" = ProjectId, Path),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
+        ("before" = Option<MemoryId>, Query, description = "The last memory of the page before"),
+    ),
+    responses((status = 200, body = Vec<MemoryHistory>), Refusals)
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    access: In<MemoryRead>,
+    Params(list): Params<ListMemories>,
+) -> Result<Json<Vec<MemoryHistory>>, ApiError> {
+    let page = app.engine().list_memories(&access.project, &list).await?;
+    Ok(Json(page.memories))
+}
+
+/// One memory with all that ever moved it.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/memories/{memory_id}", security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("memory_id" = MemoryId, Path)),
+    responses((status = 200, body = MemoryHistory), Refusals)
+)]
+pub(super) async fn get(
+    State(app): State<App>,
+    access: In<MemoryRead>,
+    InMemory(id): InMemory,
+) -> Result<Json<MemoryHistory>, ApiError> {
+    Ok(Json(app.engine().get_memory(&access.project, &id).await?))
 }

@@ -15,6 +15,7 @@ use crate::error::ApiError;
 use crate::openapi::Description;
 use crate::{mcp, metrics, observe};
 
+mod archive;
 mod keys;
 mod memories;
 mod projects;
@@ -42,7 +43,13 @@ pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(projects::health))
         .routes(routes!(projects::bootstrap))
         .routes(routes!(projects::delete))
+        .routes(routes!(projects::stats))
         .routes(routes!(memories::query))
+        .routes(routes!(memories::list))
+        .routes(routes!(memories::get))
+        .routes(routes!(archive::memories))
+        .routes(routes!(archive::traces))
+        .routes(routes!(archive::import))
         .routes(routes!(traces::create, traces::list))
         .routes(routes!(traces::delete))
         .routes(routes!(traces::get))

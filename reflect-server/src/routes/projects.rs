@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use reflect_engine::Stats;
 use reflect_types::{BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, Health, ProjectId};
 use secrecy::ExposeSecret as _;
 
-use crate::access::{In, ProjectAdmin};
+use crate::access::{In, ProjectAdmin, TraceRead};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
@@ -36,6 +37,19 @@ pub(super) async fn bootstrap(
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
     let made = app.keys().bootstrap(request).await?;
     Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// The project in numbers.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/stats", params(("project_id" = ProjectId, Path)),
+    security(("key" = [])),
+    responses((status = 200, body = Stats), Refusals)
+)]
+pub(super) async fn stats(
+    State(app): State<App>,
+    access: In<TraceRead>,
+) -> Result<Json<Stats>, ApiError> {
+    Ok(Json(app.engine().stats(&access.project).await?))
 }
 
 /// Removes the project with all it holds, its keys included.

@@ -66,6 +66,22 @@ fn endpoints() -> Vec<Endpoint> {
             Scope::TraceWrite,
             Some(json!({"trace_ids": ["none"]})),
         ),
+        endpoint(Method::GET, "/stats", Scope::TraceRead, None),
+        endpoint(Method::GET, "/memories", Scope::MemoryRead, None),
+        endpoint(
+            Method::GET,
+            "/memories/{memory_id}",
+            Scope::MemoryRead,
+            None,
+        ),
+        endpoint(Method::GET, "/archive/memories", Scope::ProjectAdmin, None),
+        endpoint(Method::GET, "/archive/traces", Scope::ProjectAdmin, None),
+        endpoint(
+            Method::POST,
+            "/archive",
+            Scope::ProjectAdmin,
+            Some(json!({"pieces": []})),
+        ),
         endpoint(Method::GET, "/skill", Scope::SkillRead, None),
         endpoint(
             Method::POST,
@@ -111,6 +127,7 @@ async fn statuses(
     for endpoint in endpoints() {
         let path = format!("/v1/projects/{project}{}", endpoint.path)
             .replace("{trace_id}", &trace)
+            .replace("{memory_id}", "no-such-memory")
             .replace("{key_id}", "no-such-key");
         let answer = service
             .call_as(key, endpoint.method.clone(), &path, endpoint.body)

@@ -26,7 +26,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 15);
+    assert_eq!(documented.len(), 21);
 }
 
 #[tokio::test]

@@ -290,6 +290,50 @@ fn a_project_is_exported_and_imported_whole() {
 }
 
 #[test]
+fn a_project_travels_between_servers_as_it_does_between_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let whole = |output: Output| {
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let at = |server: &Server, arguments: &[&str]| {
+        let place = ["--url", &server.url, "--key", KEY];
+        reflect().args(arguments).args(place).output().unwrap()
+    };
+    let first = Server::start(&data, &["--master-key", KEY]);
+    let second = Server::start(&folder.path().join("second.db"), &["--master-key", KEY]);
+
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let exported = json(&at(&first, &["export", bundle, "--json"]));
+    assert_eq!(exported["memories"], 2);
+    let imported = json(&at(&second, &["import", bundle, "--json"]));
+    assert_eq!(imported, serde_json::json!({"stored": 4, "present": 0}));
+    let here = whole(at(&second, &["export", "-"]));
+    assert_eq!(here, whole(on_file(&data, &["export", "-"], "")));
+
+    let listed = json(&at(
+        &second,
+        &["memories", "list", "--limit", "1", "--json"],
+    ));
+    let id = listed[0]["id"].as_str().unwrap();
+    let older = ["memories", "list", "--before", id, "--json"];
+    assert_eq!(json(&at(&second, &older)).as_array().unwrap().len(), 1);
+    let shown = json(&at(&second, &["memories", "show", id, "--json"]));
+    assert_eq!(shown, listed[0]);
+
+    let nothing = at(&second, &["memories", "show", "none"]);
+    assert_eq!(nothing.status.code(), Some(4));
+    let nobody = reflect()
+        .args(["export", "-", "--url", &first.url, "--key", "rf_live_a_b"])
+        .output()
+        .unwrap();
+    assert_eq!(nobody.status.code(), Some(3));
+}
+
+#[test]
 fn a_bundle_that_is_none_is_refused_with_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());
