@@ -148,7 +148,14 @@ impl Story<'_, '_> {
                 "No tool objected, but the result was wrong: {}, then:",
                 act.shown()
             ),
-            (None, None) => "It called no tool and said:".to_owned(),
+            (None, None) if self.outcome.is_empty() => {
+                return "It called no tool and said nothing.".to_owned();
+            }
+            (None, None) if declines(&self.outcome) => {
+                "It called no tool and declined:".to_owned()
+            }
+            // There may have been none to call.
+            (None, None) => "This answer was wrong:".to_owned(),
             (None, Some(_)) if declines(&self.outcome) => {
                 "It looked things up, changed nothing and declined:".to_owned()
             }
@@ -206,12 +213,12 @@ impl Story<'_, '_> {
             None => "check every condition of the task".to_owned(),
         };
         match (self.account.last_act(), self.account.last_call()) {
-            (_, None) => {
+            (_, None) if declines(&self.outcome) => {
                 "Look up with the tools what is missing, before asking for it or giving up."
                     .to_owned()
             }
             (Some(act), _) => sentence(&format!("Before {}, {check}", act.tool)),
-            (None, Some(_)) => sentence(&format!("Before answering, {check}")),
+            (None, _) => sentence(&format!("Before answering, {check}")),
         }
     }
 
@@ -232,6 +239,7 @@ impl Story<'_, '_> {
         let then = match self.account.last_act() {
             Some(act) => format!("call {}", act.tool),
             None if declines(&self.outcome) => "decline with the reason".to_owned(),
+            None if self.account.last_call().is_none() => "answer directly, as here".to_owned(),
             None => "answer; nothing has to be changed".to_owned(),
         };
         match lookups.as_str() {

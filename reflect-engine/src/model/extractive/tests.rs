@@ -130,9 +130,28 @@ fn an_empty_run_says_so() {
     assert_eq!(
         reflection.text(),
         "Failed: a task that was not described. No tools used.\n\
-         Mistake: It called no tool and said: nothing.\n\
-         Next time: Look up with the tools what is missing, before asking for it or giving up."
+         Mistake: It called no tool and said nothing.\n\
+         Next time: Before answering, check every condition of the task."
     );
+}
+
+#[test]
+fn a_question_that_needs_no_tools_is_not_told_to_use_them() {
+    let messages = [Message::assistant("Sydney is the capital.")];
+    let reflection = |verdict| Extractive.write(&run("Name the capital", &messages, verdict));
+    assert_eq!(
+        reflection(Verdict::Fail).text(),
+        "Failed: Name the capital. No tools used.\n\
+         Mistake: This answer was wrong: \"Sydney is the capital.\"\n\
+         Next time: Before answering, check every condition of the task."
+    );
+    assert_eq!(
+        reflection(Verdict::Pass).guidance,
+        "On a task like this, answer directly, as here."
+    );
+    let declined = [Message::assistant("Sorry, I cannot tell the weather.")];
+    let declined = Extractive.write(&run("Tell the weather", &declined, Verdict::Fail));
+    assert!(declined.guidance.starts_with("Look up"), "{declined:?}");
 }
 
 #[test]
