@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::learn::{self, Move};
 use crate::record::MemoryHistory;
 use crate::store::Restored;
 
@@ -108,12 +109,12 @@ impl Engine {
                 Piece::Trace(trace) => Restored::Trace(trace),
                 Piece::Skill(skill) => Restored::Skill(skill),
                 Piece::Memory(memory) => Restored::Memory {
+                    memory: Box::new(replayed(*memory)),
                     vector: vectors.next().ok_or_else(|| Error::Internal {
                         message: "the embedder left out a text".to_owned(),
                         source: None,
                     })?,
                     embedder: core.embedder.id().to_owned(),
-                    memory,
                 },
             });
         }
@@ -125,6 +126,22 @@ impl Engine {
             present: asked.saturating_sub(stored),
         })
     }
+}
+
+/// The memory with the utility that follows from its events, whatever the bundle says: a utility
+/// is the sum of its moves, always.
+fn replayed(mut history: MemoryHistory) -> MemoryHistory {
+    let moves = history.events.iter().map(|event| Move {
+        alpha: event.alpha,
+        reward: event.reward,
+    });
+    let steps: Vec<_> = learn::replay(moves).collect();
+    history.memory.q_value = steps.last().map_or(learn::INITIAL, |last| last.after);
+    history.memory.uses = steps.len() as u64;
+    for (event, step) in history.events.iter_mut().zip(steps) {
+        (event.before, event.after) = (step.before, step.after);
+    }
+    history
 }
 
 impl Piece {
@@ -151,6 +168,13 @@ impl Validate for Piece {
                 Ok(())
             }
             Self::Trace(archived) => archived.validate(),
+            // As many as anybody writes, and so few that there is always a next one.
+            Self::Skill(skill) if !(1..=1 << 31).contains(&skill.version) => {
+                Err(InvalidField::new(
+                    "version",
+                    format!("must be 1 to 2^31, got {}", skill.version),
+                ))
+            }
             Self::Skill(_) => Ok(()),
         }
     }

@@ -151,7 +151,7 @@ async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
     let retry_at = again.then(|| later(core.now(), pause(attempts)));
     let told = core
         .store
-        .fail_job(&owner, &id, &error.to_string(), retry_at)
+        .fail_job(&owner, &project, &id, &error.to_string(), retry_at)
         .await;
     if let Err(error) = told {
         tracing::warn!(trace = %id, %error, "could not put a review back: it is when its lease ends");
@@ -175,7 +175,7 @@ async fn learn(
         tokio::select! {
             Some(ended_with) = attempt.join_next() => break ended_with.map_err(ended)??,
             () = core.clock.sleep_until(renewal) => {
-                if !still_ours(core, owner, &id).await {
+                if !still_ours(core, owner, project, &id).await {
                     return Ok(Applied::LeaseLost);
                 }
             }
@@ -188,10 +188,10 @@ async fn learn(
 }
 
 /// Renews the lease; a store that is away for a moment is no reason to stop.
-async fn still_ours(core: &Core, owner: &str, id: &TraceId) -> bool {
-    let ids = std::slice::from_ref(id);
-    match core.store.renew_jobs(&lease(core, owner), ids).await {
-        Ok(kept) => !kept.is_empty(),
+async fn still_ours(core: &Core, owner: &str, project: &ProjectId, id: &TraceId) -> bool {
+    let lease = lease(core, owner);
+    match core.store.renew_job(&lease, project, id).await {
+        Ok(kept) => kept,
         Err(error) => {
             tracing::warn!(trace = %id, %error, "could not renew the lease of a review");
             true

@@ -14,11 +14,12 @@ use crate::store::Unembedded;
 
 /// How many memories are embedded at a time.
 const BATCH: usize = 128;
-/// How long to wait after a failure.
+/// How long to wait after a failure, and before looking for what other processes have stored.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Embeds all that has to be embedded anew, then ends.
-pub(crate) async fn all(core: Arc<Core>) {
+/// Embeds all that has to be embedded anew, now and whenever another process stores such a thing.
+/// It ends when another engine has taken over, or two would undo each other's work for ever.
+pub(crate) async fn keep_up(core: Arc<Core>) {
     let mut stopping = core.stopping.subscribe();
     let mut done = 0_usize;
     while !*stopping.borrow() {
@@ -27,40 +28,53 @@ pub(crate) async fn all(core: Arc<Core>) {
             _ = stopping.wait_for(|stop| *stop) => return,
             outcome = step => outcome,
         };
+        let embedder = core.embedder.id();
         match outcome {
-            Ok(0) => {
-                if done > 0 {
-                    tracing::info!(
-                        done,
-                        embedder = core.embedder.id(),
-                        "all memories are embedded anew"
-                    );
-                }
+            Ok(Batch::NotOurs) => {
+                tracing::warn!(
+                    embedder,
+                    "another engine embeds these memories otherwise now"
+                );
                 return;
             }
-            Ok(count) => done += count,
-            Err(error) => {
-                tracing::warn!(%error, "could not embed memories anew: trying again");
-                tokio::select! {
-                    _ = stopping.wait_for(|stop| *stop) => return,
-                    () = core.clock.sleep_until(later(core.now(), PAUSE)) => {}
-                }
+            Ok(Batch::Embedded(0)) if done > 0 => {
+                tracing::info!(done, embedder, "all memories are embedded anew");
+                done = 0;
             }
+            Ok(Batch::Embedded(0)) => {}
+            Ok(Batch::Embedded(count)) => {
+                done += count;
+                continue;
+            }
+            Err(error) => tracing::warn!(%error, "could not embed memories anew: trying again"),
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            () = core.clock.sleep_until(later(core.now(), PAUSE)) => {}
         }
     }
 }
 
-async fn batch(core: &Arc<Core>) -> Result<usize> {
+/// What came of one look.
+enum Batch {
+    Embedded(usize),
+    NotOurs,
+}
+
+async fn batch(core: &Arc<Core>) -> Result<Batch> {
+    if core.other_embedder().await?.is_some() {
+        return Ok(Batch::NotOurs);
+    }
     let stale = core.store.unembedded(core.embedder.id(), BATCH).await?;
     if stale.is_empty() {
-        return Ok(0);
+        return Ok(Batch::Embedded(0));
     }
     let keys: Vec<_> = stale.iter().map(|memory| memory.key).collect();
     let vectors = embed(core, stale).await?;
     let vectors: Vec<_> = keys.into_iter().zip(vectors).collect();
     let count = vectors.len();
     core.store.set_vectors(core.embedder.id(), vectors).await?;
-    Ok(count)
+    Ok(Batch::Embedded(count))
 }
 
 /// Together if possible; one by one where the embedder refuses one of them for good.

@@ -8,8 +8,7 @@ use std::time::Duration;
 use reflect_engine::store::{InMemory, Sqlite, Store};
 use reflect_engine::{Engine, ListMemories, Piece};
 use reflect_types::{
-    CreateSkill, CreateTrace, ErrorCode, ListTraces, Message, ProjectId, QueryMemories, Review,
-    Trace, Verdict,
+    CreateSkill, CreateTrace, ListTraces, Message, ProjectId, QueryMemories, Review, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -139,12 +138,31 @@ async fn moves_whole(from: &Engine, to: &Engine) {
         .await
         .unwrap();
     assert_eq!(traces(to).await.len(), 5);
-    // Ids are taken once in a database.
-    let elsewhere = to
-        .import(&ProjectId::from("other"), pieces)
-        .await
-        .unwrap_err();
-    assert_eq!(elsewhere.code(), ErrorCode::Conflict);
+    // Another project takes the same ids, and nothing that happens there happens here.
+    let (here, other) = (everything(to).await, ProjectId::from("other"));
+    let elsewhere = to.import(&other, pieces).await.unwrap();
+    assert_eq!((elsewhere.stored, elsewhere.present), (10, 0));
+    let reviewed = traces(to).await.into_iter().filter(|t| t.review.is_some());
+    for trace in reviewed {
+        to.withdraw_review(&other, &trace.id).await.unwrap();
+    }
+    assert_eq!(everything(to).await, here);
+}
+
+#[tokio::test]
+async fn a_utility_is_what_its_events_make_of_it_whatever_a_bundle_says() {
+    let engine = on(InMemory::new());
+    fill(&engine).await;
+    let mut pieces = everything(&engine).await;
+    for piece in &mut pieces {
+        if let Piece::Memory(history) = piece {
+            history.memory.q_value = 0.9;
+            history.memory.uses = u64::MAX;
+        }
+    }
+    let copy = on(InMemory::new());
+    copy.import(&project(), pieces).await.unwrap();
+    assert_eq!(everything(&copy).await, everything(&engine).await);
 }
 
 #[tokio::test]

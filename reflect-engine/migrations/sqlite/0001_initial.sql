@@ -11,7 +11,7 @@ CREATE TABLE project (
 CREATE TABLE trace (
     key                INTEGER PRIMARY KEY AUTOINCREMENT,
     project            INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    id                 TEXT NOT NULL UNIQUE,
+    id                 TEXT NOT NULL,
     idempotency_key    TEXT,
     -- The ingest status of the first answer, to be given again to the same idempotency key.
     receipt            TEXT NOT NULL,
@@ -28,7 +28,9 @@ CREATE TABLE trace (
     task               TEXT NOT NULL,
     final_response     TEXT NOT NULL,
     reference_context  TEXT,
-    trajectory         TEXT NOT NULL
+    trajectory         TEXT NOT NULL,
+    -- Within a project: an import brings its ids along, and must learn nothing of other projects.
+    UNIQUE (project, id)
 ) STRICT;
 
 CREATE INDEX trace_by_project ON trace (project, key, reviewed);
@@ -60,7 +62,7 @@ CREATE INDEX job_by_due ON job (due_at, trace);
 CREATE TABLE memory (
     key         INTEGER PRIMARY KEY AUTOINCREMENT,
     project     INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    id          TEXT NOT NULL UNIQUE,
+    id          TEXT NOT NULL,
     -- No reference: what was learned outlives its run.
     trace_id    TEXT NOT NULL,
     success     INTEGER NOT NULL,
@@ -70,7 +72,8 @@ CREATE TABLE memory (
     created_at  TEXT NOT NULL,
     metadata    TEXT NOT NULL,
     task        TEXT NOT NULL,
-    reflection  TEXT NOT NULL
+    reflection  TEXT NOT NULL,
+    UNIQUE (project, id)
 ) STRICT;
 
 CREATE INDEX memory_by_project ON memory (project, key);

@@ -1,9 +1,9 @@
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::{InvalidField, Review};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 
 use super::Engine;
 use super::core::Core;
@@ -25,6 +25,7 @@ pub struct Builder {
     floor: Option<f64>,
     concurrency: Option<usize>,
     lease: Option<Duration>,
+    only_on_call: bool,
 }
 
 impl Builder {
@@ -87,6 +88,14 @@ impl Builder {
         self
     }
 
+    /// Does what is called for and nothing else: queued reviews, and memories of another embedder,
+    /// are left to the engine that the store belongs to. For whoever only looks at a store.
+    #[must_use]
+    pub fn only_on_call(mut self) -> Self {
+        self.only_on_call = true;
+        self
+    }
+
     /// What tells the time; by default the clock on the wall.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
@@ -122,13 +131,19 @@ impl Builder {
             concurrency: self.concurrency.unwrap_or(concurrency).max(1),
             lease: self.lease.unwrap_or(Self::DEFAULT_LEASE),
             work: Notify::new(),
+            background: !self.only_on_call,
+            claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),
         });
-        let background = vec![
-            runtime.spawn(ingest::worker(Arc::clone(&core))),
-            runtime.spawn(reembed::all(Arc::clone(&core))),
-        ];
-        Ok(Engine::new(core, Mutex::new(background)))
+        let background = if self.only_on_call {
+            Vec::new()
+        } else {
+            vec![
+                runtime.spawn(ingest::worker(Arc::clone(&core))),
+                runtime.spawn(reembed::keep_up(Arc::clone(&core))),
+            ]
+        };
+        Ok(Engine::new(core, background))
     }
 }
 

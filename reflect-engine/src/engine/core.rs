@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -28,6 +28,10 @@ pub(crate) struct Core {
     pub(crate) lease: Duration,
     /// Rings when a job is queued.
     pub(crate) work: Notify,
+    /// Whether this engine works off the queue and decides what the store is embedded by.
+    pub(crate) background: bool,
+    /// Set once the store knows this engine's embedder.
+    pub(crate) claimed: OnceCell<()>,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -45,6 +49,30 @@ impl Core {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses where the store's memories are embedded by another embedder than this engine's. The
+    /// engine that was started last decides.
+    pub(crate) async fn same_space(&self) -> Result<()> {
+        match self.other_embedder().await? {
+            Some(other) => Err(Error::unavailable(format!(
+                "the memories are embedded by `{other}`, this engine embeds by `{}`: use the same \
+                 embedder here, or start again to change over to this one",
+                self.embedder.id()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The embedder that an engine started after this one has brought.
+    pub(crate) async fn other_embedder(&self) -> Result<Option<String>> {
+        let mine = self.embedder.id();
+        if self.background {
+            let claim = || self.store.claim_embedder(mine);
+            self.claimed.get_or_try_init(claim).await?;
+        }
+        let current = self.store.embedder().await?;
+        Ok(current.filter(|current| current != mine))
     }
 
     /// One vector per text, checked: what the embedder gets wrong must not reach the store.

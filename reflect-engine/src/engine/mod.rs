@@ -2,13 +2,14 @@
 //! store.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use reflect_types::{
     CreateSkill, CreateTrace, DeleteTraces, DeletedProject, DeletedTraces, IDEMPOTENCY_KEY,
     IngestStatus, InvalidField, ListTraces, Memory, MemoryId, Message, ProjectId, QueryMemories,
     Review, ReviewMode, Skill, Trace, TraceId, TraceReceipt, Validate,
 };
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -216,22 +217,18 @@ impl Engine {
     /// the store is closed. Calls on any clone are refused from now on.
     pub async fn shutdown(&self) -> Result<()> {
         self.core().stopping.send_replace(true);
-        let background = {
-            let mut tasks = self
-                .shared
-                .background
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *tasks)
-        };
-        for task in background {
+        // Held to the end: a second caller must not close the store under what still works.
+        let mut background = self.shared.background.lock().await;
+        while let Some(task) = background.last_mut() {
             // A task that panicked has ended too.
             let _ = task.await;
+            background.pop();
         }
         self.core().store.close().await
     }
 
-    pub(super) fn new(core: Arc<Core>, background: Mutex<Vec<JoinHandle<()>>>) -> Self {
+    pub(super) fn new(core: Arc<Core>, background: Vec<JoinHandle<()>>) -> Self {
+        let background = Mutex::new(background);
         Self {
             shared: Arc::new(Shared { core, background }),
         }

@@ -88,16 +88,23 @@ pub(super) fn clip(text: &str, words: usize) -> String {
     if room.is_empty() {
         return String::new();
     }
-    let whole: usize = sentences(room)
-        .into_iter()
-        .filter(|sentence| sentence.ends_with(['.', '!', '?', '。', '！', '？']))
-        .map(|sentence| sentence.len() + 1)
-        .sum();
-    if words > 1 && whole * 3 > room.len() * 2 {
-        return format!("{} …", room[..whole.min(room.len())].trim_end());
+    let whole = whole_sentences(room);
+    if words > 1 && whole.len() * 3 > room.len() * 2 {
+        return format!("{whole} …");
     }
     let cut = room.trim_end_matches([',', ';', ':', '-', '(', '"', ' ']);
     format!("{cut}…")
+}
+
+/// The text without the sentence at its end that is not finished.
+fn whole_sentences(text: &str) -> &str {
+    let text = text.trim_end();
+    let unfinished = sentences(text)
+        .last()
+        .filter(|last| !last.ends_with(['.', '!', '?', '…', '。', '！', '？']))
+        .copied();
+    let whole = unfinished.and_then(|last| text.strip_suffix(last));
+    whole.unwrap_or(text).trim_end()
 }
 
 /// The clean text of a task in at most so many words: of a long one, the sentences that say what is
@@ -319,6 +326,14 @@ mod tests {
     }
 
     #[test]
+    fn sentences_without_spaces_between_them_are_cut_where_they_end() {
+        let cut = clip(&"订单已经发货所以无法取消。".repeat(9), 12);
+        assert!(cut.ends_with("取消。 …"), "{cut}");
+        let russian = "Заказ не найден… ".repeat(20);
+        assert!(clip(russian.trim_end(), 12).starts_with("Заказ не найден… "));
+    }
+
+    #[test]
     fn a_text_without_spaces_is_cut_between_characters() {
         let cut = clip(&"数据".repeat(500), 4);
         assert!(cut.ends_with('…') && cut.chars().count() <= 4 * CHARS_PER_WORD);
@@ -345,6 +360,16 @@ mod tests {
             for short in [clip(&clean, words), condense(&clean, words)] {
                 prop_assert!(count_words(&short) <= words, "{short:?}");
                 prop_assert!(short.chars().count() <= words * CHARS_PER_WORD + 2);
+            }
+        }
+
+        #[test]
+        fn no_punctuation_of_any_script_breaks_it(
+            text in "[数а。！？….!? a]{0,400}", words in 1_usize..40,
+        ) {
+            let clean = clean(&text);
+            for short in [clip(&clean, words), condense(&clean, words), clip(&text, words)] {
+                prop_assert!(short.chars().count() <= words * CHARS_PER_WORD + 2, "{short:?}");
             }
         }
 

@@ -137,6 +137,7 @@ impl Shelf {
 /// The project's index, with all that was committed before the call; `None` where there is no such
 /// project.
 async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>>> {
+    core.same_space().await?;
     let known = core.recall.shelves().get(project).cloned();
     let since = known.as_ref().map(|shelf| shelf.revision());
     let since = since.unwrap_or_default();

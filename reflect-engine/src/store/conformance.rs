@@ -323,7 +323,7 @@ async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Store) {
     assert_eq!(taken.len(), 1);
     assert_eq!(fresh("t-fresh", Verdict::Pass).await, Applied::Working);
     store
-        .fail_job("one", &"t-fresh".into(), "no", None)
+        .fail_job("one", &project, &"t-fresh".into(), "no", None)
         .await
         .unwrap();
     // Nothing was learned from the review that was given up, so another may take its place.
@@ -519,9 +519,11 @@ async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     assert_eq!(held.review_status, ReviewStatus::Pending);
 
     // One renews the first and loses the second.
-    let (renewed, held) = (lease("one", 120), ["t-lease-0".into(), "t-lease-2".into()]);
-    let kept = store.renew_jobs(&renewed, &held);
-    assert_eq!(kept.await.unwrap(), [TraceId::from("t-lease-0")]);
+    let renewed = lease("one", 120);
+    for (id, kept) in [("t-lease-0", true), ("t-lease-2", false), ("absent", false)] {
+        let renewal = store.renew_job(&renewed, &project, &id.into()).await;
+        assert_eq!(renewal.unwrap(), kept, "{id}");
+    }
     let (taken, _) = claim("two", 60, 200, 9).await;
     assert_eq!(taken, "t-lease-1");
     let again = store
@@ -534,7 +536,7 @@ async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
         async |id: &str, owner| apply(store, &project, id, job(owner), Verdict::Pass).await;
     assert_eq!(finish("t-lease-1", "one").await, Applied::LeaseLost);
     store
-        .fail_job("one", &"t-lease-1".into(), "stale", None)
+        .fail_job("one", &project, &"t-lease-1".into(), "stale", None)
         .await
         .unwrap();
     assert_eq!(finish("t-lease-1", "two").await, Applied::Done);
@@ -567,7 +569,7 @@ async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Store) {
     };
     assert_eq!(claim(0).await, 1);
     store
-        .fail_job("one", &id, "away", Some(seconds(10)))
+        .fail_job("one", &project, &id, "away", Some(seconds(10)))
         .await
         .unwrap();
     assert_eq!(
@@ -581,7 +583,10 @@ async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Store) {
     );
     assert_eq!(claim(10).await, 1);
     assert_eq!(standing().await.1, 2);
-    store.fail_job("one", &id, "gone", None).await.unwrap();
+    store
+        .fail_job("one", &project, &id, "gone", None)
+        .await
+        .unwrap();
     assert_eq!(
         standing().await,
         (IngestStatus::Failed, 2, Some("gone".to_owned()))

@@ -92,14 +92,15 @@ pub trait Store: Send + Sync + 'static {
     /// counts as an attempt, also where the answer is lost on its way.
     async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims>;
 
-    /// Holds jobs for longer; tells which of them the owner still has.
-    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>>;
+    /// Holds a job for longer; tells whether the owner still has it.
+    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool>;
 
     /// Puts a job back (`retry_at`) or gives it up (`None`), with the reason. Does nothing for a
     /// job that the owner has lost.
     async fn fail_job(
         &self,
         owner: &str,
+        project: &ProjectId,
         id: &TraceId,
         error: &str,
         retry_at: Option<Timestamp>,
@@ -155,6 +156,12 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<MemoryRecord>>;
 
+    /// Says that the store's memories are to be embedded by this embedder from now on.
+    async fn claim_embedder(&self, embedder: &str) -> Result<()>;
+
+    /// The embedder that the store's memories are to be embedded by, where one was claimed.
+    async fn embedder(&self) -> Result<Option<String>>;
+
     /// Memories of any project whose vector is of another embedder than this.
     async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>>;
 
@@ -190,8 +197,7 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Stores what an archive holds, under the ids it has there, and queues the reviews that wait.
-    /// What the project has already stays as it is; tells how much it had not. An id that another
-    /// project has is [`Error::Conflict`](crate::Error).
+    /// What the project has already stays as it is; tells how much it had not.
     async fn restore(
         &self,
         _project: &ProjectId,

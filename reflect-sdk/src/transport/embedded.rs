@@ -66,8 +66,8 @@ impl Embedded {
             Source::LeftBehind => None,
         };
         let Some(settings) = settings else {
-            let detail = "this engine cannot be started again: make a new client, in a forked \
-                          child as after a failed start";
+            let detail = "this engine cannot be started again: make a new client after a failed \
+                          start, and in a program that forks make the client after the fork";
             return Err(ErrorBody::new(ErrorCode::Unavailable, detail).into());
         };
         Ok(settings.start()?)
@@ -181,10 +181,11 @@ impl Transport for Embedded {
     }
 
     fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
-        // SQLite connections and the engine's threads do not survive a fork.
+        // Neither SQLite's connections nor the engine's threads survive a fork. Even opening the
+        // file anew is not safe: SQLite thinks that this process still holds its parent's locks.
         Some(Arc::new(Self::new(match &self.source {
-            Source::File(path) => Source::File(path.clone()),
-            Source::Settings(_) | Source::LeftBehind => Source::LeftBehind,
+            Source::File(path) if self.engine.get().is_none() => Source::File(path.clone()),
+            _ => Source::LeftBehind,
         })))
     }
 

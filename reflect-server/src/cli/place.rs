@@ -137,7 +137,10 @@ pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
         .await
         .map_err(|error| Failure::general(error.to_string()))??;
     Ok(File {
-        engine: Engine::builder().store(Arc::new(store)).start()?,
+        engine: Engine::builder()
+            .store(Arc::new(store))
+            .only_on_call()
+            .start()?,
         keys: Keys::new(Arc::new(key_store), None),
     })
 }

@@ -13,6 +13,8 @@ use crate::model::prose::{clean, has_word, sentences};
 #[derive(Debug, Default)]
 pub(super) struct Account<'a> {
     calls: Vec<Call<'a>>,
+    /// Whether the run shows any answer of a tool; some keep only the calls.
+    shows_answers: bool,
     /// What the agent said, with how many calls it had made by then.
     said: Vec<(usize, Cow<'a, str>)>,
 }
@@ -34,9 +36,20 @@ impl<'a> Account<'a> {
     pub(super) fn of(steps: Vec<Step<'a>>) -> Self {
         let mut account = Self::default();
         let mut open: HashMap<&str, usize> = HashMap::new();
+        // Where the calls begin that an answer without an id may belong to.
+        let mut together = 0;
+        let mut was_answer = false;
         for step in steps {
+            let is_answer = matches!(step, Step::Answered { .. });
+            if was_answer && !is_answer {
+                together = account.calls.len();
+            }
+            was_answer = is_answer;
             match step {
-                Step::Said(text) => account.said.push((account.calls.len(), text)),
+                Step::Said(text) => {
+                    together = account.calls.len();
+                    account.said.push((account.calls.len(), text));
+                }
                 Step::Called {
                     id,
                     tool,
@@ -45,17 +58,29 @@ impl<'a> Account<'a> {
                     if let Some(id) = id {
                         open.insert(id, account.calls.len());
                     }
-                    account.calls.push(Call::new(tool, arguments));
+                    account.calls.push(Call {
+                        has_id: id.is_some(),
+                        ..Call::new(tool, arguments)
+                    });
                 }
                 Step::Answered { id, text, is_error } => {
-                    let call = id.and_then(|id| open.get(id).copied());
-                    let call = call.or(account.calls.len().checked_sub(1));
-                    if let Some(call) = call {
-                        account.calls[call].error = if is_error {
+                    let named = id.and_then(|id| open.get(id).copied());
+                    let waiting = || {
+                        let mut calls = account.calls[together..].iter();
+                        calls
+                            .position(|call| !call.answered)
+                            .map(|at| together + at)
+                    };
+                    let last = account.calls.len().checked_sub(1);
+                    if let Some(call) = named.or_else(waiting).or(last) {
+                        let call = &mut account.calls[call];
+                        call.answered = true;
+                        call.error = if is_error {
                             Some(error_of(&text))
                         } else {
                             error_in(&text)
                         };
+                        account.shows_answers = true;
                     }
                 }
             }
@@ -82,7 +107,10 @@ impl<'a> Account<'a> {
         let at = self.calls.iter().rposition(|call| call.error.is_some())?;
         let call = &self.calls[at];
         let same_tool = |other: &&Call<'_>| other.tool == call.tool;
-        let later = self.calls[at + 1..].iter().find(same_tool);
+        let mut later = self.calls[at + 1..]
+            .iter()
+            .filter(|call| self.happened(call));
+        let later = later.find(same_tool);
         Some(Failure {
             call,
             error: call.error.as_deref().unwrap_or_default(),
@@ -105,7 +133,13 @@ impl<'a> Account<'a> {
     pub(super) fn acts(&self) -> impl DoubleEndedIterator<Item = &Call<'a>> {
         self.calls
             .iter()
+            .filter(|call| self.happened(call))
             .filter(|call| call.error.is_none() && !only_looks_up(&call.tool))
+    }
+
+    /// Whether the call came back: a run may be cut off in the middle of one.
+    fn happened(&self, call: &Call<'_>) -> bool {
+        call.answered || !call.has_id || !self.shows_answers
     }
 
     /// The tools that look something up, in the order of their first use.

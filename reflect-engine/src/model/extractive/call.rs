@@ -12,6 +12,10 @@ pub(super) struct Call<'a> {
     pub(super) tool: String,
     pub(super) arguments: Cow<'a, str>,
     pub(super) error: Option<String>,
+    /// Whether the run shows what came back.
+    pub(super) answered: bool,
+    /// Whether it would, had anything come back: a call with an id has an answer with the same.
+    pub(super) has_id: bool,
 }
 
 impl<'a> Call<'a> {
@@ -20,6 +24,8 @@ impl<'a> Call<'a> {
             tool: one_word(tool),
             arguments,
             error: None,
+            answered: false,
+            has_id: false,
         }
     }
 

@@ -151,9 +151,7 @@ impl Story<'_, '_> {
             (None, None) if self.outcome.is_empty() => {
                 return "It called no tool and said nothing.".to_owned();
             }
-            (None, None) if declines(&self.outcome) => {
-                "It called no tool and declined:".to_owned()
-            }
+            (None, None) if declines(&self.outcome) => "It called no tool and declined:".to_owned(),
             // There may have been none to call.
             (None, None) => "This answer was wrong:".to_owned(),
             (None, Some(_)) if declines(&self.outcome) => {

@@ -136,6 +136,31 @@ fn an_empty_run_says_so() {
 }
 
 #[test]
+fn a_call_that_never_came_back_is_not_told_as_done() {
+    let messages = &paid_twice()[..5];
+    let reflection = Extractive.write(&run("Pay my order", messages, Verdict::Fail));
+    let text = reflection.text();
+    assert!(text.contains("the total is 7"), "{text}");
+    assert!(!text.contains("went through"), "{text}");
+    assert!(!text.contains("In the end it did pay"), "{text}");
+}
+
+#[test]
+fn answers_without_ids_belong_to_the_calls_in_their_order() {
+    let answer = |text: &str| -> Message {
+        serde_json::from_value(json!({"role": "tool", "content": text})).unwrap()
+    };
+    let two = Message::tool_calls([
+        ToolCall::new("1", "pay", "{}"),
+        ToolCall::new("2", "ship", "{}"),
+    ]);
+    let messages = [two, answer("Error: no money"), answer("shipped")];
+    let reflection = Extractive.write(&run("Pay and ship", &messages, Verdict::Fail));
+    let text = reflection.text();
+    assert!(text.contains("pay failed: \"no money\""), "{text}");
+}
+
+#[test]
 fn a_question_that_needs_no_tools_is_not_told_to_use_them() {
     let messages = [Message::assistant("Sydney is the capital.")];
     let reflection = |verdict| Extractive.write(&run("Name the capital", &messages, verdict));

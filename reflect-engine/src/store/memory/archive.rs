@@ -72,11 +72,7 @@ impl Book {
         project: &ProjectId,
         pieces: Vec<Restored>,
         now: Timestamp,
-    ) -> Result<u64> {
-        // All or nothing: so everything is looked at before anything is stored.
-        for piece in &pieces {
-            self.check(project, piece)?;
-        }
+    ) -> u64 {
         let mut stored = 0;
         for piece in pieces {
             let new = match piece {
@@ -95,31 +91,7 @@ impl Book {
             };
             stored += u64::from(new);
         }
-        Ok(stored)
-    }
-
-    fn check(&self, project: &ProjectId, piece: &Restored) -> Result<()> {
-        let mut others = self.projects.iter().filter(|(id, _)| *id != project);
-        let (what, id, taken) = match piece {
-            Restored::Trace(archived) => {
-                let id = &archived.trace.id;
-                let taken = others.any(|(_, shelf)| shelf.run_keys.contains_key(id));
-                ("trace", id.as_str(), taken)
-            }
-            Restored::Memory { memory, .. } => {
-                let id = &memory.memory.id;
-                let taken = others.any(|(_, shelf)| shelf.memory_keys.contains_key(id));
-                ("memory", id.as_str(), taken)
-            }
-            Restored::Skill(_) => return Ok(()),
-        };
-        if taken {
-            return Err(Error::Conflict(format!(
-                "{what} `{id}` is in another project of this database already: import into a \
-                 database of its own"
-            )));
-        }
-        Ok(())
+        stored
     }
 
     fn restore_trace(
@@ -155,7 +127,7 @@ impl Book {
         };
         shelf.runs.insert(key, run);
         if status == IngestStatus::Queued {
-            self.jobs.insert(key, Job::new(project.clone(), id, now));
+            self.jobs.insert(key, Job::new(project.clone(), now));
         }
         true
     }

@@ -20,6 +20,7 @@ pub(super) struct Book {
     pub(super) projects: BTreeMap<ProjectId, Shelf>,
     /// By run.
     pub(super) jobs: BTreeMap<i64, Job>,
+    pub(super) embedder: Option<String>,
     /// The last key that was given out, whatever for.
     key: i64,
 }
@@ -90,7 +91,7 @@ impl Book {
             Intake::Unreviewed => {}
             Intake::Queued(review) => {
                 put_review(shelf, &id, &review);
-                let job = Job::new(project.clone(), id, created_at);
+                let job = Job::new(project.clone(), created_at);
                 self.jobs.insert(key, job);
             }
             Intake::Learned(lesson) => {

@@ -8,18 +8,16 @@ use crate::store::{Claims, Job as Claimed, Lease, Retried};
 pub(super) struct Job {
     pub(super) project: ProjectId,
     pub(super) owner: Option<String>,
-    trace: TraceId,
     /// While the job is held, when its lease ends: in both cases others may take it from then.
     due: Timestamp,
     attempts: u32,
 }
 
 impl Job {
-    pub(super) fn new(project: ProjectId, trace: TraceId, due: Timestamp) -> Self {
+    pub(super) fn new(project: ProjectId, due: Timestamp) -> Self {
         Self {
             project,
             owner: None,
-            trace,
             due,
             attempts: 0,
         }
@@ -64,30 +62,21 @@ impl Book {
         }
     }
 
-    pub(super) fn renew(&mut self, lease: &Lease, traces: &[TraceId]) -> Vec<TraceId> {
-        let mut kept = Vec::new();
-        for job in self.jobs.values_mut() {
-            if job.owner.as_ref() == Some(&lease.owner) && traces.contains(&job.trace) {
-                job.due = lease.until;
-                kept.push(job.trace.clone());
-            }
-        }
-        kept
+    pub(super) fn renew(&mut self, lease: &Lease, project: &ProjectId, id: &TraceId) -> bool {
+        let held = self.held(&lease.owner, project, id);
+        held.map(|(_, job)| job.due = lease.until).is_some()
     }
 
     pub(super) fn fail(
         &mut self,
         owner: &str,
+        project: &ProjectId,
         id: &TraceId,
         error: &str,
         retry_at: Option<Timestamp>,
     ) {
-        let held = self
-            .jobs
-            .iter_mut()
-            .find(|(_, job)| job.trace == *id && job.owner.as_deref() == Some(owner));
+        let held = self.held(owner, project, id);
         let Some((key, job)) = held else { return };
-        let (key, project) = (*key, job.project.clone());
         let status = if let Some(at) = retry_at {
             job.owner = None;
             job.due = at;
@@ -96,10 +85,17 @@ impl Book {
             self.jobs.remove(&key);
             IngestStatus::Failed
         };
-        self.mark(&project, key, |trace| {
+        self.mark(project, key, |trace| {
             trace.ingest_status = status;
             trace.last_ingest_error = Some(error.to_owned());
         });
+    }
+
+    /// The job of a run, if the owner has it.
+    fn held(&mut self, owner: &str, project: &ProjectId, id: &TraceId) -> Option<(i64, &mut Job)> {
+        let key = *self.projects.get(project)?.run_keys.get(id)?;
+        let job = self.jobs.get_mut(&key)?;
+        (job.owner.as_deref() == Some(owner)).then_some((key, job))
     }
 
     pub(super) fn release(&mut self, owner: &str) {
@@ -137,8 +133,7 @@ impl Book {
         if !failed {
             return Retried::NotFailed;
         }
-        self.jobs
-            .insert(key, Job::new(project.clone(), id.clone(), now));
+        self.jobs.insert(key, Job::new(project.clone(), now));
         Retried::Done
     }
 

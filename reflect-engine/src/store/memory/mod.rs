@@ -110,18 +110,19 @@ impl Store for InMemory {
         Ok(self.book().claim(now, lease, limit))
     }
 
-    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>> {
-        Ok(self.book().renew(lease, traces))
+    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool> {
+        Ok(self.book().renew(lease, project, id))
     }
 
     async fn fail_job(
         &self,
         owner: &str,
+        project: &ProjectId,
         id: &TraceId,
         error: &str,
         retry_at: Option<Timestamp>,
     ) -> Result<()> {
-        self.book().fail(owner, id, error, retry_at);
+        self.book().fail(owner, project, id, error, retry_at);
         Ok(())
     }
 
@@ -204,6 +205,15 @@ impl Store for InMemory {
         Ok(shelf.map_or_else(Vec::new, |shelf| shelf.best(success, limit)))
     }
 
+    async fn claim_embedder(&self, embedder: &str) -> Result<()> {
+        self.book().embedder = Some(embedder.to_owned());
+        Ok(())
+    }
+
+    async fn embedder(&self) -> Result<Option<String>> {
+        Ok(self.book().embedder.clone())
+    }
+
     async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
         let book = self.book();
         let memories = book.projects.values().flat_map(|shelf| &shelf.memories);
@@ -275,6 +285,6 @@ impl Store for InMemory {
         pieces: Vec<Restored>,
         now: Timestamp,
     ) -> Result<u64> {
-        self.book().restore(project, pieces, now)
+        Ok(self.book().restore(project, pieces, now))
     }
 }

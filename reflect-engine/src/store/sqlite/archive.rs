@@ -35,8 +35,11 @@ pub(super) fn traces(
         row::TRACE
     ))?;
     let mut rows = select.query(params![project, after, row::limit(limit)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while bytes <= row::PAGE_BYTES
+        && let Some(row) = rows.next()?
+    {
+        bytes += row::trace_bytes(row)?;
         let alpha: Option<f64> = row.get(TRACE_COLUMNS + 2)?;
         let reflection: Option<String> = row.get(TRACE_COLUMNS + 3)?;
         let judgement = match alpha {
@@ -82,10 +85,13 @@ pub(super) fn memories(
         row::MEMORY
     ))?;
     let mut rows = select.query(params![project, after, row::limit(limit)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    let (mut found, mut all_events) = (Vec::new(), 0);
+    while all_events <= memories::PAGE_EVENTS
+        && let Some(row) = rows.next()?
+    {
         let memory = row::memory(row)?;
         let events = memories::events_of(db, row.get(0)?, &memory.id)?;
+        all_events += events.len();
         found.push(MemoryHistory { memory, events });
     }
     Ok(found)
@@ -226,7 +232,7 @@ fn restore_skill(db: &Connection, project: i64, skill: &Skill) -> Result<bool, F
         )?
         .execute(params![
             project,
-            i64::try_from(skill.version).unwrap_or(i64::MAX),
+            skill.version.cast_signed(),
             skill.created_at.clone().unwrap_or_default(),
             row::to_json(&skill.source_memory_ids)?,
             skill.content,
@@ -234,19 +240,13 @@ fn restore_skill(db: &Connection, project: i64, skill: &Skill) -> Result<bool, F
     Ok(stored > 0)
 }
 
-/// Whether the project has it already. An id that another project has cannot be stored again.
+/// Whether the project has it already.
 fn present(db: &Connection, table: &str, id: &str, project: i64) -> Result<bool, Fault> {
-    let owner: Option<i64> = db
-        .prepare_cached(&format!("SELECT project FROM {table} WHERE id = ?1"))?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
-    match owner {
-        Some(owner) if owner != project => Err(Fault::Plain(Error::Conflict(format!(
-            "{table} `{id}` is in another project of this database already: import into a \
-             database of its own"
-        )))),
-        found => Ok(found.is_some()),
-    }
+    Ok(db
+        .prepare_cached(&format!(
+            "SELECT 1 FROM {table} WHERE project = ?1 AND id = ?2"
+        ))?
+        .exists(params![project, id])?)
 }
 
 fn gone(what: &'static str, id: &str) -> Fault {

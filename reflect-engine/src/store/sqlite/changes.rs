@@ -50,6 +50,19 @@ pub(super) fn since_revision(
     Ok(answer)
 }
 
+pub(super) fn claim_embedder(db: &Connection, embedder: &str) -> Result<(), Fault> {
+    db.prepare_cached("INSERT OR REPLACE INTO setting (name, value) VALUES ('embedder', ?1)")?
+        .execute([embedder])?;
+    Ok(())
+}
+
+pub(super) fn embedder(db: &Connection) -> Result<Option<String>, Fault> {
+    Ok(db
+        .prepare_cached("SELECT value FROM setting WHERE name = 'embedder'")?
+        .query_row([], |row| row.get(0))
+        .optional()?)
+}
+
 pub(super) fn unembedded(
     db: &Connection,
     embedder: &str,

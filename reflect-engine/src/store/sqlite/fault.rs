@@ -48,27 +48,27 @@ impl Fault {
 }
 
 fn sql(error: rusqlite::Error, path: &Path) -> Error {
-    let file = path.display();
     let inaccessible = |problem: &str| Error::Inaccessible {
         path: path.to_owned(),
         problem: problem.to_owned(),
     };
+    // Without the path: this is told to whoever calls, and may be stored with a run.
     let unavailable = |message: String, error| Error::Unavailable {
         message,
         source: Some(Box::new(error)),
     };
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => unavailable(
-            format!("{file}: another process holds the database locked: try again when it is done"),
+            "another process holds the database locked: try again when it is done".to_owned(),
             error,
         ),
         Some(ErrorCode::DiskFull) => unavailable(
-            format!("{file}: the disk is full, nothing was stored: free some space and try again"),
+            "the disk is full, nothing was stored: free some space and try again".to_owned(),
             error,
         ),
         Some(ErrorCode::SystemIoFailure) => unavailable(
             format!(
-                "{file}: the disk failed or is full ({error}), nothing was stored: \
+                "the disk failed or is full ({error}), nothing was stored: \
                  check it and try again"
             ),
             error,
@@ -87,6 +87,6 @@ fn sql(error: rusqlite::Error, path: &Path) -> Error {
         Some(ErrorCode::NotADatabase) => Error::Foreign {
             path: path.to_owned(),
         },
-        _ => Error::internal(format!("{file}: {error}"), error),
+        _ => Error::internal(format!("{}: {error}", path.display()), error),
     }
 }

@@ -1,5 +1,6 @@
 //! Opening the file: whose it is, how old it is, and how it is to be used.
 
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,10 @@ use crate::error::Error;
 const APPLICATION_ID: i64 = 0x5266_6c74;
 
 /// One step each from the format before; the number of steps is the format.
-const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/sqlite/0001_initial.sql"),
+    include_str!("../../../migrations/sqlite/0002_embedder.sql"),
+];
 
 /// How long to wait for another process to finish its write.
 const BUSY: Duration = Duration::from_secs(5);
@@ -34,6 +38,9 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     use_wal(&db)?;
     // A commit is acknowledged, so it has to survive a power failure.
     db.pragma_update(None, "synchronous", "FULL")?;
+    // On macOS a plain sync reaches the drive but not its platters.
+    db.pragma_update(None, "fullfsync", true)?;
+    db.pragma_update(None, "checkpoint_fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     // Fewer, larger checkpoints: each is a sync of the whole file. 4,000 pages are 16 MB.
     db.pragma_update(None, "wal_autocheckpoint", 4_000)?;
@@ -50,12 +57,23 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, Fault> {
 }
 
 fn connect(path: &Path) -> Result<Connection, Fault> {
+    make_private(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(BUSY)?;
     Ok(db)
+}
+
+/// Makes a file that is not there yet readable for its owner alone: it holds what agents were told.
+/// SQLite gives its log the same permissions. Whatever goes wrong here, SQLite says better.
+fn make_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
 }
 
 /// The file's format: 0 where it is empty. Refuses what is not ours or too new.

@@ -53,57 +53,85 @@ pub(super) fn claim(
     Ok(taken)
 }
 
-/// What is to be done for the jobs that were handed out; those deleted since are left out.
-pub(super) fn load(db: &Connection, taken: &[Taken]) -> Result<Claims, Fault> {
+/// A job whose run cannot be read, and why.
+pub(super) struct Unreadable {
+    trace: i64,
+    why: String,
+}
+
+/// What is to be done for the jobs that were handed out, and which of them cannot be; those deleted
+/// since are left out.
+pub(super) fn load(db: &Connection, taken: Vec<Taken>) -> Result<(Claims, Vec<Unreadable>), Fault> {
     let mut jobs = Vec::with_capacity(taken.len());
+    let mut unreadable = Vec::new();
     for Taken { trace, attempts } in taken {
-        jobs.extend(job(db, *trace, *attempts)?);
+        match job(db, trace, attempts) {
+            Ok(job) => jobs.extend(job),
+            Err(Fault::Data(why)) => unreadable.push(Unreadable { trace, why }),
+            Err(fault) => return Err(fault),
+        }
     }
-    Ok(Claims {
-        jobs,
-        next_due: next_due(db)?,
-    })
+    let next_due = next_due(db)?;
+    Ok((Claims { jobs, next_due }, unreadable))
+}
+
+pub(super) fn give_up(
+    db: &Connection,
+    owner: &str,
+    unreadable: &[Unreadable],
+) -> Result<(), Fault> {
+    for Unreadable { trace, why } in unreadable {
+        if is_held(db, *trace, owner)? {
+            put_back(db, *trace, why, None)?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn renew(
     db: &Connection,
     lease: &Lease,
-    traces: Vec<TraceId>,
-) -> Result<Vec<TraceId>, Fault> {
-    let mut kept = Vec::with_capacity(traces.len());
-    for id in traces {
-        let renewed = db
-            .prepare_cached(
-                "UPDATE job SET due_at = ?3 \
-                 WHERE owner = ?1 AND trace = (SELECT key FROM trace WHERE id = ?2)",
-            )?
-            .execute(params![
-                lease.owner,
-                id.as_str(),
-                lease.until.as_millisecond()
-            ])?;
-        if renewed > 0 {
-            kept.push(id);
-        }
-    }
-    Ok(kept)
+    project: &ProjectId,
+    id: &TraceId,
+) -> Result<bool, Fault> {
+    let Some(trace) = traces::key(db, project, id)? else {
+        return Ok(false);
+    };
+    let renewed = db
+        .prepare_cached("UPDATE job SET due_at = ?3 WHERE owner = ?1 AND trace = ?2")?
+        .execute(params![lease.owner, trace, lease.until.as_millisecond()])?;
+    Ok(renewed > 0)
 }
 
 pub(super) fn fail(
     db: &Connection,
     owner: &str,
-    id: &TraceId,
+    (project, id): (&ProjectId, &TraceId),
     error: &str,
     retry_at: Option<Timestamp>,
 ) -> Result<(), Fault> {
-    let held: Option<i64> = db
-        .prepare_cached(
-            "SELECT j.trace FROM job j JOIN trace t ON t.key = j.trace \
-             WHERE t.id = ?1 AND j.owner = ?2",
-        )?
-        .query_row([id.as_str(), owner], |row| row.get(0))
-        .optional()?;
-    let Some(trace) = held else { return Ok(()) };
+    let Some(trace) = traces::key(db, project, id)? else {
+        return Ok(());
+    };
+    if is_held(db, trace, owner)? {
+        put_back(db, trace, error, retry_at)?;
+    }
+    Ok(())
+}
+
+fn is_held(db: &Connection, trace: i64, owner: &str) -> Result<bool, Fault> {
+    Ok(db
+        .prepare_cached("SELECT 1 FROM job WHERE trace = ?1 AND owner = ?2")?
+        .exists(params![trace, owner])?)
+}
+
+/// Queues the job for later, or ends it where there is no later.
+fn put_back(
+    db: &Connection,
+    trace: i64,
+    error: &str,
+    retry_at: Option<Timestamp>,
+) -> Result<(), Fault> {
     let status = if let Some(at) = retry_at {
         db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
             .execute([trace, at.as_millisecond()])?;

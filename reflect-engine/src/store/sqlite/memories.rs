@@ -10,6 +10,9 @@ use crate::learn::{self, Move, Step};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
 use crate::store::{Lesson, MemoryKey, NewMemory, StoredMemory};
 
+/// How many events the memories of a page have; one that has more is a page of its own.
+pub(super) const PAGE_EVENTS: usize = 100_000;
+
 /// Stores the memory of a run.
 pub(super) fn insert(db: &Connection, run: &Run, lesson: &Lesson) -> Result<(), Fault> {
     let memory = &lesson.memory;
@@ -135,9 +138,10 @@ pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
         .collect::<rusqlite::Result<_>>()?;
     for user in users {
         db.prepare_cached(
-            "UPDATE trace SET ignored = json_insert(ignored, '$[#]', ?2) WHERE id = ?1",
+            "UPDATE trace SET ignored = json_insert(ignored, '$[#]', ?3) \
+             WHERE project = ?1 AND id = ?2",
         )?
-        .execute([user.as_str(), id.as_str()])?;
+        .execute(params![project, user, id.as_str()])?;
     }
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
@@ -190,14 +194,15 @@ pub(super) fn list(
     ))?;
     // One more than asked tells whether there is another page.
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
-    let mut page = MemoryPage::default();
+    let (mut page, mut all_events) = (MemoryPage::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.memories.len() == limit {
+        if page.memories.len() == limit || all_events > PAGE_EVENTS {
             page.next = page.memories.last().map(|last| last.memory.id.clone());
             break;
         }
         let memory = row::memory(found)?;
         let events = events_of(db, found.get(0)?, &memory.id)?;
+        all_events += events.len();
         page.memories.push(MemoryHistory { memory, events });
     }
     Ok(page)

@@ -160,28 +160,38 @@ impl Store for Sqlite {
                 next_due,
             });
         }
-        let lease = lease.clone();
+        let claim = lease.clone();
         let taken = self
-            .write(move |db| jobs::claim(db, now, &lease, limit))
+            .write(move |db| jobs::claim(db, now, &claim, limit))
             .await?;
         // Reading long runs is not for the thread that everyone waits for.
-        self.read(move |db| jobs::load(db, &taken)).await
+        let (claims, unreadable) = self.read(move |db| jobs::load(db, taken)).await?;
+        if !unreadable.is_empty() {
+            // Put aside, or they would be handed out with others again and again.
+            let owner = lease.owner.clone();
+            self.write(move |db| jobs::give_up(db, &owner, &unreadable))
+                .await?;
+        }
+        Ok(claims)
     }
 
-    async fn renew_jobs(&self, lease: &Lease, traces: &[TraceId]) -> Result<Vec<TraceId>> {
-        let (lease, traces) = (lease.clone(), traces.to_vec());
-        self.write(move |db| jobs::renew(db, &lease, traces)).await
+    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool> {
+        let (lease, project, id) = (lease.clone(), project.clone(), id.clone());
+        self.write(move |db| jobs::renew(db, &lease, &project, &id))
+            .await
     }
 
     async fn fail_job(
         &self,
         owner: &str,
+        project: &ProjectId,
         id: &TraceId,
         error: &str,
         retry_at: Option<Timestamp>,
     ) -> Result<()> {
-        let (owner, id, error) = (owner.to_owned(), id.clone(), error.to_owned());
-        self.write(move |db| jobs::fail(db, &owner, &id, &error, retry_at))
+        let (owner, error) = (owner.to_owned(), error.to_owned());
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| jobs::fail(db, &owner, (&project, &id), &error, retry_at))
             .await
     }
 
@@ -254,6 +264,16 @@ impl Store for Sqlite {
         let project = project.clone();
         self.read(move |db| memories::best(db, &project, success, limit))
             .await
+    }
+
+    async fn claim_embedder(&self, embedder: &str) -> Result<()> {
+        let embedder = embedder.to_owned();
+        self.write(move |db| changes::claim_embedder(db, &embedder))
+            .await
+    }
+
+    async fn embedder(&self) -> Result<Option<String>> {
+        self.read(changes::embedder).await
     }
 
     async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {

@@ -83,9 +83,12 @@ pub(super) fn withdraw(
     let Some((review, _)) = standing.review else {
         return Ok(Withdrawn::NoReview);
     };
-    let moved = moved_by(db, &review)?;
-    db.prepare_cached("DELETE FROM utility_event WHERE review_id = ?1")?
-        .execute([&review])?;
+    let moved = moved_by(db, run.project, &review)?;
+    db.prepare_cached(
+        "DELETE FROM utility_event WHERE review_id = ?1 \
+         AND memory IN (SELECT key FROM memory WHERE project = ?2)",
+    )?
+    .execute(params![review, run.project])?;
     for memory in moved {
         memories::replay(db, run.project, memory)?;
     }
@@ -184,9 +187,12 @@ fn relearn(
         memories::insert(db, run, lesson)?;
         finish(db, run.key, &lesson.memory.id)?;
     }
-    db.prepare_cached("UPDATE utility_event SET alpha = ?2, reward = ?3 WHERE review_id = ?1")?
-        .execute(params![review_id, step.alpha, step.reward])?;
-    for memory in moved_by(db, review_id)? {
+    db.prepare_cached(
+        "UPDATE utility_event SET alpha = ?2, reward = ?3 WHERE review_id = ?1 \
+         AND memory IN (SELECT key FROM memory WHERE project = ?4)",
+    )?
+    .execute(params![review_id, step.alpha, step.reward, run.project])?;
+    for memory in moved_by(db, run.project, review_id)? {
         memories::replay(db, run.project, memory)?;
     }
     Ok(())
@@ -201,10 +207,14 @@ fn finish(db: &Connection, trace: i64, memory: &MemoryId) -> Result<(), Fault> {
     Ok(())
 }
 
-fn moved_by(db: &Connection, review: &str) -> Result<Vec<i64>, Fault> {
-    let mut select =
-        db.prepare_cached("SELECT DISTINCT memory FROM utility_event WHERE review_id = ?1")?;
-    let keys = select.query_map([review], |row| row.get(0))?;
+/// The project's memories that a review moved. An import brings its review ids along, so another
+/// project may have the same.
+fn moved_by(db: &Connection, project: i64, review: &str) -> Result<Vec<i64>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT DISTINCT e.memory FROM utility_event e JOIN memory m ON m.key = e.memory \
+         WHERE e.review_id = ?1 AND m.project = ?2",
+    )?;
+    let keys = select.query_map(params![review, project], |row| row.get(0))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -56,6 +56,39 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     })
 }
 
+/// How much of runs a page holds; one that is longer is a page of its own.
+pub(super) const PAGE_BYTES: usize = 32 * 1024 * 1024;
+
+/// How long the run is that [`trace`] would read.
+pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
+    let mut bytes = 0;
+    for column in 1..=3 {
+        let text = row.get_ref(column)?.as_str();
+        bytes += text.map_err(rusqlite::Error::from)?.len();
+    }
+    Ok(bytes)
+}
+
+/// How deep the JSON is nested.
+pub(super) fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// What [`memory`] reads, from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at";

@@ -1,5 +1,8 @@
+use reflect_types::{Message, Metadata, ReviewMode, Verdict};
+
 use super::*;
 use crate::error::Error;
+use crate::store::NewReview;
 
 type AnyWrite<T> = Box<dyn FnOnce(&Connection) -> Result<T, Fault> + Send>;
 
@@ -185,4 +188,131 @@ async fn a_closed_store_is_unavailable() {
         .unwrap_err();
     assert!(matches!(read, Error::Unavailable { .. }));
     assert!(matches!(written, Error::Unavailable { .. }));
+}
+
+fn run(id: &str, text: &str) -> NewTrace {
+    NewTrace {
+        id: id.into(),
+        idempotency_key: None,
+        task: "t".to_owned(),
+        trajectory: vec![Message::assistant(text)],
+        final_response: String::new(),
+        retrieved_memory_ids: Vec::new(),
+        model: None,
+        metadata: Metadata::new(),
+        reference_context: None,
+        created_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+async fn insert(store: &Sqlite, trace: NewTrace, intake: Intake) -> Result<TraceReceipt> {
+    let project = ProjectId::default();
+    store.insert_trace(&project, trace, intake).await
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (folder, _store) = store();
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", file.file_name());
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_back_is_refused() {
+    let (_folder, store) = store();
+    let nested = |levels: usize| {
+        let mut value = serde_json::json!(["[{\"\\"]);
+        for _ in 1..levels {
+            value = serde_json::json!([value]);
+        }
+        let mut trace = run(&format!("t-{levels}"), "done");
+        trace.metadata.insert("tree".to_owned(), value);
+        trace
+    };
+    let stored = insert(&store, nested(110), Intake::Unreviewed)
+        .await
+        .unwrap();
+    let read = store.trace(&ProjectId::default(), &stored.trace_id).await;
+    assert!(read.unwrap().is_some());
+    let refused = insert(&store, nested(130), Intake::Unreviewed)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&refused, Error::Invalid(field) if field.field == "metadata"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_page_of_long_runs_ends_early() {
+    let (_folder, store) = store();
+    let long = "x".repeat(row::PAGE_BYTES / 2);
+    for id in ["t-0", "t-1", "t-2", "t-3"] {
+        insert(&store, run(id, &long), Intake::Unreviewed)
+            .await
+            .unwrap();
+    }
+    let (project, mut list) = (ProjectId::default(), ListTraces::default());
+    let mut seen = Vec::new();
+    loop {
+        let page = store.list_traces(&project, &list).await.unwrap();
+        assert!(page.traces.len() <= 2);
+        seen.extend(page.traces.into_iter().map(|trace| trace.id));
+        list.before = page.next;
+        if list.before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, ["t-3", "t-2", "t-1", "t-0"]);
+    let archived = store.archived_traces(&project, None, 9).await.unwrap();
+    assert_eq!(archived.len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_read_does_not_hold_up_the_others() {
+    let (_folder, store) = store();
+    for id in ["t-0", "t-1"] {
+        let review = NewReview {
+            id: format!("r-{id}"),
+            verdict: Verdict::Pass,
+            feedback: None,
+            alpha: 0.3,
+            reflection: None,
+            mode: ReviewMode::Inline,
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        insert(&store, run(id, "done"), Intake::Queued(review))
+            .await
+            .unwrap();
+    }
+    let damage = |db: &Connection| {
+        db.execute("UPDATE trace SET metadata = '{' WHERE id = 't-0'", [])?;
+        Ok(())
+    };
+    store.write(damage).await.unwrap();
+    let lease = Lease {
+        owner: "one".to_owned(),
+        until: Timestamp::from_second(60).unwrap(),
+    };
+    let claims = store
+        .claim_jobs(Timestamp::UNIX_EPOCH, &lease, 9)
+        .await
+        .unwrap();
+    let ids: Vec<_> = claims
+        .jobs
+        .iter()
+        .map(|job| job.trace.id.as_str())
+        .collect();
+    assert_eq!(ids, ["t-1"]);
+    let status = |db: &Connection| {
+        let select = "SELECT ingest_status FROM trace WHERE id = 't-0'";
+        Ok(db.query_row(select, [], |row| row.get::<_, String>(0))?)
+    };
+    assert_eq!(store.read(status).await.unwrap(), "failed");
 }

@@ -22,12 +22,24 @@ pub(super) struct Encoded {
 impl Encoded {
     pub(super) fn new(trace: NewTrace) -> Result<Self, Fault> {
         Ok(Self {
-            trajectory: row::to_json(&trace.trajectory)?,
-            metadata: row::to_json(&trace.metadata)?,
+            trajectory: readable("trajectory", row::to_json(&trace.trajectory)?)?,
+            metadata: readable("metadata", row::to_json(&trace.metadata)?)?,
             retrieved: row::to_json(&trace.retrieved_memory_ids)?,
             trace,
         })
     }
+}
+
+/// The JSON, unless it is nested so deeply that it could not be read back.
+fn readable(field: &'static str, json: String) -> Result<String, Fault> {
+    /// The reader stops at 128.
+    const DEEPEST: usize = 120;
+
+    if row::depth(&json) > DEEPEST {
+        let problem = format!("is nested more than {DEEPEST} levels deep: flatten it");
+        return Err(Error::Invalid(InvalidField::new(field, problem)).into());
+    }
+    Ok(json)
 }
 
 pub(super) fn insert(
@@ -161,12 +173,13 @@ pub(super) fn list(
         before.unwrap_or(i64::MAX),
         row::limit(limit + 1)
     ])?;
-    let mut traces = Vec::new();
+    let (mut traces, mut bytes) = (Vec::new(), 0);
     while let Some(found) = rows.next()? {
-        if traces.len() == limit {
+        if traces.len() == limit || bytes > row::PAGE_BYTES {
             let next = traces.last().map(|last: &Trace| last.id.clone());
             return Ok(TracePage { traces, next });
         }
+        bytes += row::trace_bytes(found)?;
         traces.push(row::trace(found)?);
     }
     Ok(TracePage { traces, next: None })

@@ -214,10 +214,9 @@ impl Failure {
     fn tell(&self, path: &Path) -> Error {
         let copy = match self {
             Self::Neighbour => {
-                return Error::unavailable(format!(
-                    "{}: the disk failed or is full, nothing was stored: check it and try again",
-                    path.display()
-                ));
+                return Error::unavailable(
+                    "the disk failed or is full, nothing was stored: check it and try again",
+                );
             }
             Self::Sql(rusqlite::Error::SqliteFailure(code, message)) => {
                 rusqlite::Error::SqliteFailure(*code, message.clone())
