@@ -27,6 +27,10 @@ impl Start {
 /// A run without options.
 #[cold]
 #[inline(never)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "so the caller has nothing left to drop"
+)]
 pub fn start<T: TaskText + ?Sized>(client: ReflectClient, task: &T) -> Start {
     Start::new(client.trace(task.text()))
 }
