@@ -35,7 +35,10 @@ impl Task {
                 let value = quote_spanned!(there=> &#private::call(|| { #bindings #body }));
                 (value, (private, there))
             }
-            Some(value) => (quote!(&(#value)), private.at(value)),
+            Some(value) => {
+                let place = private.at(value);
+                (quote_spanned!(place.1=> &(#value)), place)
+            }
             None => {
                 let Some(first) = arguments(sig).next() else {
                     return Err(Error::new(

@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 const MOST: f64 = 8.0;
 /// How much dearer it may be among many functions than among few. It would be four times as dear if
 /// the work grew with the square of their number.
-const STEEPEST: f64 = 1.5;
+const STEEPEST: f64 = 2.0;
 
 struct Kind {
     name: &'static str,
