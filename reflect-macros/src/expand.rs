@@ -108,7 +108,7 @@ impl Traced {
         }
         let unfolded = sig.asyncness.is_some() && returned.is_some() && may_unfold(&attrs);
         let held = if unfolded {
-            let text = &task.text;
+            let text = task.text();
             unfold(&mut sig, &quote!(#tokens #text #body))
         } else {
             Vec::new()
@@ -187,12 +187,13 @@ impl Traced {
         } = self;
         let recorded = &returned.recorded;
         let start = self.start(args);
-        let started = match args.flag("strict") {
-            None => quote_spanned!(here=> #private::start(#start)),
+        let start = match args.flag("strict") {
+            None => start,
             Some(strict) => {
                 let refuse = self.refuse(strict);
+                let strictly = self.kind("start_strictly", "start_shown_strictly");
                 quote_spanned!(here=>
-                    match #private::start_strictly(#start) {
+                    match #private::#strictly(#start) {
                         ::core::result::Result::Ok(started) => started,
                         ::core::result::Result::Err(error) => return #refuse,
                     }
@@ -200,32 +201,31 @@ impl Traced {
             }
         };
         let given = nameable(&returned.to_callers);
-        let (run, run_with) = if returned.unwrapped {
-            let run = quote_spanned!(here=> run::<#recorded, #given, _>);
-            (run, quote_spanned!(here=> run_with::<#recorded, #given, _>))
+        let run = if returned.unwrapped {
+            let run = self.kind("run", "run_shown");
+            quote_spanned!(here=> #private::#run::<#recorded, #given, _>)
         } else {
-            let run = quote_spanned!(here=> run_whole::<#recorded, _>);
-            (run, quote_spanned!(here=> run_whole_with::<#recorded, _>))
+            let run = self.kind("run_whole", "run_whole_shown");
+            quote_spanned!(here=> #private::#run::<#recorded, _>)
         };
         let run = match &self.context {
             Some(context) if context.used => {
                 let (bind, value) = (self.bind(), ending(recorded, &quote!({ #body })));
                 quote_spanned!(here=>
-                    #private::#run_with(started, move |mut slot| -> #recorded {
+                    #run(start, move |mut slot| -> #recorded {
                         #bind
                         #value
                     })
                 )
             }
-            _ => {
+            Some(_) => {
                 let check = self.check();
-                quote_spanned!(here=>
-                    #private::#run(started, move || -> #recorded { #check #body })
-                )
+                quote_spanned!(here=> #run(start, move || -> #recorded { #check #body }))
             }
+            None => quote_spanned!(here=> #run(start, move |_| -> #recorded { #body })),
         };
         let run = returning(&run);
-        quote_spanned!(here=> let started = #started; #(#rebinds)* #run)
+        quote_spanned!(here=> let start = #start; #(#rebinds)* #run)
     }
 
     /// The future of a function that is one, or returns one.
@@ -258,12 +258,16 @@ impl Traced {
         let recorded = &returned.recorded;
         let start = self.start(args);
         let begin = match args.flag("strict") {
-            None => quote_spanned!(here=> #private::begin(#start).await;),
+            None => {
+                let begin = self.kind("begin", "begin_shown");
+                quote_spanned!(here=> #private::#begin(#start).await;)
+            }
             Some(strict) => {
                 let refuse = self.refuse(strict);
+                let begin = self.kind("begin_strictly", "begin_shown_strictly");
                 quote_spanned!(here=>
                     if let ::core::result::Result::Err(error) =
-                        #private::begin_strictly(#start).await
+                        #private::#begin(#start).await
                     {
                         return #refuse;
                     }
@@ -307,43 +311,58 @@ impl Traced {
         quote_spanned!(there=> #private::Refuse::refuse(error))
     }
 
-    /// The start of a run. It is `None` where the client is disabled and nobody would see anything
-    /// of the run.
-    fn start(&self, args: &Args) -> TokenStream {
-        let here = Span::mixed_site();
-        let private = &self.private;
-        let client = |function: &str| {
-            let function = Ident::new(function, here);
-            if let Some(client) = &args.client {
-                let (private, there) = private.at(client);
-                quote_spanned!(there=> #private::#function(&(#client)))
-            } else {
-                quote_spanned!(here=> #private::#function(&#private::Installed))
-            }
-        };
-        let builder = self.builder(args);
-        let some = quote_spanned!(here=> ::core::option::Option::Some);
-        let start = quote_spanned!(here=> #some(#private::Start::new(#builder)));
-        if self.context.as_ref().is_none_or(|context| context.used) {
-            let client = client("client_or_disabled");
-            return quote_spanned!(here=> { let client = #client; #start });
-        }
-        let client = client("client");
-        quote_spanned!(here=>
-            match #client {
-                #some(client) => #start,
-                ::core::option::Option::None => ::core::option::Option::None,
-            }
-        )
+    /// Whether the body, or what it calls, can see its context.
+    fn is_shown(&self) -> bool {
+        self.context.as_ref().is_none_or(|context| context.used)
     }
 
-    fn builder(&self, args: &Args) -> TokenStream {
-        let Self {
-            private,
-            task: Task { text, .. },
-            ..
-        } = self;
-        let mut builder = quote_spanned!(Span::mixed_site()=> client.trace(#text));
+    fn kind(&self, quiet: &str, shown: &str) -> Ident {
+        let name = if self.is_shown() { shown } else { quiet };
+        Ident::new(name, Span::mixed_site())
+    }
+
+    /// The start of a run. Where the client is disabled, it has a context but no options, if that
+    /// can be seen; else it is `None`.
+    fn start(&self, args: &Args) -> TokenStream {
+        let here = Span::mixed_site();
+        let Self { private, task, .. } = self;
+        let client = if let Some(client) = &args.client {
+            let (private, there) = private.at(client);
+            quote_spanned!(there=> #private::client(&(#client)))
+        } else {
+            quote_spanned!(here=> #private::client(&#private::Installed))
+        };
+        let some = quote_spanned!(here=> ::core::option::Option::Some);
+        let none = quote_spanned!(here=> ::core::option::Option::None);
+        let text = task.text();
+        if !self.is_shown() {
+            let described = if args.settings.is_empty() {
+                task.start()
+            } else {
+                self.described(args, &text)
+            };
+            return quote_spanned!(here=>
+                match #client {
+                    #some(client) => #some(#described),
+                    #none => #none,
+                }
+            );
+        }
+        let described = self.described(args, &quote_spanned!(here=> task));
+        quote_spanned!(here=> {
+            let client = #client;
+            let task = #text;
+            match client {
+                #some(client) => #private::Shown::Run(#described),
+                #none => #private::Shown::idle(task),
+            }
+        })
+    }
+
+    /// The start of a run of `client`, with all options.
+    fn described(&self, args: &Args, task: &TokenStream) -> TokenStream {
+        let (private, here) = (&self.private, Span::mixed_site());
+        let mut builder = quote_spanned!(here=> client.trace(#task));
         for setting in &args.settings {
             let key = &setting.key;
             builder = match &setting.value {
@@ -353,7 +372,7 @@ impl Traced {
                 Value::OnCancel(variant) => quote!(#builder.#key(#private::OnCancel::#variant)),
             };
         }
-        builder
+        quote_spanned!(here=> #private::Start::new(#builder))
     }
 
     /// Gives the body its context out of `slot`, as the type that it asked for.

@@ -1,5 +1,7 @@
 //! The attribute `#[reflect_trace]`. Use it through `reflect_sdk`, which re-exports it.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod context;
 mod expand;

@@ -10,8 +10,11 @@ use crate::private::Private;
 
 /// How the task is found.
 pub(crate) struct Task {
-    /// Gives the text of the task.
-    pub(crate) text: TokenStream,
+    /// A reference to what can be shown.
+    value: TokenStream,
+    /// The way to the SDK and the place where an error shows that it cannot.
+    private: TokenStream,
+    there: Span,
     /// Takes the arguments apart that had to be whole for the task.
     pub(crate) rebinds: Vec<Stmt>,
 }
@@ -24,16 +27,17 @@ impl Task {
         private: &Private,
     ) -> Result<Self> {
         let mut rebinds = Vec::new();
-        let text = match given {
+        let (value, (private, there)) = match given {
             Some(Expr::Closure(closure)) => {
                 let bindings = bindings(closure, sig, &mut rebinds)?;
                 let body = &closure.body;
                 let (private, there) = private.at(body);
-                quote_spanned!(there=> #private::task(&#private::call(|| { #bindings #body })))
+                let value = quote_spanned!(there=> &#private::call(|| { #bindings #body }));
+                (value, (private, there))
             }
             Some(value) => {
-                let (private, there) = private.at(value);
-                quote_spanned!(there=> #private::task(&(#value)))
+                let place = private.at(value);
+                (quote_spanned!(place.1=> &(#value)), place)
             }
             None => {
                 let Some(first) = arguments(sig).next() else {
@@ -42,20 +46,39 @@ impl Task {
                         "no argument can be the task; say what it is: add `task = <expr>`",
                     ));
                 };
-                let (private, there) = private.at(&first.ty);
+                let place = private.at(&first.ty);
                 let name = name_whole(first, 0, &mut rebinds);
-                quote_spanned!(there=> #private::task(&#name))
+                (quote_spanned!(place.1=> &#name), place)
             }
         };
-        Ok(Self { text, rebinds })
+        Ok(Self {
+            value,
+            private,
+            there,
+            rebinds,
+        })
     }
 
     /// Stands in where there is none, after that was told.
     pub(crate) fn unknown(private: &Private) -> Self {
         Self {
-            text: quote!(#private::task("")),
+            value: quote!(""),
+            private: quote!(#private),
+            there: Span::mixed_site(),
             rebinds: Vec::new(),
         }
+    }
+
+    /// Gives the text of the task.
+    pub(crate) fn text(&self) -> TokenStream {
+        let Self { value, private, .. } = self;
+        quote_spanned!(self.there=> #private::task(#value))
+    }
+
+    /// Gives the start of a run of `client` with this task and no options.
+    pub(crate) fn start(&self) -> TokenStream {
+        let Self { value, private, .. } = self;
+        quote_spanned!(self.there=> #private::start(client, #value))
     }
 }
 

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// To be called at exit is all that anything here needs it for.
+#![cfg_attr(not(feature = "flush-at-exit"), forbid(unsafe_code))]
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]

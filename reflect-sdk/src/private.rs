@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 
-pub use crate::client::{AsClient, Installed, client, client_or_disabled};
+pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, Gives, OnCancel, Refuse, Start, Started, TaskText, TraceReturn,
-    Traced, begin, begin_strictly, context, metadata, metadata_filter, run, run_whole,
-    run_whole_with, run_with, start, start_strictly, task, text, traced, traced_whole,
+    Begin, ContextParameter, Gives, OnCancel, Opens, Refuse, Shown, Start, Started, TaskText,
+    TraceReturn, Traced, begin, begin_shown, begin_shown_strictly, begin_strictly, context,
+    metadata, metadata_filter, run, run_shown, run_whole, run_whole_shown, start,
+    start_shown_strictly, start_strictly, task, text, traced, traced_whole,
 };
 
 /// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed

@@ -5,7 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fs;
 
-use reflect_sdk::{ReflectClient, TraceContext, reflect_trace};
+use reflect_sdk::{ReflectClient, TraceContext, TraceOutput, reflect_trace};
+
+type Text = &'static str;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
@@ -60,9 +62,40 @@ fn with_context(ctx: &TraceContext, question: &str, client: &ReflectClient) -> S
     ctx.augmented_task().to_owned()
 }
 
+#[reflect_trace(client = client)]
+async fn with_context_later(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Option<Text> {
+    std::future::ready(ctx.augmented_task() == question)
+        .await
+        .then_some("yes")
+}
+
+#[reflect_trace(client = client, inject_context = false)]
+fn without_parameter(question: &str, client: &ReflectClient) -> Option<Text> {
+    let ctx = TraceContext::current()?;
+    (ctx.task() == question).then_some("yes")
+}
+
+#[reflect_trace(client = client, metadata = tags(), model = tags())]
+fn with_options(ctx: &TraceContext, question: &str, client: &ReflectClient) -> Option<Text> {
+    (ctx.task() == question).then_some("yes")
+}
+
+#[expect(clippy::panic, reason = "it must not be called")]
+fn tags() -> String {
+    panic!("the options of a run that nothing comes of are not asked for")
+}
+
 #[test]
 fn a_disabled_client_costs_nothing() {
+    /// The text of the task, and the context that shows it.
+    const CONTEXT: usize = 2;
+
     let client = ReflectClient::disabled();
+    let executor = allocations(|| pollster::block_on(async {}));
     // What is told once, and what is made once, is not counted.
     nobodys("a");
     with_context("a", &client);
@@ -74,12 +107,31 @@ fn a_disabled_client_costs_nothing() {
     let counted = allocations(|| {
         assert_eq!(pollster::block_on(text_later("a", &client)), "a");
     });
-    let executor = allocations(|| pollster::block_on(async {}));
     assert_eq!(counted, executor, "beside those of the executor");
+
+    let shown = [
+        allocations(|| assert!(with_options("a", &client).is_some())),
+        allocations(|| assert!(without_parameter("a", &client).is_some())),
+        allocations(|| {
+            let shown = pollster::block_on(with_context_later("a", &client));
+            assert!(shown.is_some());
+        }) - executor,
+        allocations(|| {
+            client.trace("a").run(|ctx| assert_task(&ctx));
+        }),
+        allocations(|| pollster::block_on(later(&client))) - executor,
+        allocations(|| {
+            let run = client.trace("a").start_blocking();
+            assert_eq!(run.task(), "a");
+            run.set_output(TraceOutput::recorded().pass());
+        }),
+    ];
+    assert_eq!(shown, [CONTEXT; 6]);
+    let task = "a".to_owned();
     let counted = allocations(|| {
-        assert_eq!(with_context("a", &client), "a");
+        client.trace(task).run(|ctx| assert_task(&ctx));
     });
-    println!("a context costs {counted} allocations");
+    assert_eq!(counted, 1, "a text that is there already is kept");
 
     let threads = fs::read_dir("/proc/self/task");
     let Ok(threads) = threads else {
@@ -90,4 +142,14 @@ fn a_disabled_client_costs_nothing() {
         let name = fs::read_to_string(thread.unwrap().path().join("comm")).unwrap();
         assert_ne!(name.trim(), "reflect-io", "no thread is started");
     }
+}
+
+fn assert_task(ctx: &TraceContext) -> Text {
+    assert_eq!(ctx.task(), "a");
+    "a"
+}
+
+async fn later(client: &ReflectClient) {
+    let run = client.trace("a").run_async(async |ctx| assert_task(&ctx));
+    run.await;
 }

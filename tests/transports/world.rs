@@ -1,14 +1,18 @@
 //! What a behaviour is tried in: a fresh bank of memories behind one of the transports.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reflect_engine::Engine;
-use reflect_sdk::{BlockingClient, ClientBuilder, Memory, ReflectClient, Trace};
+use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
 use reflect_server::keys::{InMemory, Keys};
 use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+
+/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
     client: ReflectClient,
@@ -57,8 +61,40 @@ impl World {
 
     /// A client of another project behind the same transport.
     pub(crate) fn other_project(&self) -> BlockingClient {
-        let builder = ReflectClient::builder().project("billing");
-        self.place.client(builder).blocking()
+        self.client_with(|builder| builder.project("billing"))
+            .blocking()
+    }
+
+    /// Another client behind the same transport, with settings of its own.
+    pub(crate) fn client_with(
+        &self,
+        set: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> ReflectClient {
+        let builder = ReflectClient::builder().project("support");
+        self.place.client(set(builder))
+    }
+
+    /// All runs that ended so far, the newest first, once each is learned from as far as it will be.
+    pub(crate) fn traces(&self) -> Vec<Trace> {
+        let client = self.client();
+        assert!(client.flush(LIMIT).all_sent());
+        let traces = client.list_traces().call().unwrap();
+        let settled = traces.into_iter().map(|trace| {
+            if trace.ingest_status == IngestStatus::Completed {
+                return trace;
+            }
+            let wait = client.wait_for_trace(&trace.id).require_reviewed();
+            wait.timeout(LIMIT).call().unwrap()
+        });
+        settled.collect()
+    }
+
+    /// The one run that ended so far.
+    #[track_caller]
+    pub(crate) fn only(&self) -> Trace {
+        let mut traces = self.traces();
+        assert_eq!(traces.len(), 1, "{traces:?}");
+        traces.remove(0)
     }
 
     /// Records a run that was judged, and waits for its memory.

@@ -1,13 +1,15 @@
 //! The project's own commands: `cargo xtask help`.
 
+mod bench;
 mod budget;
+mod compile_time;
 mod python;
 mod run;
 mod steps;
 
 use std::process::ExitCode;
 
-use run::Runner;
+use run::{Runner, Step};
 
 const HELP: &str = "\
 The project's own commands.
@@ -15,6 +17,8 @@ The project's own commands.
     cargo xtask test              everything CI checks, with a summary at the end
     cargo xtask test STEP…        only these steps
     cargo xtask steps             what the steps are
+    cargo xtask bench             what a run costs its caller, beside other tracers
+    cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask help              this text
 
 `cargo test` alone is hermetic: it needs nothing but the crates.";
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test", chosen @ ..] => test(chosen),
+        ["bench"] => only(&bench::STEP),
+        ["compile-time"] => only(&compile_time::STEP),
         ["steps"] => {
             for step in steps::ALL {
                 println!("{:<12} {}", step.name, step.about);
@@ -39,6 +45,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn only(step: &Step) -> ExitCode {
+    let mut runner = Runner::default();
+    runner.run(step);
+    runner.finish()
 }
 
 fn test(chosen: &[&str]) -> ExitCode {

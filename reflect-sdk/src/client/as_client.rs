@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, LazyLock, Once, OnceLock};
 
 use super::{Async, ReflectClient};
@@ -21,11 +21,17 @@ pub trait AsClient {
 impl<M> AsClient for ReflectClient<M> {
     #[inline]
     fn as_client(&self) -> Option<ReflectClient> {
-        self.core().is_enabled().then(|| self.as_async())
+        if self.core().is_enabled() {
+            return Some(self.as_async());
+        }
+        None
     }
 }
 
 impl<M> ReflectClient<M> {
+    // Out of the way of calls that are not traced.
+    #[cold]
+    #[inline(never)]
     fn as_async(&self) -> ReflectClient<Async> {
         ReflectClient {
             handle: Arc::clone(&self.handle),
@@ -73,56 +79,56 @@ impl<T: AsClient> AsClient for OnceLock<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct Installed;
 
-/// Whether any client was ever installed or put in scope, so that where none is, nothing is paid.
-static ANY: AtomicBool = AtomicBool::new(false);
+/// What is known about clients without looking for one, so that where none is, nothing is paid.
+static KNOWN: AtomicU8 = AtomicU8::new(NOTHING);
+
+/// There may be none, and nobody was told.
+const NOTHING: u8 = 0;
+/// There is none, as was told.
+const NONE: u8 = 1;
+/// One was installed or put in scope.
+const ANY: u8 = 2;
 
 /// From now on it is worth looking for one.
 pub(super) fn note_that_there_is_one() {
-    ANY.store(true, Ordering::Relaxed);
+    KNOWN.store(ANY, Ordering::Relaxed);
 }
 
 impl AsClient for Installed {
     #[inline]
     fn as_client(&self) -> Option<ReflectClient> {
-        if ANY.load(Ordering::Relaxed) {
-            return look_for_one();
+        if KNOWN.load(Ordering::Relaxed) == NONE {
+            return None;
         }
-        warn_once();
-        None
+        look_for_one()
     }
 }
 
 #[cold]
+#[inline(never)]
 fn look_for_one() -> Option<ReflectClient> {
     let found = ReflectClient::in_charge().or_else(ReflectClient::global);
     if found.is_none() {
         warn_once();
+        // Unless one has come meanwhile.
+        let _ = KNOWN.compare_exchange(NOTHING, NONE, Ordering::Relaxed, Ordering::Relaxed);
     }
     found.and_then(|client| client.as_client())
 }
 
-#[inline]
 fn warn_once() {
     static TOLD: Once = Once::new();
-    if !TOLD.is_completed() {
-        TOLD.call_once(|| {
-            tracing::warn!(
-                target: "reflect",
-                "a traced function runs untraced, for there is no client: say `client = …` in \
-                 `#[reflect_trace]`, or make one everybody's with `ReflectClient::install`"
-            );
-        });
-    }
+    TOLD.call_once(|| {
+        tracing::warn!(
+            target: "reflect",
+            "a traced function runs untraced, for there is no client: say `client = …` in \
+             `#[reflect_trace]`, or make one everybody's with `ReflectClient::install`"
+        );
+    });
 }
 
 /// The client of a run; `None` where nothing would come of the run.
 #[inline]
 pub fn client<C: AsClient + ?Sized>(client: &C) -> Option<ReflectClient> {
     client.as_client()
-}
-
-/// The client of a run, also where nothing comes of it.
-pub fn client_or_disabled<C: AsClient + ?Sized>(client: &C) -> ReflectClient {
-    static DISABLED: LazyLock<ReflectClient> = LazyLock::new(ReflectClient::disabled);
-    client.as_client().unwrap_or_else(|| DISABLED.clone())
 }

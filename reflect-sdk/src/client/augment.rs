@@ -47,7 +47,8 @@ impl AugmentedTask {
     }
 }
 
-fn augmented(task: &str, memories: &[Memory]) -> String {
+/// The task and the memories as one text.
+pub(crate) fn augmented(task: &str, memories: &[Memory]) -> String {
     format!(
         "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{}\n\
          </relevant_memories>",

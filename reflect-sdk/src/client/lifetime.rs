@@ -1,4 +1,5 @@
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -12,6 +13,12 @@ static GLOBAL: RwLock<Option<ReflectClient>> = RwLock::new(None);
 /// jobs on their way hold the core alone, so that they do not put that moment off.
 #[derive(Debug)]
 pub(crate) struct Handle(Arc<Core>);
+
+/// A call that panics changes nothing that the next one could find half done: what calls share is
+/// behind locks that are held for a moment and survive being poisoned, or on the I/O thread, where a
+/// panic ends one job. So a client may be used in `catch_unwind`, and after it.
+impl UnwindSafe for Handle {}
+impl RefUnwindSafe for Handle {}
 
 impl Handle {
     pub(super) fn new(core: Arc<Core>) -> Self {

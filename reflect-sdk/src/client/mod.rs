@@ -30,9 +30,9 @@ use std::sync::Arc;
 use reflect_types::ProjectId;
 
 #[cfg(feature = "macros")]
-pub use self::as_client::{AsClient, Installed, client, client_or_disabled};
+pub use self::as_client::{AsClient, Installed, client};
 pub use self::augment::AugmentedTask;
-pub(crate) use self::augment::blocks as memory_blocks;
+pub(crate) use self::augment::{augmented, blocks as memory_blocks};
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
 pub use self::call::{Async, Blocking, Call, CallContext, Operation};

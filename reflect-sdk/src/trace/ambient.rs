@@ -41,7 +41,7 @@ impl TraceContext {
     }
 
     pub(super) fn enter(&self) -> Scope {
-        let entered = self.span().clone().entered();
+        let entered = self.span().map(|span| span.clone().entered());
         Scope {
             outer: swap(Some(self.clone())),
             _entered: entered,
@@ -52,7 +52,7 @@ impl TraceContext {
 /// As long as it lives, a context is the current one. It stays on its thread.
 pub(super) struct Scope {
     outer: Option<TraceContext>,
-    _entered: EnteredSpan,
+    _entered: Option<EnteredSpan>,
 }
 
 impl Drop for Scope {

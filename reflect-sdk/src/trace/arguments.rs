@@ -27,6 +27,8 @@ impl<T: Display + ?Sized> TaskText for T {
 }
 
 /// The task in words.
+#[cold]
+#[inline(never)]
 pub fn task<T: TaskText + ?Sized>(task: &T) -> String {
     task.text()
 }

@@ -189,41 +189,51 @@ impl TraceBuilder {
     }
 
     /// Whether anything will come of the run.
-    #[cfg(feature = "macros")]
     pub(super) fn is_enabled(&self) -> bool {
         self.client.core().is_enabled()
     }
 
     pub(super) fn open_blocking(self) -> Open {
+        if !self.is_enabled() {
+            return self.idle();
+        }
         let memories = self.retrieve_blocking();
         self.fail_open(memories)
     }
 
     pub(super) async fn open(self) -> Open {
+        if !self.is_enabled() {
+            return self.idle();
+        }
         let memories = self.retrieve().await;
         self.fail_open(memories)
+    }
+
+    /// The context of a run of which nothing comes.
+    pub(super) fn into_idle(self) -> TraceContext {
+        TraceContext::idle(self.query.task)
+    }
+
+    fn idle(self) -> Open {
+        let context = TraceContext::idle(self.query.task);
+        Open::idle(self.client, context, self.options)
     }
 
     /// Starts the run whether or not there are memories.
     fn fail_open(self, memories: Result<Vec<Memory>>) -> Open {
         let core = self.client.core();
-        let memories = memories.map_err(|error| {
-            if !core.is_enabled() {
-                return None;
-            }
+        if let Err(error) = &memories {
             core.counters.retrievals_failed.add_one();
             core.notices.warn(
                 Cause::Retrieval,
                 format_args!("a run starts without memories: {error}"),
             );
-            Some(error)
-        });
+        }
         self.start(memories)
     }
 
-    fn start(self, memories: Result<Vec<Memory>, Option<Error>>) -> Open {
-        let parent = TraceContext::current();
-        let context = TraceContext::new(self.query.task, memories, parent);
+    fn start(self, memories: Result<Vec<Memory>>) -> Open {
+        let context = TraceContext::new(self.query.task, memories);
         Open::new(self.client, context, self.options)
     }
 
@@ -253,7 +263,7 @@ impl TraceBuilder {
     }
 
     fn question(&self) -> Result<Option<QueryMemories>> {
-        if !self.client.core().is_enabled() || !self.retrieve {
+        if !self.retrieve {
             return Ok(None);
         }
         self.query.validate()?;
@@ -293,11 +303,17 @@ impl StrictTrace {
     }
 
     pub(super) fn open_blocking(self) -> Result<Open> {
+        if !self.0.is_enabled() {
+            return Ok(self.0.idle());
+        }
         let memories = self.0.retrieve_blocking()?;
         Ok(self.0.start(Ok(memories)))
     }
 
     pub(super) async fn open(self) -> Result<Open> {
+        if !self.0.is_enabled() {
+            return Ok(self.0.idle());
+        }
         let memories = self.0.retrieve().await?;
         Ok(self.0.start(Ok(memories)))
     }

@@ -33,6 +33,9 @@ impl TraceBuilder {
     /// # Ok::<(), reflect_sdk::Error>(())
     /// ```
     pub fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R::Output {
+        if !self.is_enabled() {
+            return self.into_idle().run_idle(body).into_output();
+        }
         self.open_blocking().run(body).into_output()
     }
 
@@ -85,6 +88,9 @@ impl StrictTrace {
 impl Open {
     /// Runs the closure as this run. What it returns knows what becomes of the run.
     pub(super) fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
+        if self.context.is_idle() {
+            return self.context.run_idle(body);
+        }
         let context = self.context.clone();
         let scope = context.enter();
         let ended = catch_unwind(AssertUnwindSafe(|| body(context.clone())));
@@ -116,6 +122,11 @@ impl Open {
             let _scope = context.enter();
             body(context.clone())
         };
+        if context.is_idle() {
+            let mut value = context.scope(body).await;
+            value.attach(TraceHandle::disabled());
+            return value;
+        }
         let (mut value, handle) = Watched::new(self, body).await;
         if let Some(limit) = blocking {
             // What became of it is told by the handle.
@@ -128,6 +139,17 @@ impl Open {
     pub(super) fn end_panicked(self, payload: &(dyn std::any::Any + Send)) {
         let why = Panic::caught(payload, &self.mark);
         self.end(Ending::Failed { why, output: None });
+    }
+}
+
+impl TraceContext {
+    /// Runs the closure as this run of a disabled client, whose end is of no interest.
+    pub(super) fn run_idle<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
+        let scope = self.enter();
+        let mut value = body(self);
+        drop(scope);
+        value.attach(TraceHandle::disabled());
+        value
     }
 }
 

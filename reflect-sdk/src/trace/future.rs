@@ -18,7 +18,7 @@ use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::open::{Ending, Open};
 use super::returns::TraceReturn;
-use super::traced::Start;
+use super::traced::{Shown, Start};
 use crate::client::Handle;
 use crate::error::{Error, Result};
 
@@ -28,8 +28,11 @@ pub fn traced<R: TraceReturn<Output = V>, V, F: Future<Output = R>>(body: F) -> 
     Traced {
         body,
         stage: Stage::Untraced,
-        end: |open, value| {
-            let (value, pending) = end(open, value);
+        end: |ran, value| {
+            if let Ran::Untraced = ran {
+                return (value.into_output(), None);
+            }
+            let (value, pending) = end(ran, value);
             (value.into_output(), pending)
         },
     }
@@ -62,45 +65,63 @@ pub struct Traced<F: Future, V> {
     end: End<F::Output, V>,
 }
 
-type End<R, V> = fn(Option<Box<Open>>, R) -> (V, Option<Pending>);
+type End<R, V> = fn(Ran, R) -> (V, Option<Pending>);
+
+/// As what a body ran to its end.
+enum Ran {
+    Run(Box<Open>),
+    Idle,
+    Untraced,
+}
 
 enum Stage {
     Untraced,
     Starting(Pin<Box<dyn Future<Output = Result<Open>> + Send>>),
     Running(Box<Open>),
+    /// The client is disabled, but the body is shown a context.
+    Idle(TraceContext),
     Cancelling(#[expect(dead_code, reason = "is there to be dropped")] Cancelling),
     Ended,
 }
 
 impl Stage {
     fn of(Asked { start, strictly }: Asked) -> Self {
-        let builder = start.0;
-        if !builder.is_enabled() {
-            // There is nothing to wait for.
-            return Self::Running(Box::new(builder.open_blocking()));
+        match start {
+            Shown::Idle(context) => Self::Idle(context),
+            Shown::Run(Start(builder)) if strictly => {
+                Self::Starting(Box::pin(builder.strict().open()))
+            }
+            Shown::Run(Start(builder)) => {
+                Self::Starting(Box::pin(async move { Ok(builder.open().await) }))
+            }
         }
-        Self::Starting(if strictly {
-            Box::pin(builder.strict().open())
-        } else {
-            Box::pin(async move { Ok(builder.open().await) })
-        })
     }
 
     fn take(&mut self) -> Self {
         mem::replace(self, Self::Ended)
     }
 
-    /// The run, if it is one that has begun and not ended.
-    fn open(self) -> Option<Box<Open>> {
+    /// A run goes on until the body has been dropped, which is next.
+    #[inline(never)]
+    fn cancel(&mut self) {
+        if let Self::Running(open) = self.take() {
+            *self = Self::Cancelling(Cancelling::new(open));
+        }
+    }
+
+    /// As what the body ran.
+    fn ran(self) -> Ran {
         match self {
-            Self::Running(open) => Some(open),
-            _ => None,
+            Self::Running(open) => Ran::Run(open),
+            Self::Idle(_) => Ran::Idle,
+            _ => Ran::Untraced,
         }
     }
 }
 
-fn end<R: TraceReturn>(open: Option<Box<Open>>, mut value: R) -> (R, Option<Pending>) {
-    let Some(open) = open else {
+fn end<R: TraceReturn>(ran: Ran, mut value: R) -> (R, Option<Pending>) {
+    let Ran::Run(open) = ran else {
+        value.attach(TraceHandle::disabled());
         return (value, None);
     };
     let (client, limit) = (Arc::clone(&open.client), open.options.blocking);
@@ -138,46 +159,51 @@ impl<F: Future, V> Traced<F, V> {
         value
     }
 
-    fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Pending>)> {
-        let mut this = self.project();
-        loop {
-            match this.stage {
-                Stage::Untraced => {
-                    let polled = this.body.as_mut().poll(cx);
-                    match (polled, take_handed()) {
-                        (Poll::Ready(value), _) => return Poll::Ready((this.end)(None, value)),
-                        (Poll::Pending, Some(Handed::ToFuture(asked))) => {
-                            *this.stage = Stage::of(asked);
-                        }
-                        (Poll::Pending, _) => return Poll::Pending,
-                    }
+    #[inline]
+    fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Pending>)> {
+        let this = self.as_mut().project();
+        if let Stage::Untraced = this.stage {
+            if let Poll::Ready(value) = this.body.poll(cx) {
+                return Poll::Ready((this.end)(Ran::Untraced, value));
+            }
+            match take_handed() {
+                Some(Handed::ToFuture(asked)) => *this.stage = Stage::of(asked),
+                _ => return Poll::Pending,
+            }
+        }
+        self.poll_run(cx)
+    }
+
+    /// Kept out of the way of bodies that are not traced.
+    #[inline(never)]
+    fn poll_run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Pending>)> {
+        let mut this = self.as_mut().project();
+        if let Stage::Starting(start) = this.stage {
+            match ready!(start.as_mut().poll(cx)) {
+                Ok(open) => *this.stage = Stage::Running(Box::new(open)),
+                Err(refused) => {
+                    hand_over(Handed::ToBody(Box::new(refused)));
+                    *this.stage = Stage::Untraced;
+                    return self.poll_end(cx);
                 }
-                Stage::Starting(start) => match ready!(start.as_mut().poll(cx)) {
-                    Ok(open) => *this.stage = Stage::Running(Box::new(open)),
-                    Err(refused) => {
-                        hand_over(Handed::ToBody(refused));
-                        *this.stage = Stage::Untraced;
-                    }
-                },
-                Stage::Running(open) => {
-                    let scope = open.context.enter();
-                    let polled = catch_unwind(AssertUnwindSafe(|| this.body.as_mut().poll(cx)));
-                    drop(scope);
-                    return match polled {
-                        Ok(polled) => polled.map(|value| {
-                            let open = this.stage.take().open();
-                            (this.end)(open, value)
-                        }),
-                        Err(payload) => {
-                            if let Some(open) = this.stage.take().open() {
-                                open.end_panicked(&*payload);
-                            }
-                            resume_unwind(payload)
-                        }
-                    };
+            }
+        }
+        let context = match this.stage {
+            Stage::Running(open) => &open.context,
+            Stage::Idle(context) => context,
+            // Polled again after its end, which no caller may do.
+            _ => return Poll::Pending,
+        };
+        let scope = context.enter();
+        let polled = catch_unwind(AssertUnwindSafe(|| this.body.as_mut().poll(cx)));
+        drop(scope);
+        match polled {
+            Ok(polled) => polled.map(|value| (this.end)(this.stage.take().ran(), value)),
+            Err(payload) => {
+                if let Ran::Run(open) = this.stage.take().ran() {
+                    open.end_panicked(&*payload);
                 }
-                // Polled again after its end, which no caller may do.
-                Stage::Cancelling(_) | Stage::Ended => return Poll::Pending,
+                resume_unwind(payload)
             }
         }
     }
@@ -194,13 +220,13 @@ impl<F: Future, V> Future for Traced<F, V> {
 
 /// What the body asks of the future that holds it.
 struct Asked {
-    start: Start,
+    start: Shown<Start>,
     strictly: bool,
 }
 
 enum Handed {
     ToFuture(Asked),
-    ToBody(Error),
+    ToBody(Box<Error>),
 }
 
 thread_local! {
@@ -219,17 +245,34 @@ fn take_handed() -> Option<Handed> {
 }
 
 /// Becomes the run, if there is to be one. Only the body of a [`traced`] future can.
+#[inline]
 pub fn begin(start: Option<Start>) -> Begin {
+    Begin(start.map(|start| Asked {
+        start: Shown::Run(start),
+        strictly: false,
+    }))
+}
+
+/// Becomes the run.
+pub fn begin_shown(start: Shown<Start>) -> Begin {
     let strictly = false;
-    Begin(start.map(|start| Asked { start, strictly }))
+    Begin(Some(Asked { start, strictly }))
 }
 
 /// Becomes the run, if there is to be one, and if its memories come.
 pub async fn begin_strictly(start: Option<Start>) -> Result<()> {
+    match start {
+        Some(start) => begin_shown_strictly(Shown::Run(start)).await,
+        None => Ok(()),
+    }
+}
+
+/// Becomes the run, if its memories come.
+pub async fn begin_shown_strictly(start: Shown<Start>) -> Result<()> {
     let strictly = true;
-    Begin(start.map(|start| Asked { start, strictly })).await;
+    Begin(Some(Asked { start, strictly })).await;
     match take_handed() {
-        Some(Handed::ToBody(refused)) => Err(refused),
+        Some(Handed::ToBody(refused)) => Err(*refused),
         _ => Ok(()),
     }
 }
@@ -257,8 +300,8 @@ impl<F: Future, V> PinnedDrop for Traced<F, V> {
     fn drop(self: Pin<&mut Self>) {
         let stage = self.project().stage;
         // Whoever drops it before the run began, or after it ended, drops nothing of a run.
-        if let Some(open) = stage.take().open() {
-            *stage = Stage::Cancelling(Cancelling::new(open));
+        if let Stage::Running(_) = stage {
+            stage.cancel();
         }
     }
 }
@@ -272,9 +315,10 @@ struct Cancelling {
 
 impl Cancelling {
     fn new(open: Box<Open>) -> Self {
-        let span = open.context.span();
-        // By hand, because what `Span::enter` gives could not be kept in a future that is sent.
-        span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+        if let Some(span) = open.context.span() {
+            // By hand, because what `Span::enter` gives could not be kept in a future that is sent.
+            span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+        }
         let outer = swap(Some(open.context.clone()));
         Self {
             open: Some(open),
@@ -287,8 +331,9 @@ impl Drop for Cancelling {
     fn drop(&mut self) {
         drop(swap(self.outer.take()));
         if let Some(open) = self.open.take() {
-            let span = open.context.span();
-            span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            if let Some(span) = open.context.span() {
+                span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+            }
             open.end(Ending::Cancelled);
         }
     }

@@ -77,16 +77,16 @@ impl TraceGuard {
     /// Says what the run came to. A later call replaces an earlier one, but its task and alpha
     /// stay unless given again.
     pub fn set_output(&self, mut output: TraceOutput) {
-        let mut said = self.context.said();
-        if let Some(before) = said.output.take() {
-            output.task = output.task.or(before.task);
-            output.alpha = output.alpha.or(before.alpha);
-        }
-        *said = Said {
-            output: Some(output),
-            error: None,
-        };
-        drop(said);
+        self.context.say(|said| {
+            if let Some(before) = said.output.take() {
+                output.task = output.task.take().or(before.task);
+                output.alpha = output.alpha.or(before.alpha);
+            }
+            *said = Said {
+                output: Some(output),
+                error: None,
+            };
+        });
         self.renew();
     }
 
@@ -103,7 +103,7 @@ impl TraceGuard {
         if let Err(error) = &result {
             let text = catch_unwind(AssertUnwindSafe(|| error.to_string()));
             let text = text.unwrap_or_else(|_| "an error that cannot be shown".to_owned());
-            self.context.said().error = Some(text);
+            self.context.say(|said| said.error = Some(text));
         }
         self.renew();
         result

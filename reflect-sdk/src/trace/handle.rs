@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use reflect_types::{TraceId, TraceReceipt};
@@ -25,9 +26,23 @@ use crate::worker::delivery::Delivery;
 #[derive(Clone, Debug)]
 pub struct TraceHandle(Arc<Delivery>);
 
+/// A delivery changes in one step, under a lock that survives being poisoned.
+impl UnwindSafe for TraceHandle {}
+impl RefUnwindSafe for TraceHandle {}
+
 impl TraceHandle {
     pub(super) fn new(delivery: Arc<Delivery>) -> Self {
         Self(delivery)
+    }
+
+    /// That of all runs of disabled clients.
+    pub(super) fn disabled() -> &'static Self {
+        static DISABLED: LazyLock<TraceHandle> = LazyLock::new(|| {
+            let delivery = Delivery::default();
+            delivery.settle(Err(Error::Disabled));
+            TraceHandle::new(Arc::new(delivery))
+        });
+        &DISABLED
     }
 
     /// The stored trace; `None` as long as it is not stored.

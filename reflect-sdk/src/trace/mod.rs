@@ -33,10 +33,13 @@ pub use self::returns::{Outcome, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::{
     arguments::{TaskText, metadata, metadata_filter, task, text},
-    future::{Begin, Traced, begin, begin_strictly, traced, traced_whole},
+    future::{
+        Begin, Traced, begin, begin_shown, begin_shown_strictly, begin_strictly, traced,
+        traced_whole,
+    },
     parameter::{ContextParameter, context},
     traced::{
-        Gives, Refuse, Start, Started, run, run_whole, run_whole_with, run_with, start,
-        start_strictly,
+        Gives, Opens, Refuse, Shown, Start, Started, run, run_shown, run_whole, run_whole_shown,
+        start, start_shown_strictly, start_strictly,
     },
 };

@@ -107,14 +107,23 @@ impl Open {
         open
     }
 
+    /// A run of a disabled client, which looks for no panics.
+    pub(super) fn idle(client: Arc<Handle>, context: TraceContext, options: Options) -> Self {
+        Self {
+            client,
+            context,
+            options,
+            mark: Mark::default(),
+        }
+    }
+
     /// Ends the run. What is to be recorded is handed over; it is sent in the background.
     pub(super) fn end(self, ending: Ending) -> TraceHandle {
         let handle = self.context.handle();
         let core = self.client.core();
-        if !core.is_enabled() {
-            self.context.delivery().settle(Err(Error::Disabled));
+        let Some(delivery) = self.context.delivery() else {
             return handle;
-        }
+        };
         #[cfg(feature = "panic-hook")]
         super::rescue::unwatch(&self);
         if !self.context.end() {
@@ -132,7 +141,7 @@ impl Open {
                     Arc::clone(core),
                     trace,
                     self.context.run_id().to_owned(),
-                    Arc::clone(self.context.delivery()),
+                    Arc::clone(delivery),
                     self.options.blocking,
                 );
                 core.submit(job);
@@ -140,7 +149,7 @@ impl Open {
             Err(why) => {
                 tracing::debug!(target: "reflect", run_id = self.context.run_id(), "{why}");
                 let why = Error::NotRecorded(why.to_owned());
-                self.context.delivery().settle(Err(why));
+                delivery.settle(Err(why));
             }
         }
         handle
@@ -170,7 +179,9 @@ impl Open {
     }
 
     fn note_in_span(&self, ending: &Ending) {
-        let span = self.context.span();
+        let Some(span) = self.context.span() else {
+            return;
+        };
         span.record("outcome", ending.name());
         if let Ending::Failed { why, .. } = ending {
             span.record("otel.status_code", "ERROR");

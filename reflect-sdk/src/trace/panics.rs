@@ -32,7 +32,7 @@ impl Panic {
 }
 
 /// A moment; panics that begin later can be told from those before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Mark {
     panics: AtomicU64,
     unwinding: AtomicBool,

@@ -1,38 +1,100 @@
 //! Runs as `#[reflect_trace]` makes them of functions.
 
+use super::arguments::TaskText;
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
+use super::handle::TraceHandle;
 use super::open::Open;
-use super::parameter::context;
 use super::returns::TraceReturn;
+use crate::client::ReflectClient;
 use crate::error::{Error, Result};
 
 /// A run that a function is about to start.
+///
+/// All that only calls need that are traced is kept out of line, and out of the way of the others.
 #[derive(Debug)]
 pub struct Start(pub(super) Box<TraceBuilder>);
 
 impl Start {
     /// The run that was described.
+    #[cold]
+    #[inline(never)]
     pub fn new(builder: TraceBuilder) -> Self {
         Self(Box::new(builder))
     }
+}
+
+/// A run without options.
+#[cold]
+#[inline(never)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "so the caller has nothing left to drop"
+)]
+pub fn start<T: TaskText + ?Sized>(client: ReflectClient, task: &T) -> Start {
+    Start::new(client.trace(task.text()))
 }
 
 /// A run that has started.
 #[derive(Debug)]
 pub struct Started(Box<Open>);
 
-/// Starts the run, if there is to be one.
-#[inline]
-pub fn start(start: Option<Start>) -> Option<Started> {
-    start.map(|start| Started(Box::new(start.0.open_blocking())))
+/// A run of which the body can see something, also where nothing comes of it.
+#[derive(Debug)]
+pub enum Shown<S> {
+    /// A run.
+    Run(S),
+    /// The client is disabled.
+    Idle(TraceContext),
+}
+
+impl<S> Shown<S> {
+    /// The run of a disabled client.
+    pub fn idle(task: String) -> Self {
+        Self::Idle(TraceContext::idle(task))
+    }
+}
+
+/// What becomes a run.
+pub trait Opens {
+    #[doc(hidden)]
+    fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R;
+}
+
+impl Opens for Start {
+    #[cold]
+    #[inline(never)]
+    fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R {
+        self.0.open_blocking().run(body)
+    }
+}
+
+impl Opens for Started {
+    #[cold]
+    #[inline(never)]
+    fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R {
+        self.0.run(body)
+    }
 }
 
 /// Starts the run, if there is to be one, and if its memories come.
 pub fn start_strictly(start: Option<Start>) -> Result<Option<Started>> {
-    let Some(start) = start else { return Ok(None) };
-    let open = start.0.strict().open_blocking()?;
-    Ok(Some(Started(Box::new(open))))
+    start.map(Start::start_strictly).transpose()
+}
+
+/// Starts the run if its memories come.
+pub fn start_shown_strictly(start: Shown<Start>) -> Result<Shown<Started>> {
+    Ok(match start {
+        Shown::Run(start) => Shown::Run(start.start_strictly()?),
+        Shown::Idle(context) => Shown::Idle(context),
+    })
+}
+
+impl Start {
+    fn start_strictly(self) -> Result<Started> {
+        let open = self.0.strict().open_blocking()?;
+        Ok(Started(Box::new(open)))
+    }
 }
 
 /// What can carry the error of a run that did not start.
@@ -65,36 +127,43 @@ impl<R: TraceReturn> Gives<R::Output> for R {
     }
 }
 
-/// Runs the function, as a run if one has started, and gives its output.
+/// Runs the function, as a run if there is to be one, and gives its output.
 #[inline]
-pub fn run<R: Gives<V>, V, F: FnOnce() -> R>(started: Option<Started>, body: F) -> V {
-    run_whole(started, body).give()
-}
-
-/// Runs the function with its context, and gives its output.
-pub fn run_with<R: Gives<V>, V, F: FnOnce(TraceContext) -> R>(
-    started: Option<Started>,
-    body: F,
-) -> V {
-    run_whole_with(started, body).give()
-}
-
-/// Runs the function, as a run if one has started.
-#[inline]
-pub fn run_whole<R: TraceReturn, F: FnOnce() -> R>(started: Option<Started>, body: F) -> R {
-    match started {
-        None => body(),
-        Some(started) => started.0.run(|_| body()),
+pub fn run<R: Gives<V>, V, F: FnOnce() -> R>(run: Option<impl Opens>, body: F) -> V {
+    match run {
+        None => body().give(),
+        Some(run) => run.run(|_| body()).give(),
     }
 }
 
+/// Runs the function, as a run if there is to be one.
+#[inline]
+pub fn run_whole<R: TraceReturn, F: FnOnce() -> R>(run: Option<impl Opens>, body: F) -> R {
+    if let Some(run) = run {
+        return run.run(|_| body());
+    }
+    let mut value = body();
+    value.attach(TraceHandle::disabled());
+    value
+}
+
+/// Runs the function with its context, and gives its output.
+#[inline]
+pub fn run_shown<R: Gives<V>, V, F: FnOnce(TraceContext) -> R>(
+    run: Shown<impl Opens>,
+    body: F,
+) -> V {
+    run_whole_shown(run, body).give()
+}
+
 /// Runs the function with its context.
-pub fn run_whole_with<R: TraceReturn, F: FnOnce(TraceContext) -> R>(
-    started: Option<Started>,
+#[inline]
+pub fn run_whole_shown<R: TraceReturn, F: FnOnce(TraceContext) -> R>(
+    run: Shown<impl Opens>,
     body: F,
 ) -> R {
-    match started {
-        None => body(context()),
-        Some(started) => started.0.run(body),
+    match run {
+        Shown::Run(run) => run.run(body),
+        Shown::Idle(context) => context.run_idle(body),
     }
 }

@@ -36,6 +36,19 @@ fn defaulted(_: &TraceContext, question: &str, client: &ReflectClient) -> Result
     question.parse().map_err(|_| String::new())
 }
 
+#[reflect_trace(client = client)]
+#[expect(clippy::default_trait_access, reason = "its type is to be inferred")]
+async fn defaulted_later(
+    _: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Result<String, Box<dyn std::error::Error>> {
+    if question.is_empty() {
+        return Ok(Default::default());
+    }
+    Ok(question.parse::<u8>()?.to_string())
+}
+
 #[tokio::test]
 async fn types_are_inferred_from_the_signature() {
     let world = World::new();
@@ -44,6 +57,8 @@ async fn types_are_inferred_from_the_signature() {
     assert_eq!(coerced("", &world.client).await.unwrap().await, 0);
     assert_eq!(defaulted("", &world.client).unwrap(), "");
     assert_eq!(defaulted("a", &world.client).unwrap(), "a");
+    assert_eq!(defaulted_later("", &world.client).await.unwrap(), "");
+    assert!(defaulted_later("a", &world.client).await.is_err());
 }
 
 #[reflect_trace(client = client)]

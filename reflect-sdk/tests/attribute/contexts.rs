@@ -71,6 +71,50 @@ fn nested_runs_know_their_parent_and_give_its_context_back() {
 }
 
 #[reflect_trace(client = client)]
+fn outer(_: &TraceContext, t: &str, client: &ReflectClient) -> String {
+    let disabled = ReflectClient::disabled();
+    let middle = middle("middle", &disabled, client);
+    pollster::block_on(middle_later("later", &disabled, client)) + &middle
+}
+
+#[reflect_trace(client = client)]
+fn middle(
+    ctx: &TraceContext,
+    t: &str,
+    client: &ReflectClient,
+    enabled: &ReflectClient,
+) -> TraceResult {
+    assert_eq!((current().as_str(), ctx.task()), (t, t));
+    assert_eq!(ctx.parent().unwrap().task(), "outer");
+    TraceResult::from(child("value", enabled).unwrap()).pass()
+}
+
+#[reflect_trace(client = client)]
+async fn middle_later(
+    ctx: &TraceContext,
+    t: &str,
+    client: &ReflectClient,
+    enabled: &ReflectClient,
+) -> String {
+    std::future::ready(()).await;
+    assert_eq!((current().as_str(), ctx.task()), (t, t));
+    child("value", enabled).unwrap()
+}
+
+#[test]
+fn a_run_that_is_not_recorded_is_nobodys_parent() {
+    let world = World::new();
+    assert_eq!(outer("outer", &world.client), "outerouter");
+    let recorded = world.recorded();
+    let [one, other, outer] = &recorded[..] else {
+        unreachable!("{recorded:?}")
+    };
+    for child in [one, other] {
+        assert_eq!(child.metadata["parent_run_id"], outer.metadata["run_id"]);
+    }
+}
+
+#[reflect_trace(client = client)]
 async fn child_later(
     ctx: &TraceContext,
     how: &str,

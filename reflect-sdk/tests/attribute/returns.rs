@@ -253,3 +253,28 @@ async fn the_trace_can_be_known_to_the_caller() {
     let result = whole_at_once("b", &world.client).unwrap();
     assert!(result.trace_id().is_some());
 }
+
+#[reflect_trace(client = client, returns = "result")]
+fn whole_unseen(_: &TraceContext, question: &str, client: &ReflectClient) -> TraceResult {
+    question.into()
+}
+
+#[reflect_trace(client = client, returns = "result")]
+async fn whole_unseen_later(_: &TraceContext, t: &str, client: &ReflectClient) -> TraceResult {
+    t.into()
+}
+
+#[tokio::test]
+async fn callers_are_told_that_a_disabled_client_recorded_nothing() {
+    let client = &ReflectClient::disabled();
+    let results = [
+        whole_unseen("a", client),
+        whole_unseen_later("a", client).await,
+        whole("a", client).await,
+        whole_at_once("a", client).unwrap(),
+    ];
+    for result in results {
+        let outcome = result.handle().unwrap().wait().await;
+        assert!(matches!(outcome, Err(reflect_sdk::Error::Disabled)));
+    }
+}

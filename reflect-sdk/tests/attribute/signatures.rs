@@ -411,6 +411,60 @@ async fn names_later(
     [ctx.task(), call.0, cx, start, slot, value, context, body].concat()
 }
 
+/// The options see the arguments, not what the expansion calls its own.
+#[reflect_trace(
+    client = start,
+    task = client,
+    model = task,
+    reference_context = ctx,
+    metadata = [("value", value), ("error", error)],
+)]
+fn names_in_options(
+    _: &TraceContext,
+    client: &str,
+    task: &str,
+    ctx: &str,
+    start: &ReflectClient,
+    (value, error): (&str, &str),
+) -> String {
+    [client, task, ctx, value, error].concat()
+}
+
+#[reflect_trace(
+    client = start,
+    task = client,
+    model = task,
+    reference_context = ctx,
+    metadata = [("value", value), ("error", error)],
+)]
+async fn names_in_options_later(
+    known: &TraceContext,
+    client: &str,
+    task: &str,
+    ctx: &str,
+    start: &ReflectClient,
+    value: &str,
+    error: &str,
+) -> String {
+    [known.task(), task, ctx, value, error].concat()
+}
+
+#[tokio::test]
+async fn options_mean_the_arguments_of_the_same_name() {
+    let world = World::new();
+    let named = names_in_options("1", "2", "3", &world.client, ("4", "5"));
+    assert_eq!(named, "12345");
+    let named = names_in_options_later("1", "2", "3", &world.client, "4", "5");
+    assert_eq!(named.await, "12345");
+    for trace in world.recorded() {
+        assert_eq!(trace.task, "1");
+        assert_eq!(trace.model.as_deref(), Some("2"));
+        assert_eq!(trace.reference_context.as_deref(), Some("3"));
+        let metadata = serde_json::json!({"value": "4", "error": "5"});
+        assert_eq!(serde_json::Value::from(trace.metadata), metadata);
+    }
+}
+
 use shown::Shown;
 
 mod shown {

@@ -3,10 +3,14 @@
 use std::cell::RefCell;
 use std::future::IntoFuture;
 use std::mem;
+use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use reflect_sdk::{TraceContext, TraceGuard, TraceHandle, TraceOutput};
+use reflect_sdk::{
+    BlockingClient, FlushGuard, Message, ReflectClient, TraceBuilder, TraceContext, TraceGuard,
+    TraceHandle, TraceOutput, TraceResult,
+};
 use tokio::runtime::Builder;
 
 use crate::LIMIT;
@@ -27,6 +31,41 @@ fn guards_and_what_belongs_to_them_can_be_sent_and_shared() {
             .trace("task")
             .run_async(async |ctx| ctx.task().to_owned()),
     );
+}
+
+#[test]
+fn clients_and_guards_may_be_used_around_a_panic_that_is_caught() {
+    fn unaffected<T: UnwindSafe + RefUnwindSafe>() {}
+    unaffected::<ReflectClient>();
+    unaffected::<BlockingClient>();
+    unaffected::<FlushGuard>();
+    unaffected::<TraceBuilder>();
+    unaffected::<TraceGuard>();
+    unaffected::<TraceContext>();
+    unaffected::<TraceHandle>();
+    unaffected::<TraceOutput>();
+    unaffected::<TraceResult>();
+
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let run = client.trace("around").start_blocking();
+    let caught = catch_unwind(|| {
+        run.record(Message::assistant("before"));
+        client
+            .trace("within")
+            .run(|_| -> String { resume_unwind(Box::new("broken")) })
+    });
+    assert!(caught.is_err());
+    run.record(Message::assistant("after"));
+    run.set_output(TraceOutput::recorded().pass());
+    drop(run);
+    client.blocking().flush(LIMIT);
+    let [within, around] = &script.taken()[..] else {
+        panic!("two runs expected");
+    };
+    assert_eq!((&*within.task, &*around.task), ("within", "around"));
+    let noted = vec![Message::assistant("before"), Message::assistant("after")];
+    assert_eq!(around.trajectory, noted.into());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,15 @@
+//! What a run costs its caller, in time and in instructions, beside other tracers.
+
+use crate::run::{Outcome, Step, all, cargo};
+
+pub(crate) const STEP: Step = Step {
+    name: "bench",
+    about: "what a run costs its caller; instructions are held to a budget",
+    check,
+};
+
+fn check() -> Outcome {
+    let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];
+    let benches = ["attribute", "guard"].into_iter();
+    all(benches.map(|name| cargo(&[&bench[..], &[name]].concat(), &[])))
+}
