@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use axum::routing::post;
+use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -251,11 +252,10 @@ impl Act {
             }
             Self::Body(body) => Response::new(Body::from(body)),
             Self::HangUp => {
-                let mut response = Response::new(Body::from("{\"choices\": [{\"mess"));
-                response
-                    .headers_mut()
-                    .insert(header::CONTENT_LENGTH, 4_096.into());
-                response
+                let begun = Ok(Bytes::from_static(b"{\"choices\": [{\"mess"));
+                let broken = Err(std::io::Error::other("scripted"));
+                let body = Body::from_stream(stream::iter([begun, broken]));
+                Response::new(body)
             }
             Self::Stall => {
                 tokio::time::sleep(Duration::from_secs(86_400)).await;

@@ -9,7 +9,7 @@ use super::Engine;
 use super::core::Core;
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result};
-use crate::model::{Embedder, Extractive, Reflector, StaticEmbedder};
+use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
 use crate::recall::Recall;
 use crate::store::{InMemory, Store};
 use crate::{ingest, reembed};
@@ -20,11 +20,13 @@ pub struct Builder {
     store: Option<Arc<dyn Store>>,
     embedder: Option<Arc<dyn Embedder>>,
     reflector: Option<Arc<dyn Reflector>>,
+    skill_writer: Option<Arc<dyn SkillWriter>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
     concurrency: Option<usize>,
     lease: Option<Duration>,
+    keep_vectors: bool,
 }
 
 impl Builder {
@@ -54,6 +56,13 @@ impl Builder {
     #[must_use]
     pub fn reflector(mut self, reflector: Arc<dyn Reflector>) -> Self {
         self.reflector = Some(reflector);
+        self
+    }
+
+    /// What condenses memories into a project's skill; by default by extraction, without a model.
+    #[must_use]
+    pub fn skill_writer(mut self, writer: Arc<dyn SkillWriter>) -> Self {
+        self.skill_writer = Some(writer);
         self
     }
 
@@ -87,6 +96,14 @@ impl Builder {
         self
     }
 
+    /// Leaves memories of another embedder as they are, instead of embedding them anew: for whoever
+    /// only looks at a store that belongs to another process.
+    #[must_use]
+    pub fn keep_vectors(mut self) -> Self {
+        self.keep_vectors = true;
+        self
+    }
+
     /// What tells the time; by default the clock on the wall.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
@@ -111,6 +128,7 @@ impl Builder {
         let core = Arc::new(Core {
             store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
+            skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             recall: Recall::default(),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
@@ -124,10 +142,10 @@ impl Builder {
             work: Notify::new(),
             stopping: watch::Sender::new(false),
         });
-        let background = vec![
-            runtime.spawn(ingest::worker(Arc::clone(&core))),
-            runtime.spawn(reembed::all(Arc::clone(&core))),
-        ];
+        let mut background = vec![runtime.spawn(ingest::worker(Arc::clone(&core)))];
+        if !self.keep_vectors {
+            background.push(runtime.spawn(reembed::all(Arc::clone(&core))));
+        }
         Ok(Engine::new(core, Mutex::new(background)))
     }
 }
