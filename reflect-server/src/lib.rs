@@ -4,6 +4,7 @@ mod access;
 mod app;
 mod error;
 mod extract;
+mod judge;
 pub mod keys;
 mod mcp;
 mod metrics;

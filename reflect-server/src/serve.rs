@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::judge;
 use crate::routes::router;
 
 /// How often the last use of keys is written down.
@@ -20,6 +21,12 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let flusher = tokio::spawn(flush(app.clone(), stopping.clone()));
+    let judge = app.judge().cloned().map(|judge| {
+        let (app, stopping) = (app.clone(), stopping.clone());
+        tokio::spawn(async move {
+            judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
+        })
+    });
     let mut told = stopping.clone();
     let server = axum::serve(listener, router(app.clone()))
         .with_graceful_shutdown(async move {
@@ -43,6 +50,9 @@ pub async fn serve(
     stop.send_replace(true);
     // A task that panicked has ended too; what it did not write is the last use of keys.
     let _ = flusher.await;
+    if let Some(judge) = judge {
+        let _ = judge.await;
+    }
     if let Err(error) = app.engine().shutdown().await {
         tracing::error!(%error, "the store was not closed cleanly");
     }

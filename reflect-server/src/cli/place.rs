@@ -13,6 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::failure::Failure;
 use super::local::Local;
+use super::models::Models;
 use super::secret;
 
 #[derive(Debug, Args)]
@@ -102,8 +103,11 @@ pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
     let (store, key_store) = opened
         .await
         .map_err(|error| Failure::general(error.to_string()))??;
+    // The models that the server of this file has, if the variables tell; the vectors stay as they
+    // are, because whoever only looks must not take them from another embedder.
+    let engine = Engine::builder().store(Arc::new(store)).keep_vectors();
     Ok(File {
-        engine: Engine::builder().store(Arc::new(store)).start()?,
+        engine: Models::from_env()?.install(engine).start()?,
         keys: Keys::new(Arc::new(key_store), None),
     })
 }

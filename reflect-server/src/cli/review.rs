@@ -2,7 +2,7 @@ use std::io::{self, BufRead, Write};
 
 use clap::Args;
 use reflect_sdk::ReflectClient;
-use reflect_types::{Review, Trace, TraceId};
+use reflect_types::{Review, ReviewRecord, Trace, TraceId};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -19,6 +19,9 @@ pub(super) struct Options {
     /// How many runs to look at, at the most.
     #[arg(long)]
     limit: Option<usize>,
+    /// Look at the runs that a model judged, instead of those that wait: what you say counts.
+    #[arg(long)]
+    judged: bool,
 }
 
 /// What came of a session.
@@ -41,10 +44,11 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let mut left = options.limit.unwrap_or(usize::MAX);
     let mut before: Option<TraceId> = None;
     'pages: loop {
-        let page = pending(&client, before.take()).await?;
+        let page = page(&client, before.take(), options.judged).await?;
         let Some(last) = page.last() else { break };
         before = Some(last.id.clone());
-        for trace in &page {
+        let wanted = |trace: &&Trace| !options.judged || is_judged(trace);
+        for trace in page.iter().filter(wanted) {
             if left == 0 {
                 break 'pages;
             }
@@ -85,12 +89,27 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     ))
 }
 
-async fn pending(client: &ReflectClient, before: Option<TraceId>) -> Result<Vec<Trace>, Failure> {
-    let call = client.list_traces().pending().limit(20);
+async fn page(
+    client: &ReflectClient,
+    before: Option<TraceId>,
+    judged: bool,
+) -> Result<Vec<Trace>, Failure> {
+    let call = client.list_traces().limit(20);
+    let call = if judged {
+        call.reviewed()
+    } else {
+        call.pending()
+    };
     Ok(match before {
         Some(before) => call.before(before).await?,
         None => call.await?,
     })
+}
+
+/// Whether a model judged the run, and no person has since.
+fn is_judged(trace: &Trace) -> bool {
+    let note = trace.review.as_ref().and_then(ReviewRecord::judge);
+    note.is_some_and(|note| note.is_own())
 }
 
 fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<Choice, Failure> {
