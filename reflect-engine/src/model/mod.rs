@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
 #[cfg(feature = "models")]
+pub(crate) use llm::retry_after;
+#[cfg(feature = "models")]
 pub use llm::{LlmReflector, LlmSkillWriter, ModelEmbedder};
 pub use skill::{Guide, Lesson, write_skill};
 pub use static_table::StaticEmbedder;
@@ -138,19 +140,10 @@ pub struct Error {
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-impl Error {
-    /// How long the model's server asks to be left alone.
-    pub(crate) fn retry_after(&self) -> Option<std::time::Duration> {
-        #[cfg(feature = "models")]
-        if let Some(error) = self
-            .source
-            .as_ref()?
-            .downcast_ref::<reflect_models::Error>()
-        {
-            return error.retry_after();
-        }
-        None
-    }
+/// How long a model's server asks to be left alone.
+#[cfg(not(feature = "models"))]
+pub(crate) fn retry_after(_: &Error) -> Option<std::time::Duration> {
+    None
 }
 
 /// The vector at length 1; a vector without a length as zeros.

@@ -8,6 +8,8 @@ pub use embedder::ModelEmbedder;
 pub use reflector::LlmReflector;
 pub use skill::LlmSkillWriter;
 
+use std::time::Duration;
+
 use super::Error;
 use super::prose::{clean, clip};
 
@@ -19,6 +21,14 @@ impl From<reflect_models::Error> for Error {
             source: Some(error.into()),
         }
     }
+}
+
+/// How long a model's server asks to be left alone.
+pub(crate) fn retry_after(error: &Error) -> Option<Duration> {
+    let source = error.source.as_ref()?;
+    source
+        .downcast_ref::<reflect_models::Error>()?
+        .retry_after()
 }
 
 /// What a model wrote, as it may be stored: on one line, without control or hidden characters, in at
