@@ -8,20 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{MemoryId, ProjectId, Trace, TraceId};
+use reflect_types::{MemoryId, ProjectId, Trace, TraceId, feedback_without_note};
 use tokio::task::JoinSet;
 
 use crate::clock::later;
 use crate::engine::core::{Core, ended};
 use crate::engine::new_id;
 use crate::error::{Error, Result};
-use crate::model::{JudgedRun, Reflection};
+use crate::model::{JudgedRun, Reflection, retry_after};
 use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview};
 
 /// How often the work on a review is tried before it is given up.
 const MAX_ATTEMPTS: u32 = 5;
 /// How long to wait after the first failure; four times as long after each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest wait that a model's server may ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 /// How often to look for jobs that nobody told us of: those of other processes.
 const POLL: Duration = Duration::from_secs(2);
 /// How long a shutdown waits for work in progress.
@@ -37,7 +39,8 @@ pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Res
             messages: &trace.trajectory,
             final_response: &trace.final_response,
             verdict: review.verdict,
-            feedback: review.feedback.as_deref(),
+            // Who judged is no lesson.
+            feedback: feedback_without_note(review.feedback.as_deref()),
             reference_context: trace.reference_context.as_deref(),
         };
         core.reflector.reflect(&run).await?
@@ -148,7 +151,7 @@ async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
     };
     let again = attempts < MAX_ATTEMPTS && worth_another(&error);
     tracing::warn!(trace = %id, attempts, again, %error, "a review could not be worked on");
-    let retry_at = again.then(|| later(core.now(), pause(attempts)));
+    let retry_at = again.then(|| later(core.now(), pause(attempts).max(asked_for(&error))));
     let told = core
         .store
         .fail_job(&owner, &project, &id, &error.to_string(), retry_at)
@@ -202,6 +205,14 @@ async fn still_ours(core: &Core, owner: &str, project: &ProjectId, id: &TraceId)
 fn worth_another(error: &Error) -> bool {
     // What a model refuses for good it will refuse again.
     !matches!(error, Error::Model(error) if !error.retryable)
+}
+
+/// How long a model's server wants to be left alone, within reason.
+fn asked_for(error: &Error) -> Duration {
+    match error {
+        Error::Model(error) => retry_after(error).unwrap_or_default().min(LONGEST_PAUSE),
+        _ => Duration::ZERO,
+    }
 }
 
 /// Growing, and spread by chance so that many that failed together do not come back together.

@@ -95,7 +95,8 @@ async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model:
     for text in texts {
         match core.embed(&[text]).await {
             Ok(vector) => vectors.extend(vector),
-            Err(error) if error.retryable => return Err(error),
+            // Before its dimensions are known, there is no zero vector to stand for the text.
+            Err(error) if error.retryable || core.embedder.dims() == 0 => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a memory's task cannot be embedded: it will not be found");
                 vectors.push(vec![0.0; core.embedder.dims()]);

@@ -1,11 +1,13 @@
 //! A project's memories as one guide.
 
+use std::sync::Arc;
+
 use reflect_types::{CreateSkill, ProjectId, Skill};
 
 use crate::clock;
-use crate::engine::core::{Core, computed};
+use crate::engine::core::{Core, computed, contained};
 use crate::error::{Error, Result};
-use crate::model::{Lesson, write_skill};
+use crate::model::{self, Guide, Lesson, SkillWriter};
 use crate::record::MemoryRecord;
 
 /// Writes the project's skill anew, from the memories that are worth the most.
@@ -22,13 +24,23 @@ pub(crate) async fn create(core: &Core, project: &ProjectId, ask: &CreateSkill) 
             "there are no memories to write a skill from: review some runs first".to_owned(),
         ));
     }
+    let memories = Arc::new(memories);
+    // Once, however many versions others write meanwhile: a model may have been asked.
+    let sources = Arc::clone(&memories);
+    let guide = if let Some(writer) = core.skill_writer.clone() {
+        contained(async move { with_lessons(&sources).write(writer.as_ref()).await }).await?
+    } else {
+        computed(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
+    };
     loop {
         let current = core.store.skill(project).await?;
         let version = current.map_or(0, |skill| skill.version) + 1;
-        let (name, sources) = (project.clone(), memories.clone());
-        let content = computed(move || write(name.as_str(), version, &sources)).await?;
         let skill = Skill {
-            content,
+            content: guide.shown(
+                project.as_str(),
+                version,
+                &with_lessons(&memories).lessons(),
+            ),
             version,
             created_at: Some(clock::text(core.now())),
             source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),
@@ -40,27 +52,43 @@ pub(crate) async fn create(core: &Core, project: &ProjectId, ask: &CreateSkill) 
     }
 }
 
-fn write(project: &str, version: u64, memories: &[MemoryRecord]) -> String {
-    let texts: Vec<String> = memories
-        .iter()
-        .map(|memory| memory.reflection.text())
-        .collect();
-    let tools: Vec<Vec<String>> = memories.iter().map(tools_of).collect();
-    let lessons: Vec<_> = memories
-        .iter()
-        .zip(texts.iter().zip(&tools))
-        .map(|(memory, (text, tools))| Lesson {
-            task: &memory.task,
-            success: Some(memory.success),
-            q_value: memory.q_value,
-            reflection: text,
-            key_mistake: &memory.reflection.key_mistake,
-            correct_action: &memory.reflection.correct_action,
-            guidance: &memory.reflection.guidance,
-            tools,
-        })
-        .collect();
-    write_skill(project, version, &lessons)
+/// Memories with what their lessons are made of.
+struct Sources<'a> {
+    memories: &'a [MemoryRecord],
+    texts: Vec<String>,
+    tools: Vec<Vec<String>>,
+}
+
+fn with_lessons(memories: &[MemoryRecord]) -> Sources<'_> {
+    let texts = memories.iter().map(|memory| memory.reflection.text());
+    Sources {
+        texts: texts.collect(),
+        tools: memories.iter().map(tools_of).collect(),
+        memories,
+    }
+}
+
+impl Sources<'_> {
+    fn lessons(&self) -> Vec<Lesson<'_>> {
+        let parts = self.texts.iter().zip(&self.tools);
+        let lessons = self.memories.iter().zip(parts);
+        lessons
+            .map(|(memory, (text, tools))| Lesson {
+                task: &memory.task,
+                success: Some(memory.success),
+                q_value: memory.q_value,
+                reflection: text,
+                key_mistake: &memory.reflection.key_mistake,
+                correct_action: &memory.reflection.correct_action,
+                guidance: &memory.reflection.guidance,
+                tools,
+            })
+            .collect()
+    }
+
+    async fn write(&self, writer: &dyn SkillWriter) -> Result<Guide, model::Error> {
+        writer.write(&self.lessons()).await
+    }
 }
 
 /// The tools that the advice is about, or else those that the run used.

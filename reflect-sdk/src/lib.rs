@@ -33,11 +33,15 @@ pub use reflect_engine as engine;
 #[cfg(feature = "macros")]
 #[doc = include_str!("attribute.md")]
 pub use reflect_macros::reflect_trace;
+/// The client of language models that a [`Judge`](reflexion::Judge) asks.
+#[cfg(feature = "judge")]
+pub use reflect_models as models;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
-    DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField, KeyId,
-    KeyStatus, Memory, MemoryId, Message, Metadata, ProjectId, Review, ReviewMode, ReviewRecord,
-    ReviewStatus, Role, Scope, Skill, ToolCall, Trace, TraceId, TraceReceipt, Trajectory, Verdict,
+    DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField,
+    JudgeNote, KeyId, KeyStatus, Memory, MemoryId, Message, Metadata, ProjectId, Review,
+    ReviewMode, ReviewRecord, ReviewStatus, Role, Scope, Skill, ToolCall, Trace, TraceId,
+    TraceReceipt, Trajectory, Verdict,
 };
 
 pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, ReflectClient};

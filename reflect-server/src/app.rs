@@ -1,8 +1,9 @@
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reflect_engine::Engine;
+use reflect_models::{Client, Judge};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
@@ -24,6 +25,7 @@ struct Shared {
     rate: Rate,
     places: Semaphore,
     metrics: Metrics,
+    judge: OnceLock<Judge>,
 }
 
 /// How the service treats requests.
@@ -75,11 +77,27 @@ impl App {
                 rate: Rate::new(settings.rate_limit),
                 places: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
                 metrics: Metrics::new(),
+                judge: OnceLock::new(),
                 engine,
                 keys,
                 settings,
             }),
         }
+    }
+
+    /// Has runs that wait for a review judged by a model while the application is served.
+    #[must_use]
+    pub fn judging(self, judge: Judge) -> Self {
+        // The first one stays, should there be another.
+        let _ = self.shared.judge.set(judge);
+        self
+    }
+
+    /// Shows what is asked of a model among the metrics, under a name such as `llm`.
+    #[must_use]
+    pub fn watching(self, name: &'static str, model: Client) -> Self {
+        self.shared.metrics.watch(name, model);
+        self
     }
 
     /// What does the work.
@@ -103,6 +121,10 @@ impl App {
 
     pub(crate) fn places(&self) -> &Semaphore {
         &self.shared.places
+    }
+
+    pub(crate) fn judge(&self) -> Option<&Judge> {
+        self.shared.judge.get()
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

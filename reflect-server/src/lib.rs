@@ -5,6 +5,7 @@ mod app;
 mod connections;
 mod error;
 mod extract;
+mod judge;
 pub mod keys;
 mod mcp;
 mod metrics;

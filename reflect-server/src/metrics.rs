@@ -1,16 +1,20 @@
 //! What the service counts of itself. No label names a project, a key or a trace.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use reflect_models::{Client, Usage};
 
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -21,6 +25,8 @@ pub(crate) struct Metrics {
     requests: Family<Answered, Counter>,
     durations: Family<Asked, Histogram, Buckets>,
     in_flight: Gauge,
+    judged: Family<Judged, Counter>,
+    models: Models,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -34,6 +40,54 @@ struct Answered {
     method: String,
     route: String,
     status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Judged {
+    outcome: &'static str,
+}
+
+/// The models that are watched, each with its name.
+#[derive(Clone, Debug, Default)]
+struct Models(Arc<Mutex<Vec<(&'static str, Client)>>>);
+
+impl Models {
+    fn all(&self) -> MutexGuard<'_, Vec<(&'static str, Client)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// They count for themselves, so they are read when somebody asks.
+impl Collector for Models {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        type Number = fn(&Usage) -> u64;
+        let counters: [(&str, &str, Number); 4] = [
+            ("model_calls", "Requests to models", |usage| usage.calls),
+            (
+                "model_failures",
+                "Requests to models that failed",
+                |usage| usage.failures,
+            ),
+            ("model_prompt_tokens", "Tokens read by models", |usage| {
+                usage.prompt_tokens
+            }),
+            (
+                "model_completion_tokens",
+                "Tokens written by models",
+                |usage| usage.completion_tokens,
+            ),
+        ];
+        let models = self.all();
+        for (name, help, number) in counters {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (purpose, client) in models.iter() {
+                let labels = [("purpose", *purpose)];
+                let counter = ConstCounter::new(number(&client.usage()));
+                counter.encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// From 1 ms to 30 s.
@@ -66,6 +120,10 @@ impl Metrics {
             "Requests being worked on",
             in_flight.clone(),
         );
+        let judged = Family::default();
+        registry.register("judged", "Runs that a model judged", judged.clone());
+        let models = Models::default();
+        registry.register_collector(Box::new(models.clone()));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The running version", version);
         Self {
@@ -73,7 +131,19 @@ impl Metrics {
             requests,
             durations,
             in_flight,
+            judged,
+            models,
         }
+    }
+
+    /// Shows what is asked of a model.
+    pub(crate) fn watch(&self, purpose: &'static str, model: Client) {
+        self.models.all().push((purpose, model));
+    }
+
+    /// Counts what a judge said.
+    pub(crate) fn judged(&self, outcome: &'static str) {
+        self.judged.get_or_create(&Judged { outcome }).inc();
     }
 
     /// Counts a request as under way until the answer is dropped.

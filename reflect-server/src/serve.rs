@@ -5,6 +5,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::connections;
+use crate::judge;
 use crate::routes::router;
 
 /// How often the last use of keys is written down.
@@ -19,6 +20,12 @@ pub async fn serve(
 ) {
     let (stop, stopping) = watch::channel(false);
     let flusher = tokio::spawn(flush(app.clone(), stopping.clone()));
+    let judge = app.judge().cloned().map(|judge| {
+        let (app, stopping) = (app.clone(), stopping.clone());
+        tokio::spawn(async move {
+            judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
+        })
+    });
     let mut told = stopping.clone();
     let server = tokio::spawn(connections::answer(
         listener,
@@ -37,6 +44,9 @@ pub async fn serve(
     }
     // A task that panicked has ended too; what it did not write is the last use of keys.
     let _ = flusher.await;
+    if let Some(judge) = judge {
+        let _ = judge.await;
+    }
     if let Err(error) = app.engine().shutdown().await {
         tracing::error!(%error, "the store was not closed cleanly");
     }

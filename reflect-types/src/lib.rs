@@ -3,6 +3,7 @@
 
 mod error;
 mod id;
+mod judge;
 mod key;
 mod memory;
 mod message;
@@ -19,6 +20,7 @@ mod wire_enum;
 
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
+pub use judge::{JudgeNote, feedback_without_note};
 pub use key::{ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use memory::{Memory, QueryMemories};
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};

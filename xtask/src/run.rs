@@ -1,6 +1,6 @@
 //! Runs steps one after the other and tells at the end how each went.
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// One thing that is checked.
@@ -65,6 +65,8 @@ pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     match Command::new(cargo)
         .args(arguments)
         .envs(variables.iter().copied())
+        // Whoever asks a question gets no answer, rather than waiting for one.
+        .stdin(Stdio::null())
         .status()
     {
         Ok(status) if status.success() => Outcome::Passed,

@@ -79,15 +79,17 @@ fn features() -> Outcome {
         "reflect-sdk",
         "--no-default-features",
     ];
-    let chosen: [&[&str]; 4] = [
+    let chosen: [&[&str]; 5] = [
         &[],
         &["--features", "macros,panic-hook,rustls"],
         &["--features", "flush-at-exit"],
         &["--features", "embedded"],
+        &["--features", "judge"],
     ];
-    all(chosen
-        .into_iter()
-        .map(|features| cargo(&[&sdk, features].concat(), &[])))
+    let engine = ["check", "--locked", "--package", "reflect-engine"];
+    let engine = [&[][..], &["--features", "models"]].map(|more| [&engine[..], more].concat());
+    let sdk = chosen.iter().map(|features| [&sdk[..], features].concat());
+    all(sdk.chain(engine).map(|arguments| cargo(&arguments, &[])))
 }
 
 fn tests() -> Outcome {
@@ -105,7 +107,7 @@ fn load() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 7] = [
+const EXAMPLES: [&str; 10] = [
     "quickstart",
     "attribute_macro",
     "context_guard",
@@ -113,10 +115,13 @@ const EXAMPLES: [&str; 7] = [
     "blocking_eval_loop",
     "reflexion_loop",
     "reflection_pipeline",
+    "interactive_feedback_cli",
+    "frameworks",
+    "batch_eval",
 ];
 
-/// A key of the caller's must not make the examples talk to a model.
-const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", "")];
+/// Keys of the caller's must not make the examples talk to a model or a server.
+const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", ""), ("REFLECT_API_KEY", "")];
 
 fn examples() -> Outcome {
     // Not by package: then the build of the tests serves here too.

@@ -9,7 +9,7 @@ use super::Engine;
 use super::core::Core;
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result};
-use crate::model::{Embedder, Extractive, Reflector, StaticEmbedder};
+use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
 use crate::recall::Recall;
 use crate::store::{InMemory, Store};
 use crate::{ingest, reembed};
@@ -20,6 +20,7 @@ pub struct Builder {
     store: Option<Arc<dyn Store>>,
     embedder: Option<Arc<dyn Embedder>>,
     reflector: Option<Arc<dyn Reflector>>,
+    skill_writer: Option<Arc<dyn SkillWriter>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
@@ -55,6 +56,13 @@ impl Builder {
     #[must_use]
     pub fn reflector(mut self, reflector: Arc<dyn Reflector>) -> Self {
         self.reflector = Some(reflector);
+        self
+    }
+
+    /// What condenses memories into a project's skill; by default by extraction, without a model.
+    #[must_use]
+    pub fn skill_writer(mut self, writer: Arc<dyn SkillWriter>) -> Self {
+        self.skill_writer = Some(writer);
         self
     }
 
@@ -120,6 +128,7 @@ impl Builder {
         let core = Arc::new(Core {
             store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
+            skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             recall: Recall::default(),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,

@@ -8,7 +8,7 @@ use tokio::sync::{Notify, OnceCell, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::model::{self, Embedder, Reflector};
+use crate::model::{self, Embedder, Reflector, SkillWriter};
 use crate::recall::Recall;
 use crate::store::Store;
 
@@ -16,6 +16,8 @@ pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) reflector: Arc<dyn Reflector>,
+    /// `None` where guides are extracted.
+    pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recall: Recall,
     /// How far a review moves the memories when it does not say.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use reflect_types::{
-    IngestStatus, ProjectId, Review, ReviewMode, ReviewStatus, Trace, TraceId, Verdict,
+    IngestStatus, ProjectId, Review, ReviewMode, ReviewRecord, ReviewStatus, Trace, TraceId,
+    Verdict,
 };
 
 use super::core::contained;
@@ -14,7 +15,8 @@ use crate::store::{Applied, Basis, Withdrawn};
 
 impl Engine {
     /// Judges a run; its memory is there when this returns. The same verdict again changes
-    /// nothing, another one is refused: see [`change_review`](Self::change_review).
+    /// nothing, another one is refused: see [`change_review`](Self::change_review). A person's
+    /// review takes the place of a model's ([`Review::judged_by`]), and says what that was.
     pub async fn review_trace(
         &self,
         project: &ProjectId,
@@ -24,6 +26,9 @@ impl Engine {
         self.checked(project, &review)?;
         let trace = self.get_trace(project, id).await?;
         let given = review.result;
+        if judged_by_a_model(&trace) && !review.judge().is_some_and(|note| note.is_own()) {
+            return self.change_review(project, id, review).await;
+        }
         if let Some(answer) = settled(&trace, given)? {
             return Ok(answer);
         }
@@ -52,6 +57,7 @@ impl Engine {
             },
             (_, None) => return Err(refused(id, Applied::NoReview)),
         };
+        let review = remembering_the_judge(review, &trace);
         match self.judge(project, trace, review, basis).await? {
             Applied::Done => self.get_trace(project, id).await,
             other => Err(refused(id, other)),
@@ -82,6 +88,25 @@ impl Engine {
         let lesson = contained(async move { ingest::lesson(&core, &trace, review).await }).await?;
         let store = &self.core().store;
         store.apply_review(project, &id, basis, lesson).await
+    }
+}
+
+fn judged_by_a_model(trace: &Trace) -> bool {
+    let note = trace.review.as_ref().and_then(ReviewRecord::judge);
+    trace.review_status == ReviewStatus::Reviewed && note.is_some_and(|note| note.is_own())
+}
+
+/// A review that says what a model had said before it, so that the two can be compared later.
+fn remembering_the_judge(review: Review, trace: &Trace) -> Review {
+    let Some(current) = &trace.review else {
+        return review;
+    };
+    match (current.judge(), review.judge()) {
+        (Some(note), None) => {
+            let said = note.said.unwrap_or(current.result);
+            review.after_judge(&note.judge, said)
+        }
+        _ => review,
     }
 }
 

@@ -1,9 +1,12 @@
-//! The two ports behind which models stand: one turns texts into vectors, one turns a judged run
-//! into a reflection. Neither needs a model: the bundled adapters work offline.
+//! The ports behind which models stand: one turns texts into vectors, one a judged run into a
+//! reflection, one memories into a guide. None needs a model: the bundled adapters work offline.
+//! Those that ask one come with the feature `models`.
 
 mod extractive;
 mod hash;
 mod hashed;
+#[cfg(feature = "models")]
+mod llm;
 mod prose;
 mod skill;
 mod static_table;
@@ -14,7 +17,11 @@ use serde::{Deserialize, Serialize};
 
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
-pub use skill::{Lesson, write_skill};
+#[cfg(feature = "models")]
+pub(crate) use llm::retry_after;
+#[cfg(feature = "models")]
+pub use llm::{LlmReflector, LlmSkillWriter, ModelEmbedder};
+pub use skill::{Guide, Lesson, write_skill};
 pub use static_table::StaticEmbedder;
 
 /// Turns texts into vectors whose dot product is their cosine similarity.
@@ -42,6 +49,13 @@ pub trait Reflector: Send + Sync + 'static {
 
     /// What the run teaches.
     async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error>;
+}
+
+/// Condenses what a project has learned into advice.
+#[async_trait]
+pub trait SkillWriter: Send + Sync + 'static {
+    /// The advice that the lessons hold, the most useful first.
+    async fn write(&self, lessons: &[Lesson<'_>]) -> Result<Guide, Error>;
 }
 
 /// A run and its judgement, as a [`Reflector`] reads them.
@@ -125,6 +139,12 @@ pub struct Error {
     /// What the model's client said.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// How long a model's server asks to be left alone.
+#[cfg(not(feature = "models"))]
+pub(crate) fn retry_after(_: &Error) -> Option<std::time::Duration> {
+    None
 }
 
 /// The vector at length 1; a vector without a length as zeros.

@@ -50,43 +50,58 @@ pub struct Lesson<'a> {
 /// assert!(guide.contains("- **Refund order 7:** Check the receipt, then refund. (utility 0.80)"));
 /// ```
 pub fn write_skill(project: &str, version: u64, lessons: &[Lesson<'_>]) -> String {
-    let (strategies, pitfalls): (Vec<_>, Vec<_>) =
-        lessons.iter().partition(|lesson| worked(lesson));
-    let strategies = merge(&strategies, strategy);
-    let pitfalls = merge(&pitfalls, pitfall);
-    let count = |success| {
-        lessons
-            .iter()
-            .filter(|lesson| lesson.success == Some(success))
-            .count()
-    };
-    let (passed, failed) = (count(true), count(false));
-    let project = match clip(&clean(project), 12) {
-        project if project.is_empty() => "this project".to_owned(),
-        project => project,
-    };
-    let description = format!(
-        "What {passed} passed and {failed} failed runs of {project} taught. Read it before a task \
-         of this project: strategies that worked, pitfalls to avoid, tools."
-    );
-    let mut guide = format!(
-        "---\nname: {}\ndescription: {}\nversion: {version}\npassed: {passed}\nfailed: {failed}\n---\n\n\
-         # Guide for {project}\n",
-        yaml(&slug(&project)),
-        yaml(&description),
-    );
-    section(
-        &mut guide,
-        "Strategies that worked",
-        strategies.iter().map(Advice::shown),
-    );
-    section(
-        &mut guide,
-        "Pitfalls to avoid",
-        pitfalls.iter().map(Advice::shown),
-    );
-    section(&mut guide, "Tools", tool_lines(lessons).into_iter());
-    guide
+    Guide::extracted(lessons).shown(project, version, lessons)
+}
+
+/// What a guide advises, the most useful first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guide {
+    /// What to do.
+    pub strategies: Vec<String>,
+    /// What to avoid.
+    pub pitfalls: Vec<String>,
+}
+
+impl Guide {
+    /// The advice that the lessons hold, without a model.
+    pub fn extracted(lessons: &[Lesson<'_>]) -> Self {
+        let (strategies, pitfalls): (Vec<_>, Vec<_>) =
+            lessons.iter().partition(|lesson| worked(lesson));
+        let shown = |advice: Vec<Advice>| advice.iter().map(Advice::shown).collect();
+        Self {
+            strategies: shown(merge(&strategies, strategy)),
+            pitfalls: shown(merge(&pitfalls, pitfall)),
+        }
+    }
+
+    /// The whole guide, with its front matter and the tools of the lessons.
+    pub(crate) fn shown(&self, project: &str, version: u64, lessons: &[Lesson<'_>]) -> String {
+        let count = |success| {
+            lessons
+                .iter()
+                .filter(|lesson| lesson.success == Some(success))
+                .count()
+        };
+        let (passed, failed) = (count(true), count(false));
+        let project = match clip(&clean(project), 12) {
+            project if project.is_empty() => "this project".to_owned(),
+            project => project,
+        };
+        let description = format!(
+            "What {passed} passed and {failed} failed runs of {project} taught. Read it before a \
+             task of this project: strategies that worked, pitfalls to avoid, tools."
+        );
+        let mut guide = format!(
+            "---\nname: {}\ndescription: {}\nversion: {version}\npassed: {passed}\nfailed: {failed}\n---\n\n\
+             # Guide for {project}\n",
+            yaml(&slug(&project)),
+            yaml(&description),
+        );
+        section(&mut guide, "Strategies that worked", &self.strategies);
+        section(&mut guide, "Pitfalls to avoid", &self.pitfalls);
+        section(&mut guide, "Tools", &tool_lines(lessons));
+        guide
+    }
 }
 
 /// Advice beyond these many lines is left out of a section: a guide that nobody reads helps nobody.
@@ -130,7 +145,7 @@ impl Advice {
     }
 }
 
-fn worked(lesson: &Lesson<'_>) -> bool {
+pub(super) fn worked(lesson: &Lesson<'_>) -> bool {
     lesson
         .success
         .unwrap_or_else(|| lesson.key_mistake.trim().is_empty())
@@ -243,14 +258,14 @@ fn tool_lines(lessons: &[Lesson<'_>]) -> Vec<String> {
     lines.collect()
 }
 
-fn section(guide: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
+fn section(guide: &mut String, title: &str, lines: &[String]) {
     let all = lines.len();
     // Writing to a string cannot fail.
     let _ = write!(guide, "\n## {title}\n\n");
     if all == 0 {
         guide.push_str("None yet.\n");
     }
-    for line in lines.take(MAX_LINES) {
+    for line in lines.iter().take(MAX_LINES) {
         let _ = writeln!(guide, "- {line}");
     }
     if all > MAX_LINES {

@@ -16,6 +16,9 @@ pub(super) struct Account {
     verdict: Verdict,
     feedback: String,
     lesson: Option<AuthoredReflection>,
+    /// The model behind the verdict, and how far its review moves the memories.
+    judge: Option<String>,
+    alpha: Option<f64>,
     /// Stands in the metadata under `reflexion`.
     details: Metadata,
 }
@@ -40,6 +43,8 @@ impl Account {
             verdict: outcome.succeeded().into(),
             feedback: paragraphs([said, &notes(&lessons)]),
             lesson: None,
+            judge: last.and_then(judge),
+            alpha: last.and_then(alpha),
             details: summary(outcome),
         }
     }
@@ -66,6 +71,8 @@ impl Account {
                 key_mistake: said.to_owned(),
                 ..AuthoredReflection::default()
             }),
+            judge: judge(trial),
+            alpha: alpha(trial),
             details: Metadata::new(),
         }
         .detail("score", trial.score())
@@ -109,6 +116,7 @@ impl Account {
     }
 
     pub(super) fn into_trace(self, task: &str) -> CreateTrace {
+        let review = self.review();
         let (messages, response) = self
             .did
             .map_or((vec![Message::user(task)], None), |(messages, response)| {
@@ -119,27 +127,39 @@ impl Account {
         trace
             .metadata
             .insert("reflexion".to_owned(), self.details.into());
-        trace.review = Some(Review {
-            feedback_text: Some(self.feedback).filter(|text| !text.is_empty()),
-            reflection: self.lesson,
-            ..Review::new(self.verdict)
-        });
+        trace.review = Some(review);
         trace
     }
 
     fn into_output(self) -> TraceOutput {
+        let review = self.review();
         let output = match self.did {
             Some((messages, response)) => TraceOutput::new(messages).final_response(response),
             // What the run noted on its way is all there is.
             None => TraceOutput::recorded(),
         };
-        let output = output
-            .verdict(self.verdict)
+        let mut output = output
+            .verdict(review.result)
             .metadata("reflexion", self.details);
-        if self.feedback.is_empty() {
-            output
-        } else {
-            output.feedback(self.feedback)
+        if let Some(feedback) = review.feedback_text {
+            output = output.feedback(feedback);
+        }
+        match review.alpha {
+            Some(alpha) => output.alpha(alpha),
+            None => output,
+        }
+    }
+
+    fn review(&self) -> Review {
+        let review = Review {
+            feedback_text: Some(self.feedback.clone()).filter(|text| !text.is_empty()),
+            alpha: self.alpha,
+            reflection: self.lesson.clone(),
+            ..Review::new(self.verdict)
+        };
+        match &self.judge {
+            Some(judge) => review.judged_by(judge),
+            None => review,
         }
     }
 
@@ -149,6 +169,8 @@ impl Account {
             verdict: Verdict::Fail,
             feedback: String::new(),
             lesson: None,
+            judge: None,
+            alpha: None,
             details: Metadata::new(),
         }
     }
@@ -159,6 +181,8 @@ impl Account {
             error,
             ReflexionError::Stage { .. } | ReflexionError::Config(_)
         ) {
+            // That is no model's verdict.
+            (self.judge, self.alpha) = (None, None);
             self.verdict = Verdict::Fail;
             self.feedback = paragraphs([&with_sources(error), &self.feedback]);
         }
@@ -189,6 +213,14 @@ fn did(trial: &Trial) -> (Vec<Message>, String) {
 fn feedback(trial: &Trial) -> &str {
     let evaluation = trial.evaluation.as_ref();
     evaluation.map_or("", |evaluation| evaluation.feedback.trim())
+}
+
+fn judge(trial: &Trial) -> Option<String> {
+    trial.evaluation.as_ref()?.judge.clone()
+}
+
+fn alpha(trial: &Trial) -> Option<f64> {
+    trial.evaluation.as_ref()?.alpha
 }
 
 /// What the trial taught, unless that is the feedback once more.

@@ -17,6 +17,12 @@ pub struct Evaluation {
     /// only supposed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unclear: bool,
+    /// The model that judged, where its review is to be told from a person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
+    /// How far the review moves the memories, where that is not left to the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
 }
 
 impl Evaluation {
@@ -44,6 +50,14 @@ impl Evaluation {
     #[must_use]
     pub fn feedback(mut self, feedback: impl Into<String>) -> Self {
         self.feedback = feedback.into();
+        self
+    }
+
+    /// Says that a model judged, and how far its review moves the memories, from 0 to 1.
+    #[must_use]
+    pub fn judged_by(mut self, judge: impl Into<String>, alpha: f64) -> Self {
+        self.judge = Some(judge.into());
+        self.alpha = Some(alpha);
         self
     }
 

@@ -132,6 +132,8 @@ mod evaluator;
 mod event;
 mod hooks;
 mod into_result;
+#[cfg(feature = "judge")]
+mod judge;
 mod keeper;
 mod llm;
 mod llm_evaluator;
@@ -173,6 +175,8 @@ pub use llm_evaluator::LlmEvaluator;
 pub use memory::{EpisodicMemory, MemoryEntry};
 pub use outcome::{Outcome, Status, Trial};
 pub use persist::{Persist, PersistError};
+#[cfg(feature = "judge")]
+pub use reflect_models::Judge;
 pub use reflexion::{Reflexion, Run};
 pub use self_reflection::{
     FailedTrial, FeedbackReflection, LlmReflection, ReflectionAsync, ReflectionFn, SelfReflection,

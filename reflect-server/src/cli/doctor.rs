@@ -1,4 +1,5 @@
 use clap::Args;
+use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
 use reflect_server::keys::KeyText;
 use reflect_types::KeyStatus;
@@ -7,12 +8,14 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::place::{File, Place};
-use super::{output, secret};
+use super::{models, output, secret};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    models: models::ModelOptions,
 }
 
 /// One thing that was looked at.
@@ -45,6 +48,10 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     if place.url.is_some() {
         server(&place, &mut findings).await;
     }
+    match options.models.models() {
+        Ok(configured) => ask_models(&configured, &mut findings).await,
+        Err(failure) => findings.bad(failure.to_string(), "correct the settings of the models"),
+    }
     if place.data.is_none() && place.url.is_none() {
         findings.bad(
             "nothing says where Reflect is",
@@ -61,6 +68,36 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         return Err(Failure::general(""));
     }
     Ok(())
+}
+
+/// One short question to each model.
+async fn ask_models(models: &models::Models, findings: &mut Findings) {
+    if let Some(llm) = &models.llm {
+        let question = Prompt::new("Answer in one word.", "Say: ready");
+        let what = |problem: String| format!("the model `{}` {problem}", llm.model());
+        match llm.complete(&question).await {
+            Ok(_) => findings.good(what(format!("answers ({})", llm.usage()))),
+            Err(error) => findings.bad(
+                what(format!("is of no use: {error}")),
+                "check --llm-model, --llm-base-url and --llm-api-key (REFLECT_LLM_MODEL, …)",
+            ),
+        }
+    }
+    if let Some(embeddings) = &models.embeddings {
+        let what =
+            |problem: String| format!("the embeddings of `{}` {problem}", embeddings.model());
+        match embeddings.embed(&["Refund order 7"], None).await {
+            Ok(vectors) => {
+                let dims = vectors.first().map_or(0, Vec::len);
+                findings.good(what(format!("have {dims} dimensions")));
+            }
+            Err(error) => findings.bad(
+                what(format!("are of no use: {error}")),
+                "check --embeddings-model, --embeddings-base-url and --embeddings-api-key \
+                 (REFLECT_EMBEDDINGS_MODEL, …)",
+            ),
+        }
+    }
 }
 
 async fn data(place: &Place, findings: &mut Findings) {

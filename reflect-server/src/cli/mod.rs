@@ -5,10 +5,12 @@ mod bundle;
 mod completions;
 mod doctor;
 mod failure;
+mod judge;
 mod keys;
 mod local;
 mod log;
 mod memories;
+mod models;
 mod output;
 mod place;
 mod remote;
@@ -44,6 +46,8 @@ enum Command {
     Traces(traces::Options),
     /// Judge one run, or walk through those that wait for a review: y, n or d.
     Review(review::Options),
+    /// Compare what a judge said with what people said.
+    Judge(judge::Options),
     /// Find memories for a task, or look at what was learned.
     Memories(memories::Options),
     /// List, make and revoke API keys.
@@ -79,6 +83,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Serve(options) => serve::run(*options).await,
         Command::Traces(options) => traces::run(options).await,
         Command::Review(options) => review::run(options).await,
+        Command::Judge(options) => judge::run(options).await,
         Command::Memories(options) => memories::run(options).await,
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,

@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::archive::{Archive, Source};
 use super::failure::Failure;
 use super::local::Local;
+use super::models::Models;
 use super::remote::Remote;
 use super::secret;
 
@@ -136,11 +137,11 @@ pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
     let (store, key_store) = opened
         .await
         .map_err(|error| Failure::general(error.to_string()))??;
+    // The models that the server of this file has, if the variables tell. Jobs and vectors stay as
+    // they are: they belong to the server.
+    let engine = Engine::builder().store(Arc::new(store)).only_on_call();
     Ok(File {
-        engine: Engine::builder()
-            .store(Arc::new(store))
-            .only_on_call()
-            .start()?,
+        engine: Models::from_env()?.install(engine).start()?,
         keys: Keys::new(Arc::new(key_store), None),
     })
 }

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpListener;
 
 use super::failure::Failure;
-use super::secret;
+use super::{models, secret};
 
 /// A master key shorter than this can be guessed.
 const SHORT_KEY: usize = 32;
@@ -82,6 +82,10 @@ pub(super) struct Options {
     /// seconds.
     #[arg(long, env = "REFLECT_LEASE", default_value_t = 30)]
     lease: u64,
+    #[command(flatten)]
+    models: models::ModelOptions,
+    #[command(flatten)]
+    judge: models::JudgeOptions,
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
@@ -105,6 +109,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         },
         allowed_origins: options.allowed_origins,
     };
+    let models = options.models.models()?;
+    let judge = options.judge.judge(&models)?;
     // Before anything is made: a port that is taken is the commonest mistake.
     let listener = TcpListener::bind(options.listen).await.map_err(|error| {
         Failure::general(format!(
@@ -127,7 +133,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
     }
-    let engine = engine.start()?;
+    let engine = models.install(engine).start()?;
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     announce(&keys, master.as_ref()).await?;
     let address = listener.local_addr()?;
@@ -136,7 +142,25 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     // On the standard output, so that scripts that asked for port 0 can read it.
     println!("reflect listens on http://{address}");
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
-    serve(listener, App::new(engine, keys, settings), stop).await;
+    let mut app = App::new(engine, keys, settings);
+    for (name, model) in [("llm", &models.llm), ("embeddings", &models.embeddings)] {
+        if let Some(model) = model {
+            tracing::info!(
+                purpose = name,
+                model = model.model(),
+                url = model.base_url(),
+                "model"
+            );
+            app = app.watching(name, model.clone());
+        }
+    }
+    if let Some(judge) = judge {
+        app = app.judging(judge);
+    }
+    serve(listener, app, stop).await;
+    for model in [models.llm, models.embeddings].into_iter().flatten() {
+        tracing::info!(model = model.model(), usage = %model.usage(), "asked of the model");
+    }
     tracing::info!("stopped");
     Ok(())
 }

@@ -5,4 +5,5 @@
 
 mod commands;
 mod lifecycle;
+mod models;
 mod server;

@@ -84,7 +84,9 @@ impl Drop for Server {
 /// The binary, without the variables of whoever runs the tests.
 pub(crate) fn reflect() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reflect"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("REFLECT_")) {
+    for (name, _) in std::env::vars()
+        .filter(|(name, _)| name.starts_with("REFLECT_") || name.starts_with("OPENAI_"))
+    {
         command.env_remove(name);
     }
     command

@@ -33,12 +33,15 @@ pub(super) struct Options {
     /// How many runs to ask about, at the most.
     #[arg(long, conflicts_with = "trace")]
     limit: Option<usize>,
+    /// Ask about the runs that a model judged, instead of those that wait: what you say counts.
+    #[arg(long, conflicts_with = "trace")]
+    judged: bool,
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.place.client().await?;
     let Some(id) = &options.trace else {
-        return walk::run(&client, options.limit, options.place.json).await;
+        return walk::run(&client, options.limit, options.judged, options.place.json).await;
     };
     let review = options.fail.map_or_else(Review::pass, Review::fail);
     let trace = match (options.withdraw, options.change) {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{Review, Trace, TraceId};
+use reflect_types::{Review, ReviewRecord, Trace, TraceId};
 use serde::Serialize;
 
 use super::NO_REASON;
@@ -27,16 +27,18 @@ enum Choice {
 pub(super) async fn run(
     client: &ReflectClient,
     limit: Option<usize>,
+    judged: bool,
     json: bool,
 ) -> Result<(), Failure> {
     let mut tally = Tally::default();
     let mut left = limit.unwrap_or(usize::MAX);
     let mut before: Option<TraceId> = None;
     'pages: loop {
-        let page = pending(client, before.take()).await?;
+        let page = page(client, before.take(), judged).await?;
         let Some(last) = page.last() else { break };
         before = Some(last.id.clone());
-        for trace in &page {
+        let wanted = |trace: &&Trace| !judged || is_judged(trace);
+        for trace in page.iter().filter(wanted) {
             if left == 0 {
                 break 'pages;
             }
@@ -77,12 +79,27 @@ pub(super) async fn run(
     ))
 }
 
-async fn pending(client: &ReflectClient, before: Option<TraceId>) -> Result<Vec<Trace>, Failure> {
-    let call = client.list_traces().pending().limit(20);
+async fn page(
+    client: &ReflectClient,
+    before: Option<TraceId>,
+    judged: bool,
+) -> Result<Vec<Trace>, Failure> {
+    let call = client.list_traces().limit(20);
+    let call = if judged {
+        call.reviewed()
+    } else {
+        call.pending()
+    };
     Ok(match before {
         Some(before) => call.before(before).await?,
         None => call.await?,
     })
+}
+
+/// Whether a model judged the run, and no person has since.
+fn is_judged(trace: &Trace) -> bool {
+    let note = trace.review.as_ref().and_then(ReviewRecord::judge);
+    note.is_some_and(|note| note.is_own())
 }
 
 fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<Choice, Failure> {

@@ -1,0 +1,157 @@
+//! Solve a task with what was learned before, ask whether the answer is right, and learn from that.
+//!
+//!     cargo run --example interactive_feedback_cli -- --task "Who is Sonam Pankaj?"
+//!
+//! `augment_with_memories`, a model's answer, y / n / d, `create_trace_and_wait`. With a project and a
+//! key (`REFLECT_PROJECT_ID`, `REFLECT_API_KEY`) it talks to a server, else it keeps its memories in
+//! a file of the temporary folder, so that the next start is shown them. With `OPENAI_API_KEY` set it
+//! asks a real model, else a scripted one that knows only what it was told.
+
+use std::env;
+use std::io::{self, BufRead as _, Write as _};
+
+use clap::Parser;
+use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::{Client, Prompt};
+use reflect_sdk::{BoxError, Message, ReflectClient};
+
+/// Interactive Reflect SDK demo.
+#[derive(Parser)]
+struct Arguments {
+    /// Reflect API base URL.
+    #[arg(long, default_value = "http://localhost:8000")]
+    base_url: String,
+    /// Reflect project id.
+    #[arg(long, env = "REFLECT_PROJECT_ID")]
+    project_id: Option<String>,
+    /// Reflect API key.
+    #[arg(long, env = "REFLECT_API_KEY", hide_env_values = true)]
+    reflect_api_key: Option<String>,
+    /// OpenAI model to use.
+    #[arg(long, default_value = "gpt-5.4-mini")]
+    model: String,
+    /// The task for the model to solve.
+    #[arg(long, default_value = "Who is Sonam Pankaj?")]
+    task: String,
+    /// Max number of memories to retrieve.
+    #[arg(long, default_value_t = 3)]
+    limit: u32,
+}
+
+const RULES: &str = "Solve the user's task. Use any relevant memories included in the prompt. \
+                     Respond concisely.";
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let args = Arguments::parse();
+
+    // 1. Connect to Reflect.
+    let builder = ReflectClient::builder();
+    let key = args.reflect_api_key.filter(|key| !key.is_empty());
+    let reflect = match (&args.project_id, &key) {
+        (Some(project), Some(key)) => builder
+            .project(project.as_str())
+            .http(&args.base_url, key)?,
+        (None, Some(_)) => return Err("Set REFLECT_PROJECT_ID or pass --project-id.".into()),
+        (_, None) => builder.embedded(env::temp_dir().join("reflect-interactive-feedback.db"))?,
+    };
+
+    // 2. Augment the task with what earlier runs taught.
+    let task = &args.task;
+    let augmented = reflect
+        .augment_with_memories(task)
+        .limit(args.limit)
+        .await?;
+    println!("Task: {task}");
+    println!(
+        "Retrieved {} relevant memories.\n",
+        augmented.memories.len()
+    );
+
+    // 3. Solve it with a model.
+    let offline = ModelServer::start(scripted).await?;
+    let model = Client::builder(&args.model);
+    let model = match env::var("OPENAI_API_KEY") {
+        Ok(key) if !key.is_empty() => model.or_openai(),
+        _ => model.base_url(offline.url()),
+    };
+    let prompt = Prompt::new(RULES, &augmented.augmented_task);
+    let answer = model.build()?.complete(&prompt).await?;
+    let answer = answer.trim();
+    println!("Model answer:\n{answer}\n");
+
+    // 4. Review the answer. 5. Store the trace, so that Reflect can learn from it.
+    let messages = vec![
+        Message::system(RULES),
+        Message::user(&augmented.augmented_task),
+        Message::assistant(answer),
+    ];
+    let trace = reflect
+        .create_trace_and_wait(task, messages)
+        .retrieved(augmented.memory_ids())
+        .model(&args.model);
+    let (result, feedback, trace) = match ask_for_review()? {
+        Choice::Pass => ("pass", None, trace.pass()),
+        Choice::Fail(why) => ("fail", Some(why.clone()), trace.fail(why)),
+        // Stored without a review, which can come later.
+        Choice::Defer => ("defer", None, trace),
+    };
+    let trace = trace.await?;
+
+    println!("\nResult:   {result}");
+    if let Some(feedback) = feedback {
+        println!("Feedback: {feedback}");
+    }
+    println!("Trace id: {}", trace.id);
+    println!("Review:   {}", trace.review_status);
+    if let Some(memory) = trace.created_memory_id {
+        println!("Memory created: {memory}");
+    }
+    Ok(())
+}
+
+enum Choice {
+    Pass,
+    Fail(String),
+    Defer,
+}
+
+/// Asks until the answer is one; where nobody is there to answer, the review is deferred.
+fn ask_for_review() -> io::Result<Choice> {
+    loop {
+        let Some(choice) = input("Was this answer correct? [y/n/d (defer)]: ")? else {
+            return Ok(Choice::Defer);
+        };
+        match choice.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(Choice::Pass),
+            "n" | "no" => {
+                let why = input("What was wrong? (used as learning feedback): ")?;
+                let why = why.filter(|why| !why.is_empty());
+                let why = why.unwrap_or_else(|| "The answer was incorrect.".to_owned());
+                return Ok(Choice::Fail(why));
+            }
+            "d" | "defer" => return Ok(Choice::Defer),
+            _ => println!("Please enter 'y', 'n', or 'd'."),
+        }
+    }
+}
+
+fn input(question: &str) -> io::Result<Option<String>> {
+    print!("{question}");
+    io::stdout().flush()?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line)?;
+    Ok((read > 0).then(|| line.trim().to_owned()))
+}
+
+/// Stands for a model: it repeats what it was taught, and else admits that it does not know.
+fn scripted(asked: &Asked) -> Act {
+    let text = asked.text();
+    let lesson = ["<key_mistake>", "<correct_action>", "<guidance>"]
+        .iter()
+        .find_map(|tag| text.split_once(tag)?.1.split_once("</"));
+    Act::Say(match lesson {
+        Some((lesson, _)) => format!("I was told: {lesson}"),
+        None => "I do not know.".to_owned(),
+    })
+}

@@ -1,0 +1,38 @@
+//! The adapters that ask a model: for reflections, for guides, for vectors.
+
+mod embedder;
+mod reflector;
+mod skill;
+
+pub use embedder::ModelEmbedder;
+pub use reflector::LlmReflector;
+pub use skill::LlmSkillWriter;
+
+use std::time::Duration;
+
+use super::Error;
+use super::prose::{clean, clip};
+
+impl From<reflect_models::Error> for Error {
+    fn from(error: reflect_models::Error) -> Self {
+        Self {
+            message: error.to_string(),
+            retryable: error.is_retryable(),
+            source: Some(error.into()),
+        }
+    }
+}
+
+/// How long a model's server asks to be left alone.
+pub(crate) fn retry_after(error: &Error) -> Option<Duration> {
+    let source = error.source.as_ref()?;
+    source
+        .downcast_ref::<reflect_models::Error>()?
+        .retry_after()
+}
+
+/// What a model wrote, as it may be stored: on one line, without control or hidden characters, in at
+/// most so many words. Markup stays, because it is escaped wherever it is shown.
+fn tamed(text: &str, words: usize) -> String {
+    clip(&clean(text), words)
+}

@@ -1,0 +1,86 @@
+//! Tokens as far as they can be counted without the model's own vocabulary.
+
+/// About how many tokens a text has, rather too many than too few: four letters of English make
+/// one, and so does every character outside of ASCII.
+///
+/// ```
+/// assert_eq!(reflect_models::tokens::estimate("Refund order 7"), 4);
+/// assert_eq!(reflect_models::tokens::estimate("返金"), 2);
+/// ```
+pub fn estimate(text: &str) -> usize {
+    let other = text.chars().filter(|c| !c.is_ascii()).count();
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    ascii.div_ceil(4) + other
+}
+
+/// The text in at most so many tokens: what is too much is cut from the middle, and said.
+pub fn clip(text: &str, most: usize) -> String {
+    const MARK: &str = " [… left out …] ";
+
+    if estimate(text) <= most {
+        return text.to_owned();
+    }
+    let room = most.saturating_sub(estimate(MARK));
+    let head = prefix(text, room.div_ceil(2));
+    let tail = suffix(&text[head.len()..], room / 2);
+    format!("{head}{MARK}{tail}")
+}
+
+/// The longest beginning of the text that fits.
+pub(crate) fn prefix(text: &str, most: usize) -> &str {
+    let end = fitting(
+        text.char_indices().map(|(at, c)| (at + c.len_utf8(), c)),
+        most,
+    );
+    &text[..end]
+}
+
+/// The longest end of the text that fits.
+fn suffix(text: &str, most: usize) -> &str {
+    let start = fitting(text.char_indices().rev(), most);
+    // Nothing fitting is said as 0, which here would be everything.
+    if start == 0 && estimate(text) > most {
+        return "";
+    }
+    &text[start..]
+}
+
+/// The last place that is reached without exceeding the tokens.
+fn fitting(places: impl Iterator<Item = (usize, char)>, most: usize) -> usize {
+    let (mut quarters, mut last) = (0, 0);
+    for (at, c) in places {
+        quarters += if c.is_ascii() { 1 } else { 4 };
+        if quarters > most.saturating_mul(4) {
+            break;
+        }
+        last = at;
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_middle_is_cut_and_the_cut_is_said() {
+        let text = format!("head {} tail", "x ".repeat(500));
+        let cut = clip(&text, 20);
+        assert!(cut.starts_with("head") && cut.ends_with("tail"), "{cut}");
+        assert!(cut.contains("[… left out …]"));
+        assert_eq!(clip("short", 2), "short");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_fits_and_keeps_both_ends(text: String, most in 12_usize..200) {
+            let cut = clip(&text, most);
+            prop_assert!(estimate(&cut) <= most + 1);
+            if let (Some(first), Some(cut_first)) = (text.chars().next(), cut.chars().next()) {
+                prop_assert_eq!(first, cut_first);
+            }
+        }
+    }
+}

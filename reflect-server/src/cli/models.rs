@@ -1,0 +1,244 @@
+//! The models that a server may be given, from flags and variables.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use reflect_engine::Builder;
+use reflect_engine::model::{LlmReflector, LlmSkillWriter, ModelEmbedder};
+use reflect_models::{Client, Judge, Purpose};
+use secrecy::SecretString;
+
+use super::failure::Failure;
+use super::secret;
+
+#[derive(Debug, Args)]
+pub(super) struct ModelOptions {
+    /// The model that writes reflections and skills, such as `gpt-5.4-mini`; without one they are
+    /// extracted.
+    #[arg(long, env = "REFLECT_LLM_MODEL", help_heading = MODELS)]
+    llm_model: Option<String>,
+    /// Where it is served, by anything that speaks the OpenAI protocol: OpenAI unless set.
+    #[arg(long, env = "REFLECT_LLM_BASE_URL", help_heading = MODELS)]
+    llm_base_url: Option<String>,
+    /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
+    #[arg(
+        long, env = "REFLECT_LLM_API_KEY", hide_env_values = true, value_parser = secret::parse,
+        help_heading = MODELS
+    )]
+    llm_api_key: Option<SecretString>,
+    /// A file that holds its key.
+    #[arg(long, env = "REFLECT_LLM_API_KEY_FILE", help_heading = MODELS)]
+    llm_api_key_file: Option<PathBuf>,
+    /// How long one answer may take, in seconds.
+    #[arg(long, env = "REFLECT_LLM_TIMEOUT", default_value_t = 25, help_heading = MODELS)]
+    llm_timeout: u64,
+    /// How many requests to it are under way at once.
+    #[arg(long, env = "REFLECT_LLM_CONCURRENCY", default_value_t = 8, help_heading = MODELS)]
+    llm_concurrency: usize,
+    /// How many tokens of a run it is shown.
+    #[arg(
+        long, env = "REFLECT_LLM_MAX_PROMPT_TOKENS", default_value_t = 16_000,
+        help_heading = MODELS
+    )]
+    llm_max_prompt_tokens: usize,
+    /// How many tokens an answer may have, thoughts included.
+    #[arg(
+        long, env = "REFLECT_LLM_MAX_COMPLETION_TOKENS", default_value_t = 2_000,
+        help_heading = MODELS
+    )]
+    llm_max_completion_tokens: u32,
+    /// Extract reflections and skills where the model does not write them, instead of failing.
+    #[arg(
+        long, env = "REFLECT_LLM_FALLBACK", value_parser = FalseyValueParser::new(),
+        help_heading = MODELS
+    )]
+    llm_fallback: bool,
+    /// The model that embeds tasks, such as `text-embedding-3-small`; without one the bundled table
+    /// does. Memories are embedded anew in the background when it changes.
+    #[arg(long, env = "REFLECT_EMBEDDINGS_MODEL", help_heading = MODELS)]
+    embeddings_model: Option<String>,
+    /// Where it is served: OpenAI unless set.
+    #[arg(long, env = "REFLECT_EMBEDDINGS_BASE_URL", help_heading = MODELS)]
+    embeddings_base_url: Option<String>,
+    /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
+    #[arg(
+        long, env = "REFLECT_EMBEDDINGS_API_KEY", hide_env_values = true,
+        value_parser = secret::parse, help_heading = MODELS
+    )]
+    embeddings_api_key: Option<SecretString>,
+    /// A file that holds its key.
+    #[arg(long, env = "REFLECT_EMBEDDINGS_API_KEY_FILE", help_heading = MODELS)]
+    embeddings_api_key_file: Option<PathBuf>,
+    /// How many dimensions to ask for, from models that offer a choice.
+    #[arg(long, env = "REFLECT_EMBEDDINGS_DIMENSIONS", help_heading = MODELS)]
+    embeddings_dimensions: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct JudgeOptions {
+    /// Judge runs that wait for a review, by the model of `--llm-model`. A person's review takes the
+    /// place of a judge's.
+    #[arg(
+        long, env = "REFLECT_JUDGE", value_parser = FalseyValueParser::new(), help_heading = MODELS
+    )]
+    judge: bool,
+    /// What makes a run good, beyond doing its task.
+    #[arg(long, env = "REFLECT_JUDGE_RUBRIC", help_heading = MODELS)]
+    judge_rubric: Option<String>,
+    /// How far a judge's review moves the memories, from 0 to 1.
+    #[arg(
+        long, env = "REFLECT_JUDGE_ALPHA", default_value_t = reflect_types::Review::JUDGE_ALPHA,
+        help_heading = MODELS
+    )]
+    judge_alpha: f64,
+}
+
+const MODELS: &str = "Models";
+
+/// The models that were configured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Models {
+    pub(super) llm: Option<Client>,
+    pub(super) embeddings: Option<Client>,
+    fallback: bool,
+    dimensions: Option<u32>,
+}
+
+impl ModelOptions {
+    /// Checks what was said; nothing is asked yet.
+    pub(super) fn models(self) -> Result<Models, Failure> {
+        let timeout = Duration::from_secs(self.llm_timeout.max(1));
+        let key = secret::read("--llm-api-key", self.llm_api_key, self.llm_api_key_file)?;
+        let llm = client("--llm", self.llm_model, self.llm_base_url, key)?;
+        let llm = llm.map(|llm| {
+            llm.timeout(timeout)
+                .concurrency(self.llm_concurrency)
+                .max_prompt_tokens(self.llm_max_prompt_tokens)
+                .max_completion_tokens(self.llm_max_completion_tokens)
+        });
+        let key = secret::read(
+            "--embeddings-api-key",
+            self.embeddings_api_key,
+            self.embeddings_api_key_file,
+        )?;
+        let (model, url) = (self.embeddings_model, self.embeddings_base_url);
+        let embeddings = client("--embeddings", model, url, key)?;
+        let embeddings = embeddings.map(|embeddings| embeddings.timeout(timeout));
+        Ok(Models {
+            llm: llm.map(built).transpose()?,
+            embeddings: embeddings.map(built).transpose()?,
+            fallback: self.llm_fallback,
+            dimensions: self.embeddings_dimensions,
+        })
+    }
+}
+
+impl JudgeOptions {
+    /// The judge, where one is wanted.
+    pub(super) fn judge(self, models: &Models) -> Result<Option<Judge>, Failure> {
+        if !self.judge {
+            return Ok(None);
+        }
+        let Some(llm) = models.llm.clone() else {
+            return Err(Failure::usage(
+                "--judge needs a model: name one with --llm-model (REFLECT_LLM_MODEL)",
+            ));
+        };
+        if !(0.0..=1.0).contains(&self.judge_alpha) {
+            return Err(Failure::usage(format!(
+                "--judge-alpha must be from 0 to 1, got {}",
+                self.judge_alpha
+            )));
+        }
+        let judge = Judge::new(llm).alpha(self.judge_alpha);
+        Ok(Some(match self.judge_rubric {
+            Some(rubric) => judge.rubric(rubric),
+            None => judge,
+        }))
+    }
+}
+
+impl Models {
+    /// What the variables say, for commands that open a file beside its server.
+    pub(super) fn from_env() -> Result<Self, Failure> {
+        let client =
+            |purpose| Client::from_env(purpose).map_err(|error| Failure::usage(error.to_string()));
+        Ok(Self {
+            llm: client(Purpose::Chat)?,
+            embeddings: client(Purpose::Embeddings)?,
+            fallback: truthy("REFLECT_LLM_FALLBACK"),
+            dimensions: std::env::var("REFLECT_EMBEDDINGS_DIMENSIONS")
+                .ok()
+                .and_then(|text| text.trim().parse().ok()),
+        })
+    }
+
+    /// Puts the models behind the engine's ports.
+    pub(super) fn install(&self, mut engine: Builder) -> Builder {
+        if let Some(llm) = &self.llm {
+            let (mut reflector, mut writer) = (
+                LlmReflector::new(llm.clone()),
+                LlmSkillWriter::new(llm.clone()),
+            );
+            if self.fallback {
+                (reflector, writer) = (reflector.or_extractive(), writer.or_extractive());
+            }
+            engine = engine
+                .reflector(Arc::new(reflector))
+                .skill_writer(Arc::new(writer));
+        }
+        if let Some(embeddings) = &self.embeddings {
+            let mut embedder = ModelEmbedder::new(embeddings.clone());
+            if let Some(dims) = self.dimensions {
+                embedder = embedder.dimensions(dims);
+            }
+            engine = engine.embedder(Arc::new(embedder));
+        }
+        engine
+    }
+}
+
+fn client(
+    flag: &str,
+    model: Option<String>,
+    url: Option<String>,
+    key: Option<SecretString>,
+) -> Result<Option<reflect_models::Builder>, Failure> {
+    let Some(model) = model else {
+        return match url {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage(format!(
+                "{flag}-base-url is given, but no model: name one with {flag}-model"
+            ))),
+        };
+    };
+    let mut builder = Client::builder(model)
+        // A review that is waited for has to end before its request does; what takes longer is
+        // left to the queue.
+        .attempts(2)
+        .backoff(Duration::from_millis(500), Duration::from_secs(2));
+    if let Some(url) = url {
+        builder = builder.base_url(url);
+    }
+    if let Some(key) = key {
+        builder = builder.api_key(key);
+    }
+    Ok(Some(builder.or_openai()))
+}
+
+fn built(builder: reflect_models::Builder) -> Result<Client, Failure> {
+    builder
+        .build()
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn truthy(name: &str) -> bool {
+    let value = std::env::var(name).unwrap_or_default().to_lowercase();
+    !matches!(
+        value.as_str(),
+        "" | "0" | "f" | "false" | "n" | "no" | "off"
+    )
+}
