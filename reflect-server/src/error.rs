@@ -68,10 +68,10 @@ impl ApiError {
 
     /// The path exists, but not for this method.
     pub(crate) fn method(method: &Method) -> Self {
-        let code = ErrorCode::from("method_not_allowed");
-        let mut error = Self::new(code, format!("this path does not answer {method}"));
-        error.0.status = StatusCode::METHOD_NOT_ALLOWED;
-        error
+        Self::new(
+            ErrorCode::MethodNotAllowed,
+            format!("this path does not answer {method}"),
+        )
     }
 
     /// The body is over the limit.
@@ -103,10 +103,10 @@ impl ApiError {
 
     /// It took too long; what was begun may still happen, so this is not a 503.
     pub(crate) fn timed_out() -> Self {
-        let code = ErrorCode::from("timeout");
-        let mut error = Self::new(code, "this took too long; it may still be done");
-        error.0.status = StatusCode::GATEWAY_TIMEOUT;
-        error
+        Self::new(
+            ErrorCode::Timeout,
+            "this took too long; it may still be done",
+        )
     }
 
     /// A defect.

@@ -22,6 +22,23 @@ impl<T: DeserializeOwned + Validate> FromRequest<App> for Body<T> {
     }
 }
 
+/// A JSON body that may be several times as long as others: it holds what many requests brought.
+#[derive(Debug)]
+pub(crate) struct LongBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Validate> FromRequest<App> for LongBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        const TIMES: usize = 4;
+
+        let limit = app.settings().body_limit.saturating_mul(TIMES);
+        let body = axum::body::to_bytes(request.into_body(), limit).await;
+        let body = body.map_err(|_| ApiError::too_large(limit))?;
+        Ok(Self(checked(json(&body)?)?))
+    }
+}
+
 /// A JSON body that may be left out.
 #[derive(Debug)]
 pub(crate) struct OptionalBody<T>(pub(crate) T);
@@ -89,6 +106,16 @@ impl FromRequestParts<App> for IdempotencyKey {
         }
         Ok(Self(Some(text.to_owned())))
     }
+}
+
+/// The body as it is, if it is JSON or nothing at all.
+pub(crate) async fn json_text(request: Request, app: &App) -> Result<Bytes, ApiError> {
+    let body = read(request, app).await?;
+    if !body.is_empty() {
+        serde_json::from_slice::<serde::de::IgnoredAny>(&body)
+            .map_err(|error| ApiError::malformed(format!("the body is not JSON: {error}")))?;
+    }
+    Ok(body)
 }
 
 async fn read(request: Request, app: &App) -> Result<Bytes, ApiError> {

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use crate::access::{caller, require};
 use crate::app::App;
 use crate::error::ApiError;
+use crate::extract;
 use crate::keys::Caller;
 
 /// Names another project than the key's.
@@ -78,7 +79,10 @@ async fn enter(State(app): State<App>, request: Request, next: Next) -> Result<R
     }
     project.validate()?;
     parts.extensions.insert(Access { caller, project });
-    Ok(next.run(Request::from_parts(parts, body)).await)
+    // Read here, so that what is wrong with a body is told as everywhere else.
+    let head = parts.clone();
+    let body = extract::json_text(Request::from_parts(parts, body), &app).await?;
+    Ok(next.run(Request::from_parts(head, body.into())).await)
 }
 
 #[derive(Clone, Debug)]

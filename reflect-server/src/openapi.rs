@@ -66,10 +66,13 @@ pub(crate) enum Refusals {
     #[response(status = 422)]
     Invalid(ErrorBody),
     /// Too many requests with this key.
-    #[response(status = 429)]
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     RateLimited(ErrorBody),
+    /// A defect: the server's log has the reason beside the request id.
+    #[response(status = 500)]
+    Internal(ErrorBody),
     /// Overloaded or shutting down: nothing was done.
-    #[response(status = 503)]
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     Unavailable(ErrorBody),
     /// It took too long.
     #[response(status = 504)]

@@ -20,10 +20,14 @@ wire_enum! {
         Conflict = "conflict",
         /// The body is over the size limit.
         TooLarge = "too_large",
+        /// The path exists, but not for this method.
+        MethodNotAllowed = "method_not_allowed",
         /// Too many requests; `Retry-After` says when to come back.
         RateLimited = "rate_limited",
         /// Shutting down, or the store is away: nothing was done, try again.
         Unavailable = "unavailable",
+        /// It took too long; what was begun may still be done.
+        Timeout = "timeout",
         /// A defect or a full disk; the server's log has the details.
         Internal = "internal",
     }
@@ -37,11 +41,13 @@ impl ErrorCode {
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
             Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
             Self::Conflict => 409,
             Self::TooLarge => 413,
             Self::InvalidField => 422,
             Self::RateLimited => 429,
             Self::Unavailable => 503,
+            Self::Timeout => 504,
             Self::Internal | Self::Other(_) => 500,
         }
     }

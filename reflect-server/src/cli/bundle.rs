@@ -1,7 +1,7 @@
-//! A project as a file of JSON lines: a heading, its memories, its traces, its skill.
+//! A project as a file of JSON lines: a heading, its memories, its traces, its skill, an ending.
 
-use std::fs::File as Disk;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::fs::{File as Disk, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -48,7 +48,14 @@ struct Heading {
     created_at: Option<String>,
 }
 
-#[derive(Debug, Default, Serialize)]
+/// The last line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Ending {
+    End(Exported),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Exported {
     memories: u64,
     traces: u64,
@@ -58,34 +65,16 @@ struct Exported {
 pub(super) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
     let archive = place.archive().await?;
-    let stats = archive.stats().await?;
-    if stats.queued > 0 {
-        eprintln!(
-            "warning: {} reviews are being worked on; a bundle is exact when none is",
-            stats.queued
-        );
+    if is_dash(&file) {
+        return write(&archive, &mut io::stdout()).await.map(drop);
     }
-    let progress = bar(stats.memories + stats.traces);
-    let to_stdout = is_dash(&file);
-    let mut out: Box<dyn Write> = if to_stdout {
-        Box::new(io::stdout())
-    } else {
-        Box::new(BufWriter::new(Disk::create_new(&file).map_err(
-            |error| Failure::general(format!("{}: {error}", file.display())),
-        )?))
-    };
-    let written = write(&archive, &mut out, &progress).await;
-    let written = written.and_then(|exported| Ok(out.flush().map(|()| exported)?));
-    progress.finish_and_clear();
+    let named = |error| Failure::general(format!("{}: {error}", file.display()));
+    let disk = new_file(&file).map_err(named)?;
+    let written = write_file(&archive, &disk).await;
     let exported = written.inspect_err(|_| {
-        if !to_stdout {
-            // Half a bundle must not be taken for a whole one.
-            let _ = std::fs::remove_file(&file);
-        }
+        // Half a bundle is of no use, and stands in the way of the next.
+        let _ = std::fs::remove_file(&file);
     })?;
-    if to_stdout {
-        return Ok(());
-    }
     if place.json {
         return output::json(&exported);
     }
@@ -97,7 +86,57 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
     ))
 }
 
-async fn write(
+/// Writes the bundle, again where the project changed meanwhile.
+async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Exported, Failure> {
+    const TRIES: usize = 5;
+
+    let mut tried = 0;
+    loop {
+        disk.set_len(0)?;
+        disk.rewind()?;
+        let mut out = BufWriter::new(disk);
+        let written = write(archive, &mut out).await;
+        tried += 1;
+        match written {
+            Err(failure) if failure.is_conflict() && tried < TRIES => {}
+            written => {
+                let exported = written?;
+                out.flush()?;
+                drop(out);
+                disk.sync_all()?;
+                return Ok(exported);
+            }
+        }
+    }
+}
+
+/// Readable for its owner alone: it holds what agents were told.
+fn new_file(path: &Path) -> io::Result<Disk> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes the bundle with an ending that says that it is whole.
+async fn write(archive: &Archive, out: &mut impl Write) -> Result<Exported, Failure> {
+    let before = archive.stats().await?;
+    let progress = bar(before.memories + before.traces);
+    let exported = pieces(archive, out, &progress).await?;
+    progress.finish_and_clear();
+    // Each page is read by itself, so what happened in between may stand in one and not in another.
+    if archive.stats().await? != before {
+        return Err(Failure::conflict(
+            "the project changed while it was exported: export it again when it is quiet",
+        ));
+    }
+    line(out, &Ending::End(exported))?;
+    out.flush()?;
+    Ok(exported)
+}
+
+async fn pieces(
     archive: &Archive,
     out: &mut impl Write,
     progress: &ProgressBar,
@@ -150,7 +189,15 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
     };
     let mut lines = Lines { input, number: 0 };
     let heading = heading(&mut lines)?;
-    let project = match place.project {
+    let project = match &place.project {
+        // Into the wrong project there is no way back, so a variable does not decide.
+        Some(said) if !place.typed_project() && *said != heading.project.as_str() => {
+            return Err(Failure::usage(format!(
+                "the bundle is of project `{}`, but REFLECT_PROJECT_ID says `{said}`: name the one \
+                 you mean with --project",
+                heading.project
+            )));
+        }
         Some(_) => place.project(),
         None => heading.project,
     };
@@ -173,23 +220,68 @@ async fn read(
     lines: &mut Lines,
     progress: &ProgressBar,
 ) -> Result<Imported, Failure> {
-    let mut total = Imported::default();
-    loop {
-        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
-            let Some(text) = lines.next()? else { break };
-            progress.inc(text.len() as u64 + 1);
-            bytes += text.len();
-            batch.push(serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?);
+    let (mut total, mut seen) = (Imported::default(), Exported::default());
+    let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+    let told = loop {
+        let Some(text) = lines.next()? else {
+            break None;
+        };
+        progress.inc(text.len() as u64 + 1);
+        if is_ending(&text) {
+            let Ending::End(told) =
+                serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?;
+            break Some(told);
         }
-        if batch.is_empty() {
-            return Ok(total);
+        let piece = serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?;
+        seen.count(&piece);
+        if batch.len() == BATCH || bytes + text.len() > BATCH_BYTES {
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
+            store(archive, full, lines.number - 1, &mut total).await?;
+            bytes = 0;
         }
-        let before = lines.number;
-        let done = archive.import(batch).await;
-        let done = done.map_err(|failure| failure.at(format_args!("up to line {before}")))?;
-        total.stored += done.stored;
-        total.present += done.present;
+        bytes += text.len();
+        batch.push(piece);
+    };
+    store(archive, batch, lines.number, &mut total).await?;
+    if told != Some(seen) {
+        return Err(Failure::general(format!(
+            "the bundle ends early, after line {}: what it has is stored, but it was cut off; \
+             export it again and import that",
+            lines.number
+        )));
+    }
+    Ok(total)
+}
+
+async fn store(
+    archive: &Archive,
+    batch: Vec<Piece>,
+    line: usize,
+    total: &mut Imported,
+) -> Result<(), Failure> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let done = archive.import(batch).await;
+    let done = done.map_err(|failure| failure.at(format_args!("up to line {line}")))?;
+    total.stored += done.stored;
+    total.present += done.present;
+    Ok(())
+}
+
+/// As [`Ending`] is written; a look at the beginning spares reading every line twice.
+fn is_ending(line: &str) -> bool {
+    line.trim_start().starts_with(r#"{"kind":"end""#)
+}
+
+impl Exported {
+    fn count(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Memory(_) => self.memories += 1,
+            Piece::Trace(_) => self.traces += 1,
+            Piece::Skill(_) => self.skills += 1,
+            _ => {}
+        }
     }
 }
 

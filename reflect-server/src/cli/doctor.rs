@@ -2,7 +2,7 @@ use clap::Args;
 use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
 use reflect_server::keys::KeyText;
-use reflect_types::KeyStatus;
+use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
@@ -123,7 +123,8 @@ async fn contents(place: &Place, file: &File, findings: &mut Findings) {
         }
         Ok(_) => findings.warn(
             "there is no master key in the file",
-            "start the server once, which makes one, or run `reflect keys create --master LABEL`",
+            "run `reflect keys create --master LABEL`, unless the server is given one with \
+             --master-key; a server that is started without one makes one",
         ),
         Err(error) => findings.bad(error.to_string(), "check the file"),
     }
@@ -148,17 +149,49 @@ async fn contents(place: &Place, file: &File, findings: &mut Findings) {
     }
 }
 
-async fn failed(file: &File, project: &reflect_types::ProjectId, findings: &mut Findings) {
-    match file.engine.stats(project).await {
-        Ok(stats) if stats.ingest_failed > 0 => findings.warn(
-            format!(
-                "{} reviews of project `{project}` could not be worked on",
-                stats.ingest_failed
+async fn failed(file: &File, project: &ProjectId, findings: &mut Findings) {
+    let found = match file.engine.stats(project).await {
+        Ok(stats) if stats.ingest_failed > 0 => failed_ids(file, project).await,
+        Ok(_) => return,
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(ids) => findings.warn(
+            format!("reviews of project `{project}` could not be worked on"),
+            &format!(
+                "`reflect traces retry --project {project} ID` tries again: {}",
+                ids.join(", ")
             ),
-            "`reflect traces list --status pending` names them, `reflect traces retry` tries again",
         ),
-        Ok(_) => {}
         Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+/// Some of the runs whose review could not be worked on.
+async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<Vec<String>> {
+    const SHOWN: usize = 5;
+
+    let mut ids = Vec::new();
+    let mut list = ListTraces {
+        review_status: Some(ReviewStatus::Pending),
+        ..ListTraces::default()
+    };
+    loop {
+        let page = file.engine.list_traces(project, &list).await?;
+        let failed = page
+            .traces
+            .iter()
+            .filter(|trace| trace.ingest_status == IngestStatus::Failed);
+        ids.extend(failed.map(|trace| trace.id.to_string()));
+        if ids.len() > SHOWN {
+            ids.truncate(SHOWN);
+            ids.push("…".to_owned());
+            return Ok(ids);
+        }
+        match page.next {
+            Some(next) => list.before = Some(next),
+            None => return Ok(ids),
+        }
     }
 }
 
@@ -217,10 +250,14 @@ async fn server(place: &Place, findings: &mut Findings) {
             "the server does not know the key, or it was revoked",
             "make one with `reflect keys create` and set --key (REFLECT_API_KEY)",
         ),
+        Err(error) if error.to_string().contains("scope") => findings.good(format!(
+            "the key opens project `{}`, without the scope trace:read",
+            place.project()
+        )),
         Err(error) if error.status() == Some(403) => findings.bad(
             error.to_string(),
-            "use a key of that project with the scope trace:read, or name the key's project with \
-             --project (REFLECT_PROJECT_ID)",
+            "use a key of that project, or name the key's project with --project \
+             (REFLECT_PROJECT_ID)",
         ),
         Err(error) => findings.bad(error.to_string(), "see the server's log"),
     }

@@ -15,6 +15,7 @@ enum Kind {
     NotAllowed = 3,
     NotFound = 4,
     Unreachable = 5,
+    Conflict = 6,
 }
 
 impl Failure {
@@ -29,6 +30,16 @@ impl Failure {
     /// Whether there is no such thing.
     pub(crate) fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
+    }
+
+    /// What is there contradicts what was asked.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(Kind::Conflict, message)
+    }
+
+    /// Whether what is there contradicts what was asked.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.kind == Kind::Conflict
     }
 
     /// The same, with the place where it happened before it.
@@ -66,6 +77,7 @@ impl Failure {
         match status {
             Some(401 | 403) => Kind::NotAllowed,
             Some(404) => Kind::NotFound,
+            Some(409) => Kind::Conflict,
             Some(408 | 429 | 502..=504) => Kind::Unreachable,
             _ => Kind::General,
         }

@@ -36,9 +36,13 @@ enum Format {
 
 impl Options {
     pub(super) fn start(&self) -> Result<(), Failure> {
-        let filter = EnvFilter::try_new(&self.log).map_err(|error| {
+        let mut filter = EnvFilter::try_new(&self.log).map_err(|error| {
             Failure::usage(format!("--log `{}` is no filter: {error}", self.log))
         })?;
+        // Below a warning it writes down whole requests, with the trajectories in them.
+        if let Ok(quiet) = "rmcp=warn".parse() {
+            filter = filter.add_directive(quiet);
+        }
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(std::io::stderr)

@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not allowed, 4 not found, 5 not reachable (try again).";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not allowed, 4 not found, 5 not reachable (try again),\n6 it contradicts what is there.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -35,7 +35,7 @@ pub(super) struct Place {
     /// A file that holds the API key.
     #[arg(long, env = "REFLECT_API_KEY_FILE", global = true)]
     pub(super) key_file: Option<PathBuf>,
-    /// The project; `default` unless set.
+    /// The project; `default` unless set, and for `import` the one that was exported.
     #[arg(long, env = "REFLECT_PROJECT_ID", global = true)]
     pub(super) project: Option<String>,
     /// Print JSON.
@@ -60,7 +60,7 @@ impl Place {
     /// A client of the server or of the file.
     pub(super) async fn client(&self) -> Result<ReflectClient, Failure> {
         let builder = ReflectClient::builder().project(self.project());
-        if self.data.is_some() {
+        if self.is_file()? {
             let file = self.file().await?;
             return Ok(builder.transport(Arc::new(Local(file)))?);
         }
@@ -70,7 +70,7 @@ impl Place {
 
     /// All that the project holds, at the server or in the file, which has to be there.
     pub(super) async fn archive(&self) -> Result<Archive, Failure> {
-        let source = if self.data.is_some() {
+        let source = if self.is_file()? {
             Source::File(self.file().await?.engine)
         } else {
             self.remote()?
@@ -84,10 +84,35 @@ impl Place {
     /// The same to put something into, for which a file is made where there is none.
     pub(super) async fn archive_to_fill(&self, project: ProjectId) -> Result<Archive, Failure> {
         let source = match &self.data {
-            Some(path) => Source::File(open(path.clone()).await?.engine),
-            None => self.remote()?,
+            Some(path) if self.is_file()? => Source::File(open(path.clone()).await?.engine),
+            _ => self.remote()?,
         };
         Ok(Archive { project, source })
+    }
+
+    /// Whether to work on the file rather than on the server. What was typed counts for more than
+    /// what a variable happens to say, and between equals nobody guesses.
+    fn is_file(&self) -> Result<bool, Failure> {
+        let (Some(data), Some(url)) = (&self.data, &self.url) else {
+            return Ok(self.data.is_some());
+        };
+        let typed_data =
+            std::env::var_os("REFLECT_DATA").is_none_or(|said| said != data.as_os_str());
+        let typed_url = std::env::var("REFLECT_BASE_URL").is_ok_and(|said| said != *url)
+            || std::env::var_os("REFLECT_BASE_URL").is_none();
+        if typed_data == typed_url {
+            return Err(Failure::usage(
+                "both a file and a server are named: keep either --data (REFLECT_DATA) or --url \
+                 (REFLECT_BASE_URL)",
+            ));
+        }
+        Ok(typed_data)
+    }
+
+    /// Whether the project was typed, and not taken from a variable.
+    pub(super) fn typed_project(&self) -> bool {
+        let said = std::env::var("REFLECT_PROJECT_ID").ok();
+        self.project.is_some() && self.project != said
     }
 
     fn remote(&self) -> Result<Source, Failure> {

@@ -30,6 +30,15 @@ impl KeyStore for InMemory {
         Ok(())
     }
 
+    async fn insert_first(&self, key: KeyRecord) -> Result<bool> {
+        let mut keys = self.keys();
+        let is_first = keys.iter().all(|known| known.project != key.project);
+        if is_first {
+            keys.push(key);
+        }
+        Ok(is_first)
+    }
+
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
         let keys = self.keys();
         Ok(keys.iter().find(|k| k.key.public_id == public_id).cloned())

@@ -119,7 +119,8 @@ impl Keys {
         self.make(Some(project), create, None).await
     }
 
-    /// Makes the first key of a project, which may do everything there.
+    /// Makes the first key of a project, which may do everything there. A project that has had a key
+    /// is somebody's already.
     pub async fn bootstrap(&self, request: Bootstrap) -> Result<Bootstrapped> {
         let create = CreateApiKey {
             label: request.key_label,
@@ -127,7 +128,10 @@ impl Keys {
             environment: request.environment,
         };
         let owner = Some(request.user_id.clone());
-        let made = self.make(Some(&request.project_id), create, owner).await?;
+        let (record, made) = new_key(Some(&request.project_id), create, owner)?;
+        if !self.shared.store.insert_first(record).await? {
+            return Err(taken(&request.project_id));
+        }
         Ok(Bootstrapped {
             user_id: request.user_id,
             project_id: request.project_id,
@@ -213,38 +217,57 @@ impl Keys {
         create: CreateApiKey,
         owner: Option<String>,
     ) -> Result<CreatedApiKey> {
-        let key = KeyText::generate(create.environment.clone())
-            .map_err(|error| Error::internal("the system gives no random numbers", error))?;
-        let mut scopes = Vec::new();
-        for scope in create.scopes {
-            if !scopes.contains(&scope) {
-                scopes.push(scope);
-            }
-        }
-        let listed = ApiKey {
-            id: KeyId::new(Uuid::now_v7().to_string()),
-            public_id: key.public_id.clone(),
-            label: create.label,
-            scopes,
-            environment: create.environment,
-            status: KeyStatus::Active,
-            is_master: project.is_none(),
-            created_at: Some(text(Timestamp::now())),
-            last_used_at: None,
-            revoked_at: None,
-        };
-        let record = KeyRecord {
-            key: listed.clone(),
-            project: project.cloned(),
-            owner,
-            hash: key.hash(),
-        };
+        let (record, made) = new_key(project, create, owner)?;
         self.shared.store.insert(record).await?;
-        Ok(CreatedApiKey {
-            api_key: key.reveal(),
-            key: listed,
-        })
+        Ok(made)
     }
+}
+
+/// What a project is refused that has a key, or holds something.
+pub(crate) fn taken(project: &ProjectId) -> Error {
+    Error::Conflict(format!(
+        "project `{project}` exists already: ask whoever has a key of it, or the holder of the \
+         master key, for one"
+    ))
+}
+
+/// A key with a new secret, as it is kept and as it is shown this once.
+fn new_key(
+    project: Option<&ProjectId>,
+    create: CreateApiKey,
+    owner: Option<String>,
+) -> Result<(KeyRecord, CreatedApiKey)> {
+    let key = KeyText::generate(create.environment.clone())
+        .map_err(|error| Error::internal("the system gives no random numbers", error))?;
+    let mut scopes = Vec::new();
+    for scope in create.scopes {
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+    let listed = ApiKey {
+        id: KeyId::new(Uuid::now_v7().to_string()),
+        public_id: key.public_id.clone(),
+        label: create.label,
+        scopes,
+        environment: create.environment,
+        status: KeyStatus::Active,
+        is_master: project.is_none(),
+        created_at: Some(text(Timestamp::now())),
+        last_used_at: None,
+        revoked_at: None,
+    };
+    let record = KeyRecord {
+        key: listed.clone(),
+        project: project.cloned(),
+        owner,
+        hash: key.hash(),
+    };
+    let made = CreatedApiKey {
+        api_key: key.reveal(),
+        key: listed,
+    };
+    Ok((record, made))
 }
 
 impl std::fmt::Debug for Keys {

@@ -7,7 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reflect_engine::{Error, Result};
 use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
+};
 
 use super::store::{KeyRecord, KeyStore};
 use super::text::SecretHash;
@@ -59,6 +61,23 @@ impl Sqlite {
 impl KeyStore for Sqlite {
     async fn insert(&self, record: KeyRecord) -> Result<()> {
         self.run(move |db| insert(db, &record)).await
+    }
+
+    async fn insert_first(&self, record: KeyRecord) -> Result<bool> {
+        self.run(move |db| {
+            let project = record.project.as_ref().map(ProjectId::as_str);
+            // Writing first takes the lock, so that of two processes one sees the other's key.
+            let together = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let has_one = together
+                .prepare_cached("SELECT 1 FROM api_key WHERE project IS ?1")?
+                .exists([project])?;
+            if !has_one {
+                insert(&together, &record)?;
+            }
+            together.commit()?;
+            Ok(!has_one)
+        })
+        .await
     }
 
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {

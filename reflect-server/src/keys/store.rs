@@ -12,6 +12,9 @@ pub trait KeyStore: Send + Sync + 'static {
     /// Stores a new key.
     async fn insert(&self, key: KeyRecord) -> Result<()>;
 
+    /// Stores the first key of a project; does nothing, and says so, where it has had one.
+    async fn insert_first(&self, key: KeyRecord) -> Result<bool>;
+
     /// The key whose text shows this public id, revoked or not.
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>>;
 

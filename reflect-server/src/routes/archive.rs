@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::access::{In, ProjectAdmin};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Body, Params};
+use crate::extract::{LongBody, Params};
 use crate::openapi::Refusals;
 
 /// The most that a page holds, and what it holds where nothing is said.
@@ -117,7 +117,7 @@ pub(super) async fn traces(
 pub(super) async fn import(
     State(app): State<App>,
     access: In<ProjectAdmin>,
-    Body(Pieces { pieces }): Body<Pieces>,
+    LongBody(Pieces { pieces }): LongBody<Pieces>,
 ) -> Result<Json<Imported>, ApiError> {
     Ok(Json(app.engine().import(&access.project, pieces).await?))
 }

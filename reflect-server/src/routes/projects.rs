@@ -4,25 +4,35 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_engine::Stats;
-use reflect_types::{BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, Health, ProjectId};
+use reflect_types::{
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, ErrorBody, Health, ProjectId,
+};
 use secrecy::ExposeSecret as _;
 
 use crate::access::{In, ProjectAdmin, TraceRead};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
-use crate::keys::SecretHash;
+use crate::keys::{self, SecretHash};
 use crate::openapi::Refusals;
 
 /// Whether the server is up.
-#[utoipa::path(get, path = "/health", responses((status = 200, body = Health)))]
+#[utoipa::path(
+    get, path = "/health",
+    responses(
+        (status = 200, body = Health),
+        (status = 503, description = "Overloaded", body = ErrorBody),
+        (status = 504, description = "It took too long", body = ErrorBody),
+    )
+)]
 pub(super) async fn health() -> Json<Health> {
     let said = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
     let said = said.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Json(Health(BTreeMap::from(said)))
 }
 
-/// Makes the first key of a project, for the holder of the bootstrap token.
+/// Makes the first key of a project, for the holder of the bootstrap token. A project that has a key
+/// or holds anything is somebody's already, and refused.
 #[utoipa::path(
     post, path = "/v1/bootstrap", request_body = Bootstrap, security(("bootstrap" = [])),
     responses(
@@ -35,6 +45,14 @@ pub(super) async fn bootstrap(
     _: BootstrapToken,
     Body(request): Body<Bootstrap>,
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
+    if app
+        .engine()
+        .list_projects()
+        .await?
+        .contains(&request.project_id)
+    {
+        return Err(keys::taken(&request.project_id).into());
+    }
     let made = app.keys().bootstrap(request).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
@@ -85,6 +103,7 @@ impl axum::extract::FromRequestParts<App> for BootstrapToken {
                  with the master key",
             ));
         };
+        app.rate().admit("bootstrap")?;
         let expected = SecretHash::of(token.expose_secret());
         let given = given(&parts.headers).map(SecretHash::of);
         if given.is_some_and(|given| given.matches(&expected)) {

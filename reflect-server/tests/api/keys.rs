@@ -44,6 +44,19 @@ async fn the_bootstrap_token_makes_an_admin_key_for_one_project() {
 }
 
 #[tokio::test]
+async fn bootstrap_gives_no_key_to_what_is_somebodys_already() {
+    let service = Service::start().await;
+    let first = bootstrap(&service, Some(BOOTSTRAP), ada("p")).await;
+    assert_eq!(first.status, StatusCode::CREATED);
+    let again = bootstrap(&service, Some(BOOTSTRAP), ada("p")).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+    // Recorded with the master key, which needs no key of the project.
+    service.trace("t").await;
+    let recorded = bootstrap(&service, Some(BOOTSTRAP), ada(PROJECT)).await;
+    assert_eq!(recorded.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
 async fn bootstrap_is_closed_to_a_wrong_token_and_without_one() {
     let service = Service::start().await;
     for token in [None, Some(""), Some("guess")] {

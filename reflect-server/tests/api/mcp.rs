@@ -216,3 +216,28 @@ async fn strangers_foreign_projects_hosts_and_pages_are_refused() {
         .insert("host", HeaderValue::from_static("evil.example"));
     assert_eq!(status(&service, rebound).await, StatusCode::FORBIDDEN);
 }
+
+#[tokio::test]
+async fn what_is_wrong_with_a_body_is_told_as_everywhere_else() {
+    let settings = Settings {
+        body_limit: 1_000,
+        ..Settings::default()
+    };
+    let service = Service::with(settings).await;
+    for (body, code) in [
+        ("{".to_owned(), "malformed_json"),
+        ("x".repeat(2_000), "too_large"),
+    ] {
+        let answer = service
+            .send(
+                Request::post("/mcp")
+                    .header("host", "localhost")
+                    .header("content-type", "application/json")
+                    .header("authorization", format!("Bearer {}", service.master))
+                    .body(Body::from(body))
+                    .unwrap(),
+            )
+            .await;
+        assert_eq!(answer.body["code"], code, "{:?}", answer.body);
+    }
+}

@@ -334,6 +334,121 @@ fn a_project_travels_between_servers_as_it_does_between_files() {
 }
 
 #[test]
+fn a_run_longer_than_a_request_may_be_travels_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Server::start(&folder.path().join("first.db"), &["--master-key", KEY]);
+    let second = Server::start(&folder.path().join("second.db"), &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&first.url, KEY).unwrap();
+    // It stands in the bundle twice: as the trajectory and as the final response.
+    let prose = "long ".repeat(1024 * 1024);
+    client.blocking().create_trace("t", prose).call().unwrap();
+    let bundle = folder.path().join("bundle.jsonl");
+    let at = |server: &Server, command: &str| {
+        let place = ["--url", &server.url, "--key", KEY, "--json"];
+        reflect()
+            .arg(command)
+            .arg(&bundle)
+            .args(place)
+            .output()
+            .unwrap()
+    };
+    assert_eq!(json(&at(&first, "export"))["traces"], 1);
+    assert_eq!(json(&at(&second, "import"))["stored"], 1);
+}
+
+#[test]
+fn a_bundle_that_was_cut_off_is_told_from_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let bundle = folder.path().join("bundle.jsonl");
+    on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = bundle.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let whole = std::fs::read_to_string(&bundle).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(lines.len(), 4);
+    for missing in [&lines[..3], &lines[..2], &[lines[0], lines[1], lines[3]]] {
+        let copy = folder.path().join("copy.db");
+        let refused = on_file(&copy, &["import", "-"], &missing.join("\n"));
+        assert_eq!(refused.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("cut off"), "{said}");
+    }
+}
+
+#[test]
+fn what_was_typed_counts_for_more_than_a_variable() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let server = Server::start(&folder.path().join("other.db"), &["--master-key", KEY]);
+    let listed = |set_up: &dyn Fn(&mut std::process::Command)| {
+        let mut command = reflect();
+        command.args(["traces", "--json", "--key", KEY]);
+        set_up(&mut command);
+        command.output().unwrap()
+    };
+    let count = |output: Output| json(&output).as_array().unwrap().len();
+    let typed_url = listed(&|c| {
+        c.env("REFLECT_DATA", &data).args(["--url", &server.url]);
+    });
+    assert_eq!(count(typed_url), 0);
+    let typed_data = listed(&|c| {
+        c.env("REFLECT_BASE_URL", &server.url)
+            .arg("--data")
+            .arg(&data);
+    });
+    assert_eq!(count(typed_data), 2);
+    let neither = listed(&|c| {
+        c.env("REFLECT_BASE_URL", &server.url)
+            .env("REFLECT_DATA", &data);
+    });
+    assert_eq!(neither.status.code(), Some(2));
+
+    let bundle = folder.path().join("bundle.jsonl");
+    on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    let import = |arguments: &[&str]| {
+        let mut command = reflect();
+        command
+            .env("REFLECT_PROJECT_ID", "prod")
+            .arg("import")
+            .arg(&bundle);
+        command.arg("--data").arg(folder.path().join("new.db"));
+        command.args(arguments).output().unwrap().status.code()
+    };
+    assert_eq!(import(&[]), Some(2));
+    assert_eq!(import(&["--project", "default"]), Some(0));
+}
+
+#[test]
+fn looking_at_a_file_leaves_its_queue_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let bundle = folder.path().join("bundle.jsonl");
+    on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    // As if a server had been killed with reviews in its queue.
+    let queued = std::fs::read_to_string(&bundle).unwrap().replace(
+        r#""review":null"#,
+        r#""review":{"id":"r","trace_id":"t","result":"pass","mode":"inline"}"#,
+    );
+    let queued = queued.replace(
+        r#""ingest_status":"completed""#,
+        r#""ingest_status":"queued""#,
+    );
+    let copy = folder.path().join("copy.db");
+    let imported = on_file(&copy, &["import", "-", "--json"], &queued);
+    assert_eq!(json(&imported)["stored"], 2);
+    for _ in 0..2 {
+        let traces = json(&on_file(&copy, &["traces", "--json"], ""));
+        assert_eq!(traces[0]["ingest_status"], "queued", "{traces}");
+        assert_eq!(traces[0]["ingest_attempts"], 0);
+    }
+}
+
+#[test]
 fn a_bundle_that_is_none_is_refused_with_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

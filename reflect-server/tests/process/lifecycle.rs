@@ -120,6 +120,25 @@ fn a_port_that_is_taken_is_said_so() {
     assert!(!folder.path().join("b.db").exists());
 }
 
+/// Asks for memories as an agent that speaks MCP does.
+async fn mcp_query(url: &str, task: &str) {
+    let call = serde_json::json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "retrieve_memories", "arguments": {"query": task}},
+    });
+    let answer = reqwest::Client::new()
+        .post(format!("{url}/mcp"))
+        .bearer_auth(KEY)
+        .header("x-project-id", "support")
+        .header("accept", "application/json, text/event-stream")
+        .json(&call)
+        .send()
+        .await
+        .unwrap();
+    let answer = answer.text().await.unwrap();
+    assert!(answer.contains(task), "{answer}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_holds_neither_keys_nor_what_was_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +148,7 @@ async fn the_log_holds_neither_keys_nor_what_was_said() {
         "--master-key",
         KEY,
         "--log",
-        "reflect=trace",
+        "debug,reflect=trace",
         "--log-format",
         "json",
     ];
@@ -144,6 +163,7 @@ async fn the_log_holds_neither_keys_nor_what_was_said() {
         .await
         .unwrap();
     client.query_memories("a secret task").await.unwrap();
+    mcp_query(&server.url, "a secret task").await;
     let made = client.create_api_key("label").await.unwrap();
     server
         .client(&made.api_key)
@@ -158,7 +178,7 @@ async fn the_log_holds_neither_keys_nor_what_was_said() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let answered = lines.iter().filter(|line| line["message"] == "answered");
-    assert_eq!(answered.count(), 5, "{text}");
+    assert_eq!(answered.count(), 6, "{text}");
     let secret = made.api_key.rsplit('_').next().unwrap();
     for hidden in ["secret", KEY, secret] {
         assert!(!text.contains(hidden), "{hidden} in {text}");

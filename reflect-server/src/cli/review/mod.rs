@@ -11,6 +11,7 @@ use super::place::Place;
 const NO_REASON: &str = "The answer was incorrect.";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("trace")))]
 pub(super) struct Options {
     #[command(flatten)]
