@@ -62,6 +62,7 @@ struct Acknowledged {
     /// By idempotency key.
     traces: BTreeMap<String, TraceId>,
     verdicts: BTreeMap<TraceId, Verdict>,
+    withdrawn: HashSet<TraceId>,
 }
 
 impl Acknowledged {
@@ -74,6 +75,9 @@ impl Acknowledged {
             }
             ["reviewed", id, verdict] => {
                 self.verdicts.insert(id.into(), verdict.parse().unwrap());
+            }
+            ["withdrawn", id] => {
+                self.withdrawn.insert(id.into());
             }
             _ => panic!("an unknown line: {line}"),
         }
@@ -104,6 +108,9 @@ async fn check(file: &Path, acknowledged: &Acknowledged) {
             .expect("an acknowledged review is lost");
         assert_eq!(review.result, *verdict, "{id}");
         assert_eq!(stored[id].review_status, ReviewStatus::Reviewed);
+    }
+    for id in &acknowledged.withdrawn {
+        assert_eq!(stored[id].review, None, "a review came back");
     }
     let memories = memories(&engine).await;
     one_memory_per_review(&traces, &memories);
@@ -283,6 +290,8 @@ async fn work(engine: Engine, name: String) {
         let id = receipt.trace_id;
         child::tell(&format!("stored {key} {id}"));
         if inline {
+            // It was acknowledged with the trace, and is worked on whatever dies.
+            child::tell(&format!("reviewed {id} {verdict}"));
             continue;
         }
         let review = Review::new(verdict);
@@ -302,6 +311,7 @@ async fn work(engine: Engine, name: String) {
             child::tell(&format!("reviewed {id} {other}"));
         } else {
             engine.withdraw_review(&project(), &id).await.unwrap();
+            child::tell(&format!("withdrawn {id}"));
         }
     }
 }

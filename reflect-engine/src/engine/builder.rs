@@ -26,6 +26,7 @@ pub struct Builder {
     floor: Option<f64>,
     concurrency: Option<usize>,
     lease: Option<Duration>,
+    index_room: Option<usize>,
     only_on_call: bool,
 }
 
@@ -35,6 +36,9 @@ impl Builder {
     pub const DEFAULT_CONCURRENCY: usize = 8;
     /// The same for the bundled reflector, which waits for nothing but the disk.
     pub const BUNDLED_CONCURRENCY: usize = 32;
+    /// What the indexes take at the most when nothing is said: that of some two million
+    /// memories at 256 dimensions.
+    pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
     /// How long a job is held at a time when nothing is said; work that takes longer renews it.
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
@@ -96,6 +100,14 @@ impl Builder {
         self
     }
 
+    /// How many bytes the indexes of all projects may take together; those that were not asked for
+    /// longest are dropped, and built anew when they are.
+    #[must_use]
+    pub fn index_room(mut self, bytes: usize) -> Self {
+        self.index_room = Some(bytes);
+        self
+    }
+
     /// Does what is called for and nothing else: queued reviews, and memories of another embedder,
     /// are left to the engine that the store belongs to. For whoever only looks at a store.
     #[must_use]
@@ -130,7 +142,7 @@ impl Builder {
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
-            recall: Recall::default(),
+            recall: Recall::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
             floor: match self.floor {
                 Some(floor) => within("similarity_floor", floor, -1.0)?,

@@ -157,12 +157,16 @@ impl Block {
     /// The memory it takes, its own place in a list included.
     pub(super) fn bytes(&self) -> usize {
         let metadata = self.rows.iter().filter_map(|r| r.entry.metadata.as_deref());
+        self.bytes_of_vectors() + metadata.map(metadata_bytes).sum::<usize>()
+    }
+
+    /// The same without metadata.
+    pub(super) fn bytes_of_vectors(&self) -> usize {
         let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
             + chunks * size_of::<Chunk>()
             + self.scales.capacity() * size_of::<Scale>()
             + self.rows.capacity() * size_of::<Row>()
-            + metadata.map(metadata_bytes).sum::<usize>()
     }
 }
 

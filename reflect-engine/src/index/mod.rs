@@ -177,6 +177,11 @@ impl Index {
             + buckets * (size_of::<(i64, usize)>() + 1)
     }
 
+    /// The memory that the vectors take, without metadata: cheap to ask for.
+    pub(crate) fn bytes_of_vectors(&self) -> usize {
+        self.blocks.iter().map(Block::bytes_of_vectors).sum()
+    }
+
     fn check(&self, vector: &[f32]) -> Result<(), Error> {
         if vector.len() != self.dims {
             return Err(Error::Dims {

@@ -4,6 +4,7 @@
 mod explain;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use reflect_types::{Memory, Metadata, ProjectId, QueryMemories};
@@ -21,13 +22,19 @@ pub use explain::{ExplainedMemory, Explanation};
 const PAGE: usize = 4_096;
 
 /// The indexes of the projects that were asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recall {
     shelves: Mutex<HashMap<ProjectId, Arc<Shelf>>>,
+    /// What they may take together, in bytes.
+    room: usize,
+    /// Counts the uses of shelves.
+    uses: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Shelf {
+    /// When it was used last, as a number of uses.
+    used: AtomicU64,
     known: RwLock<Known>,
     /// Whoever holds it brings the index up to date; the others wait instead of doing the same.
     turn: tokio::sync::Mutex<()>,
@@ -64,6 +71,32 @@ pub(crate) async fn query(
 }
 
 impl Recall {
+    pub(crate) fn new(room: usize) -> Self {
+        Self {
+            shelves: Mutex::default(),
+            room,
+            uses: AtomicU64::new(0),
+        }
+    }
+
+    /// Lets go of the indexes that were not used for the longest time, until the others fit; the
+    /// one of `kept` stays. A dropped one is built anew when it is asked for.
+    fn make_room(&self, kept: &ProjectId) {
+        let mut shelves = self.shelves();
+        let mut taken: usize = shelves.values().map(|shelf| shelf.bytes()).sum();
+        while taken > self.room {
+            let others = shelves.iter().filter(|(project, _)| *project != kept);
+            let oldest = others.min_by_key(|(_, shelf)| shelf.used.load(Ordering::Relaxed));
+            let Some((oldest, bytes)) = oldest.map(|(id, shelf)| (id.clone(), shelf.bytes()))
+            else {
+                return;
+            };
+            tracing::debug!(project = %oldest, bytes, "an index makes room for others");
+            shelves.remove(&oldest);
+            taken = taken.saturating_sub(bytes);
+        }
+    }
+
     /// Drops what is known of a project.
     pub(crate) fn forget(&self, project: &ProjectId) {
         self.shelves().remove(project);
@@ -77,6 +110,7 @@ impl Recall {
         let mut shelves = self.shelves();
         let shelf = shelves.entry(project.clone()).or_insert_with(|| {
             Arc::new(Shelf {
+                used: AtomicU64::new(0),
                 known: RwLock::new(Known {
                     index: Index::new(dims),
                     revision: Revision::default(),
@@ -84,11 +118,18 @@ impl Recall {
                 turn: tokio::sync::Mutex::default(),
             })
         });
+        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        shelf.used.store(now, Ordering::Relaxed);
         Arc::clone(shelf)
     }
 }
 
 impl Shelf {
+    fn bytes(&self) -> usize {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.index.bytes_of_vectors()
+    }
+
     fn revision(&self) -> Revision {
         self.known
             .read()
@@ -174,6 +215,7 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
         page = next?;
     }
     drop(turn);
+    core.recall.make_room(project);
     Ok(Some(shelf))
 }
 
@@ -201,4 +243,33 @@ fn ranked(probe: &[f32], found: Vec<StoredMemory>, params: &Params) -> Vec<Memor
         Some(record.into_memory(place.similarity, place.score))
     });
     memories.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use reflect_types::{CreateTrace, Review};
+
+    #[tokio::test]
+    async fn an_index_that_makes_room_is_built_again_when_it_is_asked_for() {
+        let engine = Engine::builder().index_room(1).start().unwrap();
+        let projects = ["a", "b"].map(ProjectId::from);
+        for project in &projects {
+            let run = CreateTrace::new("Refund order 7", "done");
+            let stored = engine.create_trace(project, run, None).await.unwrap();
+            let review = Review::pass();
+            engine
+                .review_trace(project, &stored.trace_id, review)
+                .await
+                .unwrap();
+        }
+        let query = QueryMemories::new("Refund order 8");
+        for project in projects.iter().chain(&projects) {
+            let found = engine.query_memories(project, &query).await.unwrap();
+            assert_eq!(found.len(), 1);
+            let shelves = engine.core().recall.shelves();
+            assert_eq!(shelves.keys().collect::<Vec<_>>(), [project]);
+        }
+    }
 }

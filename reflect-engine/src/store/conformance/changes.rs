@@ -1,0 +1,203 @@
+//! What an index is told, and the vectors it is told of.
+
+use super::*;
+
+pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
+    let project = ProjectId::from("conformance/changes");
+    let since = async |since| {
+        store
+            .memory_changes(&project, EMBEDDER, since, 100)
+            .await
+            .unwrap()
+    };
+    let nothing = since(Revision::default()).await;
+    assert_eq!(nothing, Changes::default());
+    let mut trace = new_trace("t-changes-0");
+    trace.metadata = metadata(&json!({"team": "support"}));
+    insert(store, &project, trace, Intake::Unreviewed).await;
+    judge(store, &project, "t-changes-0", Verdict::Pass).await;
+    let first = since(Revision::default()).await;
+    assert!(first.reset && !first.more);
+    let [
+        Change::Put {
+            key,
+            vector,
+            q,
+            metadata: Some(data),
+        },
+    ] = first.changes.as_slice()
+    else {
+        panic!("one memory, not {:?}", first.changes)
+    };
+    let key = *key;
+    assert_eq!((vector, *q), (&vector_of("t-changes-0"), learn::INITIAL));
+    assert_eq!(**data, metadata(&json!({"team": "support"})));
+    let found = store
+        .memories(&project, EMBEDDER, &[key, -1])
+        .await
+        .unwrap();
+    assert_eq!((found.len(), found[0].key), (1, key));
+    assert_eq!(found[0].record.id, "m-t-changes-0");
+    assert_eq!(found[0].vector, vector_of("t-changes-0"));
+
+    let quiet = since(first.revision).await;
+    assert_eq!((quiet.reset, quiet.changes.len()), (false, 0));
+    assert_eq!(quiet.revision, first.revision);
+
+    insert(
+        store,
+        &project,
+        using("t-changes-1", &["m-t-changes-0"]),
+        Intake::Unreviewed,
+    )
+    .await;
+    assert_eq!(
+        since(first.revision).await.changes,
+        [],
+        "a run without a review changes nothing"
+    );
+    judge(store, &project, "t-changes-1", Verdict::Pass).await;
+    let moved = since(first.revision).await;
+    let moved_q = moved.changes.iter().find_map(|change| match change {
+        Change::Put {
+            key: k,
+            q,
+            metadata,
+            ..
+        } if *k == key => Some((*q, metadata.is_some())),
+        _ => None,
+    });
+    assert_eq!(moved_q, Some((0.65, true)));
+    assert_eq!(moved.changes.len(), 2);
+
+    store
+        .withdraw_review(&project, &"t-changes-0".into())
+        .await
+        .unwrap();
+    let removed = since(moved.revision).await;
+    assert_eq!(removed.changes, [Change::Gone(key)]);
+    // Whoever begins now hears of those that are there, and of no others as there.
+    let fresh = since(Revision::default()).await;
+    let there = fresh
+        .changes
+        .iter()
+        .filter(|change| matches!(change, Change::Put { .. }));
+    assert_eq!(there.count(), 1);
+}
+
+pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
+    let project = ProjectId::from("conformance/pages");
+    for n in 0..7 {
+        let id = format!("t-pages-{n}");
+        insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+        judge(store, &project, &id, Verdict::Pass).await;
+    }
+    for n in [1, 4] {
+        let id = TraceId::from(format!("t-pages-{n}"));
+        store.withdraw_review(&project, &id).await.unwrap();
+    }
+    for page in 1..=10 {
+        let (mut since, mut known, mut rounds) =
+            (Revision::default(), std::collections::BTreeSet::new(), 0);
+        loop {
+            let changes = store
+                .memory_changes(&project, EMBEDDER, since, page)
+                .await
+                .unwrap();
+            assert!(changes.changes.len() <= page);
+            assert_eq!(changes.reset, rounds == 0);
+            for change in &changes.changes {
+                match change {
+                    Change::Put { key, .. } => known.insert(*key),
+                    Change::Gone(key) => known.remove(key),
+                };
+            }
+            since = changes.revision;
+            rounds += 1;
+            assert!(rounds < 100, "pages never end");
+            if !changes.more {
+                break;
+            }
+        }
+        assert_eq!(known.len(), 5, "pages of {page}");
+        let keys: Vec<_> = known.into_iter().collect();
+        assert_eq!(
+            store
+                .memories(&project, EMBEDDER, &keys)
+                .await
+                .unwrap()
+                .len(),
+            5
+        );
+    }
+}
+
+pub(super) async fn a_project_made_again_is_told_from_the_one_before(store: &dyn Store) {
+    let project = ProjectId::from("conformance/again");
+    insert(store, &project, new_trace("t-again-0"), Intake::Unreviewed).await;
+    judge(store, &project, "t-again-0", Verdict::Pass).await;
+    let since = async |since| {
+        store
+            .memory_changes(&project, EMBEDDER, since, 100)
+            .await
+            .unwrap()
+    };
+    let first = since(Revision::default()).await.revision;
+    store.delete_project(&project).await.unwrap();
+    let gone = since(first).await;
+    assert!(gone.reset && gone.changes.is_empty());
+    assert_eq!(gone.revision, Revision::default());
+    insert(store, &project, new_trace("t-again-1"), Intake::Unreviewed).await;
+    judge(store, &project, "t-again-1", Verdict::Pass).await;
+    let again = since(first).await;
+    assert!(again.reset);
+    assert_eq!(again.changes.len(), 1);
+    assert_ne!(again.revision.epoch, first.epoch);
+}
+
+pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &dyn Store) {
+    let project = ProjectId::from("conformance/embedders");
+    for n in 0..3 {
+        let id = format!("t-embed-{n}");
+        insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+        judge(store, &project, &id, Verdict::Pass).await;
+    }
+    assert_eq!(store.unembedded(EMBEDDER, 100).await.unwrap(), []);
+    let known = store
+        .memory_changes(&project, EMBEDDER, Revision::default(), 100)
+        .await
+        .unwrap();
+    let keys: Vec<_> = known.changes.iter().map(key_of).collect();
+    for (space, others) in [("a-space", 2), ("z-space", 3)] {
+        let mut stale = store.unembedded(space, 10_000).await.unwrap();
+        stale.retain(|memory| keys.contains(&memory.key));
+        assert_eq!(stale.len(), 3, "{space}");
+        assert!(
+            stale
+                .iter()
+                .all(|memory| memory.task.starts_with("the task of t-embed-"))
+        );
+        assert_eq!(store.unembedded(space, 2).await.unwrap().len(), 2);
+        let vectors = vec![(keys[0], vec![1.0, 0.0, 0.0]), (-1, vec![0.0])];
+        store.set_vectors(space, vectors).await.unwrap();
+        let mut left = store.unembedded(space, 10_000).await.unwrap();
+        left.retain(|memory| keys.contains(&memory.key));
+        assert_eq!(left.len(), 2, "{space} after {others}");
+        let found = store.memories(&project, space, &keys).await.unwrap();
+        assert_eq!(
+            (found.len(), found[0].vector.as_slice()),
+            (1, [1.0, 0.0, 0.0].as_slice())
+        );
+    }
+    // In the old space the memory is gone, in the new one it has come.
+    let old = store
+        .memory_changes(&project, EMBEDDER, known.revision, 100)
+        .await
+        .unwrap();
+    assert_eq!(old.changes, [Change::Gone(keys[0])]);
+    let new = store
+        .memory_changes(&project, "z-space", known.revision, 100)
+        .await
+        .unwrap();
+    assert!(matches!(&new.changes[..], [Change::Put { vector, .. }] if vector[0] == 1.0));
+}

@@ -1,0 +1,159 @@
+//! The queue: who holds what, and for how long.
+
+use super::*;
+
+pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
+    let project = ProjectId::from("conformance/lease");
+    for n in 0..3 {
+        let queued = Intake::Queued(review(&format!("r-lease-{n}"), Verdict::Pass));
+        insert(store, &project, new_trace(&format!("t-lease-{n}")), queued).await;
+    }
+    let claim = async |owner, at, until, limit| {
+        let claims = store
+            .claim_jobs(seconds(at), &lease(owner, until), limit)
+            .await
+            .unwrap();
+        let ids: Vec<String> = claims
+            .jobs
+            .iter()
+            .map(|job| job.trace.id.to_string())
+            .collect();
+        (ids.join(" "), claims.next_due)
+    };
+    let (taken, next) = claim("one", 0, 60, 2).await;
+    assert_eq!(taken, "t-lease-0 t-lease-1");
+    assert_eq!(next, Some(seconds(0)), "the third is due already");
+    let (taken, next) = claim("two", 0, 90, 9).await;
+    assert_eq!((taken.as_str(), next), ("t-lease-2", Some(seconds(60))));
+    assert_eq!(
+        claim("two", 59, 90, 9).await,
+        (String::new(), Some(seconds(60)))
+    );
+
+    let held = store
+        .trace(&project, &"t-lease-0".into())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(held.ingest_status, IngestStatus::Processing);
+    assert_eq!(held.ingest_attempts, 1);
+    assert_eq!(held.review_status, ReviewStatus::Pending);
+
+    // One renews the first and loses the second.
+    let renewed = lease("one", 120);
+    for (id, kept) in [("t-lease-0", true), ("t-lease-2", false), ("absent", false)] {
+        let renewal = store.renew_job(&renewed, &project, &id.into()).await;
+        assert_eq!(renewal.unwrap(), kept, "{id}");
+    }
+    let (taken, _) = claim("two", 60, 200, 9).await;
+    assert_eq!(taken, "t-lease-1");
+    let again = store
+        .trace(&project, &"t-lease-1".into())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(again.ingest_attempts, 2);
+    let finish =
+        async |id: &str, owner| apply(store, &project, id, job(owner), Verdict::Pass).await;
+    assert_eq!(finish("t-lease-1", "one").await, Applied::LeaseLost);
+    store
+        .fail_job("one", &project, &"t-lease-1".into(), "stale", None)
+        .await
+        .unwrap();
+    assert_eq!(finish("t-lease-1", "two").await, Applied::Done);
+    assert_eq!(finish("t-lease-1", "two").await, Applied::LeaseLost);
+    assert_eq!(finish("t-lease-0", "one").await, Applied::Done);
+    assert_eq!(finish("t-lease-2", "two").await, Applied::Done);
+    assert_eq!(store.stats(&project).await.unwrap().memories, 3);
+    assert_eq!(claim("two", 999, 1_000, 9).await, (String::new(), None));
+}
+
+pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Store) {
+    let project = ProjectId::from("conformance/failing");
+    let id = TraceId::from("t-failing");
+    let queued = Intake::Queued(review("r-t-failing", Verdict::Fail));
+    insert(store, &project, new_trace("t-failing"), queued).await;
+    let standing = async || {
+        let trace = store.trace(&project, &id).await.unwrap().unwrap();
+        (
+            trace.ingest_status,
+            trace.ingest_attempts,
+            trace.last_ingest_error,
+        )
+    };
+    let claim = async |at| {
+        let claims = store
+            .claim_jobs(seconds(at), &lease("one", at + 60), 9)
+            .await
+            .unwrap();
+        claims.jobs.len()
+    };
+    assert_eq!(claim(0).await, 1);
+    store
+        .fail_job("one", &project, &id, "away", Some(seconds(10)))
+        .await
+        .unwrap();
+    assert_eq!(
+        standing().await,
+        (IngestStatus::Queued, 1, Some("away".to_owned()))
+    );
+    assert_eq!(claim(9).await, 0);
+    assert_eq!(
+        store.retry_trace(&project, &id, now()).await.unwrap(),
+        Retried::NotFailed
+    );
+    assert_eq!(claim(10).await, 1);
+    assert_eq!(standing().await.1, 2);
+    store
+        .fail_job("one", &project, &id, "gone", None)
+        .await
+        .unwrap();
+    assert_eq!(
+        standing().await,
+        (IngestStatus::Failed, 2, Some("gone".to_owned()))
+    );
+    assert_eq!(claim(1_000).await, 0);
+
+    assert_eq!(
+        store.retry_trace(&project, &id, seconds(20)).await.unwrap(),
+        Retried::Done
+    );
+    assert_eq!(standing().await.0, IngestStatus::Queued);
+    assert_eq!(claim(20).await, 1);
+    assert_eq!(
+        apply(store, &project, "t-failing", job("one"), Verdict::Fail).await,
+        Applied::Done
+    );
+    assert_eq!(standing().await, (IngestStatus::Completed, 1, None));
+    let absent = store
+        .retry_trace(&project, &"absent".into(), now())
+        .await
+        .unwrap();
+    assert_eq!(absent, Retried::NoTrace);
+}
+
+pub(super) async fn a_released_job_was_never_claimed(store: &dyn Store) {
+    let project = ProjectId::from("conformance/release");
+    let queued = Intake::Queued(review("r-t-release", Verdict::Pass));
+    insert(store, &project, new_trace("t-release"), queued).await;
+    let claim = async |owner| {
+        let claims = store.claim_jobs(now(), &lease(owner, 60), 9).await.unwrap();
+        claims.jobs.first().map(|job| job.attempts)
+    };
+    assert_eq!(claim("one").await, Some(1));
+    store.release_jobs("another").await.unwrap();
+    assert_eq!(claim("two").await, None);
+    store.release_jobs("one").await.unwrap();
+    let trace = store
+        .trace(&project, &"t-release".into())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (trace.ingest_status, trace.ingest_attempts),
+        (IngestStatus::Queued, 0)
+    );
+    assert_eq!(claim("two").await, Some(1));
+    store.release_jobs("two").await.unwrap();
+    drain(store).await;
+}

@@ -1,0 +1,119 @@
+//! What is told of memories beyond a query.
+
+use super::*;
+
+pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
+    let project = ProjectId::from("conformance/memories");
+    history(
+        store,
+        &project,
+        "memo",
+        [Verdict::Pass, Verdict::Fail, Verdict::Pass],
+    )
+    .await;
+    let list = async |limit, before: Option<&str>| {
+        let list = ListMemories {
+            limit,
+            before: before.map(MemoryId::from),
+        };
+        store.list_memories(&project, &list).await.unwrap()
+    };
+    let all = list(None, None).await;
+    let ids: Vec<_> = all
+        .memories
+        .iter()
+        .map(|m| (m.memory.id.as_str(), m.events.len()))
+        .collect();
+    let newest = [
+        ("m-t-memo-3", 0),
+        ("m-t-memo-2", 0),
+        ("m-t-memo-1", 0),
+        ("m-t-memo-0", 3),
+    ];
+    assert_eq!(ids, newest);
+    assert_eq!(all.next, None);
+    let page = list(Some(3), None).await;
+    assert_eq!(
+        (page.memories.len(), page.next.as_ref()),
+        (3, Some(&"m-t-memo-1".into()))
+    );
+    let last = list(Some(3), Some("m-t-memo-1")).await;
+    assert_eq!((last.memories.len(), last.next), (1, None));
+    assert_eq!(last.memories[0], all.memories[3]);
+    let unknown = ListMemories {
+        before: Some("absent".into()),
+        ..ListMemories::default()
+    };
+    let refused = store.list_memories(&project, &unknown).await.unwrap_err();
+    assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
+}
+
+pub(super) async fn the_best_memories_come_first(store: &dyn Store) {
+    let project = ProjectId::from("conformance/best");
+    history(
+        store,
+        &project,
+        "best",
+        [Verdict::Pass, Verdict::Fail, Verdict::Pass],
+    )
+    .await;
+    let best = async |success, limit| {
+        let best = store.best_memories(&project, success, limit).await.unwrap();
+        let ids: Vec<String> = best.into_iter().map(|memory| memory.id.into()).collect();
+        ids.join(" ")
+    };
+    // The one that was used has moved up; of equals the newest comes first.
+    assert_eq!(best(true, 9).await, "m-t-best-0 m-t-best-3 m-t-best-1");
+    assert_eq!(best(true, 1).await, "m-t-best-0");
+    assert_eq!(best(false, 9).await, "m-t-best-2");
+}
+
+pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
+    let project = ProjectId::from("conformance/skill");
+    assert_eq!(store.skill(&project).await.unwrap(), None);
+    let version = |version| Skill {
+        content: format!("version {version}"),
+        version,
+        created_at: Some("1970-01-01T00:00:00.000Z".to_owned()),
+        source_memory_ids: vec!["m".into()],
+    };
+    let put = async |skill: &Skill| store.put_skill(&project, skill).await.unwrap();
+    assert!(!put(&version(2)).await);
+    assert!(put(&version(1)).await);
+    assert!(!put(&version(1)).await);
+    assert!(put(&version(2)).await);
+    assert_eq!(store.skill(&project).await.unwrap(), Some(version(2)));
+}
+
+pub(super) async fn the_numbers_add_up(store: &dyn Store) {
+    let project = ProjectId::from("conformance/numbers");
+    assert_eq!(
+        store.stats(&project).await.unwrap(),
+        crate::Stats::default()
+    );
+    history(
+        store,
+        &project,
+        "count",
+        [Verdict::Pass, Verdict::Fail, Verdict::Pass],
+    )
+    .await;
+    insert(
+        store,
+        &project,
+        new_trace("t-count-pending"),
+        Intake::Unreviewed,
+    )
+    .await;
+    let queued = Intake::Queued(review("r-t-count-queued", Verdict::Pass));
+    insert(store, &project, new_trace("t-count-queued"), queued).await;
+    let stats = store.stats(&project).await.unwrap();
+    assert_eq!((stats.traces, stats.pending, stats.queued), (6, 1, 1));
+    assert_eq!((stats.passed, stats.failed, stats.ingest_failed), (3, 1, 0));
+    assert_eq!(
+        (stats.memories, stats.used_memories, stats.events),
+        (4, 1, 3)
+    );
+    drain(store).await;
+    assert_eq!(store.stats(&project).await.unwrap().passed, 4);
+}

@@ -1,0 +1,56 @@
+//! The suite that every store passes. It knows the port and nothing else.
+
+mod changes;
+mod jobs;
+mod memories;
+mod reviews;
+mod support;
+mod traces;
+
+use jiff::{SignedDuration, Timestamp};
+use reflect_types::{
+    AuthoredReflection, IngestStatus, ListTraces, MemoryId, Message, Metadata, ProjectId,
+    ReviewMode, ReviewStatus, Skill, ToolCall, TraceId, Verdict,
+};
+use serde_json::json;
+
+use super::{
+    Applied, Basis, Change, Changes, Intake, Lease, Lesson, NewMemory, NewReview, NewTrace,
+    Retried, Revision, Store, Withdrawn,
+};
+use crate::error::Error;
+use crate::learn;
+use crate::model::Reflection;
+use crate::record::ListMemories;
+use support::*;
+
+const EMBEDDER: &str = "test-space";
+
+/// Runs everything, each part in projects of its own. Panics where the store departs from the port.
+///
+/// The store has to be empty, and nobody else may claim its jobs.
+#[allow(clippy::missing_panics_doc, reason = "it is a test")]
+pub async fn all(store: &dyn Store) {
+    traces::a_trace_comes_back_as_it_went(store).await;
+    traces::an_idempotency_key_stores_once(store).await;
+    traces::traces_are_listed_newest_first_in_pages(store).await;
+    traces::a_project_sees_nothing_of_another(store).await;
+    reviews::a_review_makes_a_memory_and_moves_what_was_given(store).await;
+    reviews::what_was_learned_at_once_is_there_at_once(store).await;
+    reviews::a_fresh_review_is_refused_where_there_is_one(store).await;
+    reviews::a_changed_review_replays_what_it_moved(store).await;
+    reviews::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
+    reviews::a_queued_review_can_be_withdrawn(store).await;
+    jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
+    jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
+    jobs::a_released_job_was_never_claimed(store).await;
+    traces::deleted_traces_leave_their_memories_or_take_them(store).await;
+    changes::changes_tell_what_an_index_has_to_know(store).await;
+    changes::changes_come_in_pages_that_miss_nothing(store).await;
+    changes::a_project_made_again_is_told_from_the_one_before(store).await;
+    changes::vectors_of_another_embedder_are_found_and_replaced(store).await;
+    memories::memories_are_listed_with_their_moves(store).await;
+    memories::the_best_memories_come_first(store).await;
+    memories::a_skill_counts_its_versions(store).await;
+    memories::the_numbers_add_up(store).await;
+}

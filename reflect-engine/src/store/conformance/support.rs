@@ -1,0 +1,171 @@
+//! What the parts are made of.
+
+use super::*;
+
+/// A run that passed, and three that were given its memory and ended like this.
+pub(super) async fn history(store: &dyn Store, project: &ProjectId, name: &str, verdicts: [Verdict; 3]) {
+    let id = |n| format!("t-{name}-{n}");
+    insert(store, project, new_trace(&id(0)), Intake::Unreviewed).await;
+    judge(store, project, &id(0), Verdict::Pass).await;
+    let given = format!("m-{}", id(0));
+    for (n, verdict) in (1..).zip(verdicts) {
+        insert(store, project, using(&id(n), &[&given]), Intake::Unreviewed).await;
+        judge(store, project, &id(n), verdict).await;
+    }
+}
+
+/// Works off all jobs there are.
+pub(super) async fn drain(store: &dyn Store) {
+    let end = Timestamp::MAX;
+    let claims = store
+        .claim_jobs(end, &lease("drain", 60), 1_000)
+        .await
+        .unwrap();
+    for claimed in claims.jobs {
+        let lesson = Lesson {
+            memory: memory(claimed.trace.id.as_str()),
+            review: claimed.review,
+        };
+        let applied = store.apply_review(&claimed.project, &claimed.trace.id, job("drain"), lesson);
+        assert_eq!(applied.await.unwrap(), Applied::Done);
+    }
+}
+
+pub(super) async fn insert(
+    store: &dyn Store,
+    project: &ProjectId,
+    trace: NewTrace,
+    intake: Intake,
+) -> IngestStatus {
+    let id = trace.id.clone();
+    let receipt = store.insert_trace(project, trace, intake).await.unwrap();
+    assert_eq!(receipt.trace_id, id);
+    receipt.ingest_status
+}
+
+pub(super) async fn judge(store: &dyn Store, project: &ProjectId, id: &str, verdict: Verdict) {
+    assert_eq!(
+        apply(store, project, id, Basis::Fresh, verdict).await,
+        Applied::Done
+    );
+}
+
+pub(super) async fn apply(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    basis: Basis,
+    verdict: Verdict,
+) -> Applied {
+    let lesson = lesson(id, verdict);
+    store
+        .apply_review(project, &id.into(), basis, lesson)
+        .await
+        .unwrap()
+}
+
+pub(super) async fn q(store: &dyn Store, project: &ProjectId, id: &str) -> (f64, u64) {
+    let memory = store.memory(project, &id.into()).await.unwrap().unwrap();
+    (memory.q_value, memory.uses)
+}
+
+pub(super) async fn ignored(store: &dyn Store, project: &ProjectId, id: &str) -> Vec<MemoryId> {
+    let trace = store.trace(project, &id.into()).await.unwrap().unwrap();
+    trace.ignored_memory_ids
+}
+
+pub(super) fn new_trace(id: &str) -> NewTrace {
+    NewTrace {
+        id: id.into(),
+        task: format!("the task of {id}"),
+        trajectory: vec![Message::assistant("done")],
+        final_response: "done".to_owned(),
+        retrieved_memory_ids: Vec::new(),
+        model: None,
+        metadata: Metadata::new(),
+        reference_context: None,
+        idempotency_key: None,
+        created_at: now(),
+    }
+}
+
+pub(super) fn using(id: &str, memories: &[&str]) -> NewTrace {
+    NewTrace {
+        retrieved_memory_ids: memories.iter().map(|id| MemoryId::from(*id)).collect(),
+        ..new_trace(id)
+    }
+}
+
+pub(super) fn review(id: &str, verdict: Verdict) -> NewReview {
+    NewReview {
+        id: id.to_owned(),
+        verdict,
+        feedback: Some("as it was".to_owned()),
+        alpha: 0.3,
+        reflection: None,
+        mode: ReviewMode::Deferred,
+        created_at: now(),
+    }
+}
+
+pub(super) fn memory(id: &str) -> NewMemory {
+    NewMemory {
+        id: format!("m-{id}").into(),
+        reflection: reflection(id),
+        embedder: EMBEDDER.to_owned(),
+        vector: vector_of(id),
+        created_at: now(),
+    }
+}
+
+pub(super) fn lesson(id: &str, verdict: Verdict) -> Lesson {
+    Lesson {
+        review: review(&format!("r-{id}"), verdict),
+        memory: memory(id),
+    }
+}
+
+pub(super) fn reflection(of: &str) -> Reflection {
+    Reflection {
+        summary: format!("what {of} taught"),
+        guidance: "quote \" and ü".to_owned(),
+        tools_used: vec!["search".to_owned()],
+        ..Reflection::default()
+    }
+}
+
+pub(super) fn vector_of(id: &str) -> Vec<f32> {
+    let first = f32::from(id.bytes().fold(0_u8, u8::wrapping_add));
+    vec![first, -0.1, f32::MIN_POSITIVE]
+}
+
+pub(super) fn metadata(value: &serde_json::Value) -> Metadata {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+pub(super) fn key_of(change: &Change) -> i64 {
+    match change {
+        Change::Put { key, .. } | Change::Gone(key) => *key,
+    }
+}
+
+pub(super) fn job(owner: &str) -> Basis {
+    Basis::Job {
+        owner: owner.to_owned(),
+    }
+}
+
+pub(super) fn lease(owner: &str, until: i64) -> Lease {
+    Lease {
+        owner: owner.to_owned(),
+        until: seconds(until),
+    }
+}
+
+pub(super) fn now() -> Timestamp {
+    Timestamp::UNIX_EPOCH
+}
+
+pub(super) fn seconds(after: i64) -> Timestamp {
+    now() + SignedDuration::from_secs(after)
+}

@@ -1,0 +1,226 @@
+//! Runs: stored, found, listed and deleted.
+
+use super::*;
+
+pub(super) async fn a_trace_comes_back_as_it_went(store: &dyn Store) {
+    let project = ProjectId::from("conformance/round trip ü");
+    let mut trace = new_trace("t-round");
+    trace.trajectory = vec![
+        Message::user("What is the weather in Oslo?"),
+        Message::tool_calls([ToolCall::new("call_1", "weather", json!({"city": "Oslo"}))]),
+        Message::tool("call_1", "4 °C").with("odd", json!([1, null])),
+    ];
+    trace.metadata = metadata(&json!({"team": "support", "nested": {"a": [1, 2]}}));
+    trace.retrieved_memory_ids = vec!["m-1".into(), "m-1".into()];
+    trace.reference_context = Some("Be polite.".to_owned());
+    trace.model = Some("some-model".to_owned());
+    let receipt = insert(store, &project, trace.clone(), Intake::Unreviewed).await;
+    assert_eq!(receipt, IngestStatus::Completed);
+
+    let stored = store.trace(&project, &trace.id).await.unwrap().unwrap();
+    assert_eq!(stored.task, trace.task);
+    assert_eq!(stored.trajectory, trace.trajectory);
+    assert_eq!(stored.final_response, trace.final_response);
+    assert_eq!(stored.retrieved_memory_ids, trace.retrieved_memory_ids);
+    assert_eq!(stored.metadata, trace.metadata);
+    assert_eq!(stored.reference_context, trace.reference_context);
+    assert_eq!(stored.model, trace.model);
+    assert_eq!(stored.review_status, ReviewStatus::Pending);
+    assert_eq!(stored.ingest_status, IngestStatus::Completed);
+    assert_eq!(
+        stored.created_at.as_deref(),
+        Some("1970-01-01T00:00:00.000Z")
+    );
+    assert_eq!((stored.review, stored.created_memory_id), (None, None));
+    assert_eq!(store.trace(&project, &"absent".into()).await.unwrap(), None);
+}
+
+pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
+    let project = ProjectId::from("conformance/idempotency");
+    let named = |id: &str| NewTrace {
+        idempotency_key: Some("the-key".to_owned()),
+        ..new_trace(id)
+    };
+    let queued = Intake::Queued(review("r-key", Verdict::Pass));
+    let first = store
+        .insert_trace(&project, named("t-key-1"), queued)
+        .await
+        .unwrap();
+    assert_eq!(first.ingest_status, IngestStatus::Queued);
+    let again = store.insert_trace(&project, named("t-key-2"), Intake::Unreviewed);
+    assert_eq!(again.await.unwrap(), first);
+    let other = ProjectId::from("conformance/idempotency elsewhere");
+    let elsewhere = store.insert_trace(&other, named("t-key-3"), Intake::Unreviewed);
+    assert_eq!(elsewhere.await.unwrap().trace_id, "t-key-3");
+
+    // The receipt stays the first one when the work is done.
+    drain(store).await;
+    let done = store
+        .trace(&project, &first.trace_id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(done.ingest_status, IngestStatus::Completed);
+    let late = store.insert_trace(&project, named("t-key-4"), Intake::Unreviewed);
+    assert_eq!(late.await.unwrap(), first);
+    assert_eq!(store.stats(&project).await.unwrap().traces, 1);
+}
+
+pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
+    let project = ProjectId::from("conformance/listing");
+    for n in 0..5 {
+        let id = format!("t-list-{n}");
+        insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+    }
+    judge(store, &project, "t-list-1", Verdict::Pass).await;
+    judge(store, &project, "t-list-3", Verdict::Fail).await;
+    let list = async |status: Option<ReviewStatus>, limit, before: Option<&str>| {
+        let list = ListTraces {
+            review_status: status,
+            limit: Some(limit),
+            before: before.map(TraceId::from),
+        };
+        let page = store.list_traces(&project, &list).await.unwrap();
+        let ids: Vec<String> = page.traces.into_iter().map(|t| t.id.into()).collect();
+        (ids.join(" "), page.next.map(String::from))
+    };
+    let all = "t-list-4 t-list-3 t-list-2 t-list-1 t-list-0";
+    assert_eq!(list(None, 9, None).await, (all.to_owned(), None));
+    assert_eq!(list(None, 5, None).await, (all.to_owned(), None));
+    let (first, next) = list(None, 2, None).await;
+    assert_eq!(
+        (first.as_str(), next.as_deref()),
+        ("t-list-4 t-list-3", Some("t-list-3"))
+    );
+    let (second, next) = list(None, 2, next.as_deref()).await;
+    assert_eq!(
+        (second.as_str(), next.as_deref()),
+        ("t-list-2 t-list-1", Some("t-list-1"))
+    );
+    assert_eq!(
+        list(None, 2, next.as_deref()).await,
+        ("t-list-0".to_owned(), None)
+    );
+    let (pending, _) = list(Some(ReviewStatus::Pending), 9, None).await;
+    assert_eq!(pending, "t-list-4 t-list-2 t-list-0");
+    let (reviewed, next) = list(Some(ReviewStatus::Reviewed), 1, None).await;
+    assert_eq!(
+        (reviewed.as_str(), next.as_deref()),
+        ("t-list-3", Some("t-list-3"))
+    );
+
+    let unknown = ListTraces {
+        before: Some("absent".into()),
+        ..ListTraces::default()
+    };
+    let refused = store.list_traces(&project, &unknown).await.unwrap_err();
+    assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
+}
+
+pub(super) async fn a_project_sees_nothing_of_another(store: &dyn Store) {
+    let (ours, theirs) = (
+        ProjectId::from("conformance/ours"),
+        ProjectId::from("conformance/theirs"),
+    );
+    insert(store, &ours, new_trace("t-ours"), Intake::Unreviewed).await;
+    judge(store, &ours, "t-ours", Verdict::Pass).await;
+    insert(
+        store,
+        &theirs,
+        using("t-theirs", &["m-t-ours"]),
+        Intake::Unreviewed,
+    )
+    .await;
+    let id = TraceId::from("t-ours");
+    assert_eq!(store.trace(&theirs, &id).await.unwrap(), None);
+    assert_eq!(
+        store.memory(&theirs, &"m-t-ours".into()).await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store.withdraw_review(&theirs, &id).await.unwrap(),
+        Withdrawn::NoTrace
+    );
+    assert_eq!(
+        store.retry_trace(&theirs, &id, now()).await.unwrap(),
+        Retried::NoTrace
+    );
+    let deleted = store
+        .delete_traces(&theirs, std::slice::from_ref(&id), true)
+        .await
+        .unwrap();
+    assert_eq!(deleted.deleted, 0);
+    // A memory of another project does not exist here, so it does not move.
+    judge(store, &theirs, "t-theirs", Verdict::Fail).await;
+    assert_eq!(ignored(store, &theirs, "t-theirs").await, ["m-t-ours"]);
+    assert_eq!(q(store, &ours, "m-t-ours").await, (learn::INITIAL, 0));
+    let projects = store.projects().await.unwrap();
+    assert!(projects.contains(&ours) && projects.contains(&theirs));
+    assert!(projects.is_sorted());
+
+    assert!(store.delete_project(&theirs).await.unwrap());
+    assert!(!store.delete_project(&theirs).await.unwrap());
+    assert_eq!(
+        store.trace(&theirs, &"t-theirs".into()).await.unwrap(),
+        None
+    );
+    assert!(store.trace(&ours, &id).await.unwrap().is_some());
+}
+
+pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn Store) {
+    let project = ProjectId::from("conformance/deletion");
+    history(
+        store,
+        &project,
+        "gone",
+        [Verdict::Pass, Verdict::Pass, Verdict::Fail],
+    )
+    .await;
+    let before = q(store, &project, "m-t-gone-0").await;
+    let delete = async |ids: &[&str], with_memories| {
+        let ids: Vec<TraceId> = ids.iter().map(|id| TraceId::from(*id)).collect();
+        let gone = store
+            .delete_traces(&project, &ids, with_memories)
+            .await
+            .unwrap();
+        let ids: Vec<String> = gone.trace_ids.into_iter().map(String::from).collect();
+        (gone.deleted, ids.join(" "))
+    };
+    let gone = delete(&["t-gone-1", "absent", "t-gone-1"], false).await;
+    assert_eq!(gone, (1, "t-gone-1".to_owned()));
+    assert_eq!(
+        store.trace(&project, &"t-gone-1".into()).await.unwrap(),
+        None
+    );
+    // What it taught and what it moved stay.
+    assert!(
+        store
+            .memory(&project, &"m-t-gone-1".into())
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(q(store, &project, "m-t-gone-0").await, before);
+    assert_eq!(
+        delete(&["t-gone-0"], true).await,
+        (1, "t-gone-0".to_owned())
+    );
+    assert_eq!(
+        store.memory(&project, &"m-t-gone-0".into()).await.unwrap(),
+        None
+    );
+    assert_eq!(ignored(store, &project, "t-gone-2").await, ["m-t-gone-0"]);
+
+    // A job goes with its trace.
+    let queued = Intake::Queued(review("r-t-gone-job", Verdict::Pass));
+    insert(store, &project, new_trace("t-gone-job"), queued).await;
+    delete(&["t-gone-job"], false).await;
+    assert_eq!(
+        store
+            .claim_jobs(now(), &lease("one", 60), 9)
+            .await
+            .unwrap()
+            .jobs,
+        []
+    );
+}
