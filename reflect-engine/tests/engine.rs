@@ -385,8 +385,8 @@ async fn long_work_keeps_its_lease(home: &Home) {
     let second = home.beside();
     let rival = second.engine();
     for _ in 0..20 {
-        // Until both workers and the work itself wait for the clock again.
-        eventually(async || (home.clock.sleepers() >= 3).then_some(())).await;
+        // Until the work itself and what both engines do by themselves wait for the clock again.
+        eventually(async || (home.clock.sleepers() >= 5).then_some(())).await;
         home.clock.advance(Duration::from_secs(10));
     }
     gate.add_permits(1);
@@ -855,7 +855,7 @@ async fn a_changed_embedder_never_mixes_spaces(home: &Home) {
     // Re-embedding cannot begin: the embedder refuses, so the old vector stays.
     home.embedder.plan(&[Act::Fail]);
     let changed = home.engine();
-    eventually(async || (home.clock.sleepers() >= 3).then_some(())).await;
+    eventually(async || (home.clock.sleepers() >= 4).then_some(())).await;
     let query = QueryMemories {
         similarity_threshold: Some(-1.0),
         ..QueryMemories::new("Pay the bill")

@@ -3,7 +3,12 @@
 use super::*;
 
 /// A run that passed, and three that were given its memory and ended like this.
-pub(super) async fn history(store: &dyn Store, project: &ProjectId, name: &str, verdicts: [Verdict; 3]) {
+pub(super) async fn history(
+    store: &dyn Store,
+    project: &ProjectId,
+    name: &str,
+    verdicts: [Verdict; 3],
+) {
     let id = |n| format!("t-{name}-{n}");
     insert(store, project, new_trace(&id(0)), Intake::Unreviewed).await;
     judge(store, project, &id(0), Verdict::Pass).await;
