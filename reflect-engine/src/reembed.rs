@@ -95,8 +95,10 @@ async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model:
     for text in texts {
         match core.embed(&[text]).await {
             Ok(vector) => vectors.extend(vector),
-            // Before its dimensions are known, there is no zero vector to stand for the text.
-            Err(error) if error.retryable || core.embedder.dims() == 0 => return Err(error),
+            Err(error) if error.retryable => return Err(error),
+            // A key that ended, or a wrong setting, must not pass for a text that cannot be
+            // embedded: its old vector would be gone for good.
+            Err(error) if !works(core).await => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a memory's task cannot be embedded: it will not be found");
                 vectors.push(vec![0.0; core.embedder.dims()]);
@@ -104,4 +106,9 @@ async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model:
         }
     }
     Ok(vectors)
+}
+
+/// Whether the embedder does its work on a text that nothing can be wrong with.
+async fn works(core: &Core) -> bool {
+    core.embed(&["Refund order 7"]).await.is_ok()
 }

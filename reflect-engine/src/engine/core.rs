@@ -70,7 +70,13 @@ impl Core {
     pub(crate) async fn other_embedder(&self) -> Result<Option<String>> {
         let mine = self.embedder.id();
         if self.background {
-            let claim = || self.store.claim_embedder(mine);
+            let claim = async || {
+                // Where it stands already, a store that cannot be written now will do.
+                if self.store.embedder().await?.as_deref() == Some(mine) {
+                    return Ok(());
+                }
+                self.store.claim_embedder(mine).await
+            };
             self.claimed.get_or_try_init(claim).await?;
         }
         let current = self.store.embedder().await?;
