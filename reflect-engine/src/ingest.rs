@@ -43,7 +43,7 @@ pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Res
             feedback: feedback_without_note(review.feedback.as_deref()),
             reference_context: trace.reference_context.as_deref(),
         };
-        core.reflector.reflect(&run).await?
+        core.reflector.reflect(&run).await?.without_tags()
     };
     let memory = memory(core, &trace.task, reflection).await?;
     Ok(Lesson { review, memory })

@@ -52,6 +52,9 @@ on_every_store! {
     an_explanation_agrees_with_the_answer,
     deleted_things_are_not_found_any_more,
     another_embedder_embeds_everything_anew,
+    an_embedder_that_refuses_everything_costs_no_vector,
+    a_person_counts_who_was_overtaken_by_a_judge,
+    a_review_survives_a_model_that_refuses_it,
     a_changed_embedder_never_mixes_spaces,
     a_skill_is_written_from_memories_and_counts_up,
     the_final_response_is_taken_from_the_last_assistant_message,
@@ -293,7 +296,7 @@ async fn what_a_model_refuses_for_good_is_not_tried_again(home: &Home) {
     let id = record(&engine, trace).await;
     let failed = until(&engine, &id, IngestStatus::Failed).await;
     assert_eq!(failed.ingest_attempts, 1);
-    // A deferred review tells its caller.
+    // A deferred review tells its caller, and is kept until it is given again or retried.
     home.reflector.plan(&[Act::Fail]);
     let other = record(&engine, run("Pay the rent")).await;
     let error = engine
@@ -302,10 +305,13 @@ async fn what_a_model_refuses_for_good_is_not_tried_again(home: &Home) {
         .unwrap_err();
     assert!(error.is_retryable());
     let trace = engine.get_trace(&project(), &other).await.unwrap();
-    assert_eq!(
-        (trace.review_status, trace.review),
-        (ReviewStatus::Pending, None)
-    );
+    assert_eq!(trace.review_status, ReviewStatus::Pending);
+    assert_eq!(trace.ingest_status, IngestStatus::Failed);
+    let again = engine
+        .review_trace(&project(), &other, Review::pass())
+        .await
+        .unwrap();
+    assert_eq!(again.review_status, ReviewStatus::Reviewed);
 }
 
 async fn a_panic_of_a_model_is_a_failed_attempt(home: &Home) {
@@ -843,6 +849,72 @@ async fn another_embedder_embeds_everything_anew(home: &Home) {
         .await
         .unwrap();
     assert_eq!(page.memories.len(), 100);
+}
+
+async fn an_embedder_that_refuses_everything_costs_no_vector(home: &Home) {
+    let engine = home
+        .builder()
+        .embedder(Arc::new(HashedEmbedder))
+        .start()
+        .unwrap();
+    learn(&engine, run("Pay the bill"), Verdict::Pass).await;
+    // As with a key that was revoked: all of them, alone, and the one that nothing is wrong with.
+    home.embedder.plan(&[Act::Refuse; 3]);
+    let changed = home.engine();
+    eventually(async || (home.clock.sleepers() >= 4).then_some(())).await;
+    let stale = home.store.unembedded("moody", 9).await.unwrap();
+    assert_eq!(stale.len(), 1, "the old vector is still there");
+    home.clock.advance(Duration::from_secs(30));
+    let query = QueryMemories::new("Pay the bill");
+    eventually(async || {
+        let found = changed.query_memories(&project(), &query).await.unwrap();
+        (found.len() == 1).then_some(())
+    })
+    .await;
+}
+
+async fn a_person_counts_who_was_overtaken_by_a_judge(home: &Home) {
+    let engine = home.engine();
+    let id = record(&engine, run("Pay the bill")).await;
+    let gate = home.reflector.hold();
+    let person = engine.clone();
+    let (theirs, other) = (id.clone(), id.clone());
+    let person = tokio::spawn(async move {
+        let review = Review::fail("It was paid twice");
+        person.review_trace(&project(), &theirs, review).await
+    });
+    eventually(async || (home.reflector.calls() == 1).then_some(())).await;
+    let judge = engine.clone();
+    let judge = tokio::spawn(async move {
+        let review = Review::pass().judged_by("m");
+        judge.review_trace(&project(), &other, review).await
+    });
+    eventually(async || (home.reflector.calls() == 2).then_some(())).await;
+    // Whoever comes first, the person's word stands.
+    gate.add_permits(3);
+    let _ = judge.await.unwrap();
+    person.await.unwrap().unwrap();
+    let trace = engine.get_trace(&project(), &id).await.unwrap();
+    let review = trace.review.unwrap();
+    assert_eq!(review.result, Verdict::Fail);
+    assert!(review.feedback_text.unwrap().contains("paid twice"));
+}
+
+async fn a_review_survives_a_model_that_refuses_it(home: &Home) {
+    let engine = home.engine();
+    let id = record(&engine, run("Pay the bill")).await;
+    home.reflector.plan(&[Act::Refuse]);
+    let review = Review::fail("It was paid twice");
+    let error = engine.review_trace(&project(), &id, review).await;
+    assert!(error.is_err());
+    let kept = engine.get_trace(&project(), &id).await.unwrap();
+    assert_eq!(kept.ingest_status, IngestStatus::Failed);
+    assert_eq!(kept.last_ingest_error.as_deref(), Some("the model is away"));
+    engine.retry_trace(&project(), &id).await.unwrap();
+    let done = until(&engine, &id, IngestStatus::Completed).await;
+    let review = done.review.unwrap();
+    assert_eq!(review.feedback_text.as_deref(), Some("It was paid twice"));
+    assert!(done.created_memory_id.is_some());
 }
 
 async fn a_changed_embedder_never_mixes_spaces(home: &Home) {

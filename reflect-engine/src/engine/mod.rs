@@ -184,8 +184,10 @@ impl Engine {
 
     /// Writes the project's skill anew, from the memories that are worth the most.
     pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
-        let core = self.checked(project, create)?;
-        skill::create(core, project, create).await
+        let core = Arc::clone(self.checked(project, create)?);
+        let (project, create) = (project.clone(), create.clone());
+        // To its end, also if the caller goes away: a model may have been asked, and paid.
+        self::core::contained(async move { skill::create(&core, &project, &create).await }).await
     }
 
     /// Memories, newest first, each with all that moved it.

@@ -25,16 +25,27 @@ impl Engine {
     ) -> Result<Trace> {
         self.checked(project, &review)?;
         let trace = self.get_trace(project, id).await?;
-        let given = review.result;
-        if judged_by_a_model(&trace) && !review.judge().is_some_and(|note| note.is_own()) {
+        let (given, by_a_model) = (review.result, is_a_models(&review));
+        if judged_by_a_model(&trace) && !by_a_model {
             return self.change_review(project, id, review).await;
         }
         if let Some(answer) = settled(&trace, given)? {
             return Ok(answer);
         }
-        match self.judge(project, trace, review, Basis::Fresh).await? {
-            Applied::Reviewed(verdict) if verdict != given => Err(other_verdict(id, verdict)),
-            Applied::Done | Applied::Reviewed(_) => self.get_trace(project, id).await,
+        let applied = self.judge(project, trace, review.clone(), Basis::Fresh);
+        match applied.await? {
+            Applied::Done => self.get_trace(project, id).await,
+            Applied::Reviewed(verdict) => {
+                // Somebody was faster: a model, while the person's reflection was being written?
+                let trace = self.get_trace(project, id).await?;
+                if judged_by_a_model(&trace) && !by_a_model {
+                    return self.change_review(project, id, review).await;
+                }
+                match verdict == given {
+                    true => Ok(trace),
+                    false => Err(other_verdict(id, verdict)),
+                }
+            }
             other => Err(refused(id, other)),
         }
     }
@@ -82,13 +93,30 @@ impl Engine {
         review: Review,
         basis: Basis,
     ) -> Result<Applied> {
-        let core = Arc::clone(self.core());
+        let (core, project) = (Arc::clone(self.core()), project.clone());
         let review = self.review(review, ReviewMode::Deferred);
-        let id = trace.id.clone();
-        let lesson = contained(async move { ingest::lesson(&core, &trace, review).await }).await?;
-        let store = &self.core().store;
-        store.apply_review(project, &id, basis, lesson).await
+        // To its end, also if the caller goes away: a model may have been asked, and paid.
+        contained(async move {
+            let id = trace.id.clone();
+            match ingest::lesson(&core, &trace, review.clone()).await {
+                Ok(lesson) => core.store.apply_review(&project, &id, basis, lesson).await,
+                Err(Error::Model(error)) if matches!(basis, Basis::Fresh) => {
+                    // What the reviewer said must not be lost with the model's failure.
+                    let why = error.to_string();
+                    match core.store.put_aside(&project, &id, review, &why).await? {
+                        Applied::Done => Err(Error::Model(error)),
+                        other => Ok(other),
+                    }
+                }
+                Err(error) => Err(error),
+            }
+        })
+        .await
     }
+}
+
+fn is_a_models(review: &Review) -> bool {
+    review.judge().is_some_and(|note| note.is_own())
 }
 
 fn judged_by_a_model(trace: &Trace) -> bool {

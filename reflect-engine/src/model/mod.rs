@@ -115,6 +115,23 @@ impl Reflection {
     }
 }
 
+impl Reflection {
+    /// The same without anything that could be taken for a tag. It is written from what a run said,
+    /// which anybody may have had a hand in, and put into prompts, by some clients as it stands.
+    pub(crate) fn without_tags(self) -> Self {
+        let each =
+            |texts: Vec<String>| texts.iter().map(|text| prose::without_tags(text)).collect();
+        Self {
+            summary: prose::without_tags(&self.summary),
+            key_mistake: prose::without_tags(&self.key_mistake),
+            correct_action: prose::without_tags(&self.correct_action),
+            guidance: prose::without_tags(&self.guidance),
+            applicable_tools: each(self.applicable_tools),
+            tools_used: each(self.tools_used),
+        }
+    }
+}
+
 impl From<AuthoredReflection> for Reflection {
     fn from(authored: AuthoredReflection) -> Self {
         Self {

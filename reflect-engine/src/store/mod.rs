@@ -84,6 +84,16 @@ pub trait Store: Send + Sync + 'static {
         lesson: Lesson,
     ) -> Result<Applied>;
 
+    /// Keeps the review of a run from which nothing could be learned, with the reason, as if it had
+    /// been queued and given up: it can be [retried](Self::retry_trace).
+    async fn put_aside(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: NewReview,
+        error: &str,
+    ) -> Result<Applied>;
+
     /// Takes a run's review back, whatever became of it: its memory and its moves go, later moves
     /// of the same memories are replayed, and the run waits for a review again.
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn>;

@@ -117,8 +117,9 @@ async fn a_model_that_refuses_a_deferred_review_is_a_500_that_keeps_its_words() 
         (StatusCode::INTERNAL_SERVER_ERROR, "internal")
     );
     assert!(!failed.body.to_string().contains("paid"), "{failed:?}");
-    assert_eq!(
-        service.get(&at(&format!("/traces/{id}"))).await.body["review"],
-        Value::Null
-    );
+    // What the reviewer said is kept, with the reason, and can be retried.
+    let kept = service.get(&at(&format!("/traces/{id}"))).await.body;
+    assert_eq!(kept["review"]["result"], "pass");
+    assert_eq!(kept["review_status"], "pending");
+    assert_eq!(kept["ingest_status"], "failed");
 }

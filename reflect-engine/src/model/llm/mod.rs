@@ -11,7 +11,7 @@ pub use skill::LlmSkillWriter;
 use std::time::Duration;
 
 use super::Error;
-use super::prose::{clean, clip};
+use super::prose::{clean, clip, without_tags};
 
 impl From<reflect_models::Error> for Error {
     fn from(error: reflect_models::Error) -> Self {
@@ -32,7 +32,7 @@ pub(crate) fn retry_after(error: &Error) -> Option<Duration> {
 }
 
 /// What a model wrote, as it may be stored: on one line, without control or hidden characters, in at
-/// most so many words. Markup stays, because it is escaped wherever it is shown.
+/// most so many words.
 fn tamed(text: &str, words: usize) -> String {
-    clip(&clean(text), words)
+    without_tags(&clip(&clean(text), words))
 }

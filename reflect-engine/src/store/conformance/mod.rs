@@ -38,6 +38,7 @@ pub async fn all(store: &dyn Store) {
     reviews::a_review_makes_a_memory_and_moves_what_was_given(store).await;
     reviews::what_was_learned_at_once_is_there_at_once(store).await;
     reviews::a_fresh_review_is_refused_where_there_is_one(store).await;
+    reviews::a_review_that_taught_nothing_is_kept_and_can_be_retried(store).await;
     reviews::a_changed_review_replays_what_it_moved(store).await;
     reviews::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
     reviews::a_queued_review_can_be_withdrawn(store).await;

@@ -270,3 +270,33 @@ pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
     assert_eq!(store.stats(&project).await.unwrap().pending, 1);
     assert_eq!(store.stats(&project).await.unwrap().memories, 0);
 }
+
+pub(super) async fn a_review_that_taught_nothing_is_kept_and_can_be_retried(store: &dyn Store) {
+    let project = ProjectId::from("conformance/aside");
+    let id = TraceId::from("t-aside");
+    let aside = async |verdict| {
+        let kept = review("r-aside", verdict);
+        store
+            .put_aside(&project, &id, kept, "the model refused")
+            .await
+    };
+    assert_eq!(aside(Verdict::Pass).await.unwrap(), Applied::NoTrace);
+    insert(store, &project, new_trace("t-aside"), Intake::Unreviewed).await;
+    assert_eq!(aside(Verdict::Pass).await.unwrap(), Applied::Done);
+    assert_eq!(aside(Verdict::Fail).await.unwrap(), Applied::Done);
+    let kept = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(kept.review_status, ReviewStatus::Pending);
+    assert_eq!(kept.ingest_status, IngestStatus::Failed);
+    assert_eq!(kept.last_ingest_error.as_deref(), Some("the model refused"));
+    assert_eq!(kept.review.unwrap().result, Verdict::Fail);
+
+    let retried = store.retry_trace(&project, &id, now()).await.unwrap();
+    assert_eq!(retried, Retried::Done);
+    assert_eq!(aside(Verdict::Pass).await.unwrap(), Applied::Working);
+    let claims = store.claim_jobs(now(), &lease("one", 60), 9).await.unwrap();
+    assert_eq!(claims.jobs.len(), 1);
+    let done = apply(store, &project, "t-aside", job("one"), Verdict::Fail).await;
+    assert_eq!(done, Applied::Done);
+    let reviewed = Applied::Reviewed(Verdict::Fail);
+    assert_eq!(aside(Verdict::Pass).await.unwrap(), reviewed);
+}

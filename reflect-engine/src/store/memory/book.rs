@@ -185,6 +185,38 @@ impl Book {
         Ok(Applied::Done)
     }
 
+    pub(super) fn put_aside(
+        &mut self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: &NewReview,
+        error: &str,
+    ) -> Applied {
+        let shelf = self.projects.get_mut(project);
+        let Some(shelf) = shelf.filter(|shelf| shelf.run_keys.contains_key(id)) else {
+            return Applied::NoTrace;
+        };
+        let Some(run) = shelf.run_keys.get(id).and_then(|key| shelf.runs.get(key)) else {
+            return Applied::NoTrace;
+        };
+        if working(&run.trace) {
+            return Applied::Working;
+        }
+        if let Some(review) = &run.review
+            && run.trace.review_status == ReviewStatus::Reviewed
+        {
+            return Applied::Reviewed(review.verdict);
+        }
+        put_review(shelf, id, review);
+        let key = shelf.run_keys.get(id).copied();
+        if let Some(run) = key.and_then(|key| shelf.runs.get_mut(&key)) {
+            run.trace.ingest_status = IngestStatus::Failed;
+            run.trace.ingest_attempts += 1;
+            run.trace.last_ingest_error = Some(error.to_owned());
+        }
+        Applied::Done
+    }
+
     pub(super) fn withdraw_review(&mut self, project: &ProjectId, id: &TraceId) -> Withdrawn {
         let Some(shelf) = self.projects.get_mut(project) else {
             return Withdrawn::NoTrace;

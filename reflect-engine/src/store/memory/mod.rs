@@ -9,8 +9,8 @@ use reflect_types::{
 };
 
 use super::{
-    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Restored, Retried,
-    Revision, Store, StoredMemory, Unembedded, Withdrawn,
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
+    Restored, Retried, Revision, Store, StoredMemory, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -100,6 +100,16 @@ impl Store for InMemory {
         lesson: Lesson,
     ) -> Result<Applied> {
         self.book().apply_review(project, id, &basis, &lesson)
+    }
+
+    async fn put_aside(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: NewReview,
+        error: &str,
+    ) -> Result<Applied> {
+        Ok(self.book().put_aside(project, id, &review, error))
     }
 
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {

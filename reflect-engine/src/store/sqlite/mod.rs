@@ -14,8 +14,8 @@ use reflect_types::{
 use rusqlite::Connection;
 
 use super::{
-    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewTrace, Restored, Retried,
-    Revision, Store, StoredMemory, Unembedded, Withdrawn,
+    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
+    Restored, Retried, Revision, Store, StoredMemory, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -142,6 +142,18 @@ impl Store for Sqlite {
     ) -> Result<Applied> {
         let (project, id) = (project.clone(), id.clone());
         self.write(move |db| reviews::apply(db, &project, &id, &basis, &lesson))
+            .await
+    }
+
+    async fn put_aside(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: NewReview,
+        error: &str,
+    ) -> Result<Applied> {
+        let (project, id, error) = (project.clone(), id.clone(), error.to_owned());
+        self.write(move |db| reviews::put_aside(db, &project, &id, &review, &error))
             .await
     }
 

@@ -30,6 +30,15 @@ struct Standing {
     owner: Option<String>,
 }
 
+impl Standing {
+    fn is_working(&self) -> bool {
+        matches!(
+            self.ingest_status,
+            IngestStatus::Queued | IngestStatus::Processing
+        )
+    }
+}
+
 pub(super) fn apply(
     db: &Connection,
     project: &ProjectId,
@@ -43,10 +52,6 @@ pub(super) fn apply(
             Basis::Fresh | Basis::Replace { .. } => Applied::NoTrace,
         });
     };
-    let working = matches!(
-        standing.ingest_status,
-        IngestStatus::Queued | IngestStatus::Processing
-    );
     match (basis, &standing.review) {
         (Basis::Job { owner }, _) => {
             if standing.owner.as_ref() != Some(owner) {
@@ -54,7 +59,7 @@ pub(super) fn apply(
             }
             learn(db, &run, lesson)?;
         }
-        (_, _) if working => return Ok(Applied::Working),
+        (_, _) if standing.is_working() => return Ok(Applied::Working),
         (Basis::Fresh, Some((_, verdict))) if standing.reviewed => {
             return Ok(Applied::Reviewed(*verdict));
         }
@@ -69,6 +74,31 @@ pub(super) fn apply(
         }
         (Basis::Replace { .. }, _) => return Ok(Applied::NoReview),
     }
+    Ok(Applied::Done)
+}
+
+pub(super) fn put_aside(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+    review: &NewReview,
+    error: &str,
+) -> Result<Applied, Fault> {
+    let Some((run, standing)) = find(db, project, id)? else {
+        return Ok(Applied::NoTrace);
+    };
+    if standing.is_working() {
+        return Ok(Applied::Working);
+    }
+    if let Some((_, verdict)) = standing.review.filter(|_| standing.reviewed) {
+        return Ok(Applied::Reviewed(verdict));
+    }
+    put(db, run.key, review)?;
+    db.prepare_cached(
+        "UPDATE trace SET ingest_status = 'failed', ingest_attempts = ingest_attempts + 1, \
+             last_ingest_error = ?2 WHERE key = ?1",
+    )?
+    .execute(params![run.key, error])?;
     Ok(Applied::Done)
 }
 
