@@ -82,7 +82,9 @@ impl Engine {
         match core.store.withdraw_review(project, id).await? {
             Withdrawn::Done => self.get_trace(project, id).await,
             Withdrawn::NoTrace => Err(no_trace(id)),
-            Withdrawn::NoReview => Err(refused(id, Applied::NoReview)),
+            Withdrawn::NoReview => Err(Error::Conflict(format!(
+                "trace `{id}` has no review that could be taken back"
+            ))),
         }
     }
 

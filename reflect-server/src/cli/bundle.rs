@@ -69,7 +69,13 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
         return write(&archive, &mut io::stdout()).await.map(drop);
     }
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
-    let disk = new_file(&file).map_err(named)?;
+    let disk = new_file(&file).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::general(format!(
+            "{}: this file is there already: remove it, or name another",
+            file.display()
+        )),
+        _ => named(error),
+    })?;
     let written = write_file(&archive, &disk).await;
     let exported = written.inspect_err(|_| {
         // Half a bundle is of no use, and stands in the way of the next.
@@ -322,6 +328,12 @@ impl Lines {
     }
 
     fn wrong(&self, error: &serde_json::Error) -> Failure {
+        if error.is_eof() {
+            return Failure::general(format!(
+                "line {}: the bundle was cut off here: export it again and import that",
+                self.number
+            ));
+        }
         Failure::general(format!("line {}: {error}", self.number))
     }
 }

@@ -42,6 +42,17 @@ impl Failure {
         self.kind == Kind::Conflict
     }
 
+    /// The same, with what to do about a conflict.
+    pub(crate) fn advising(self, advice: &str) -> Self {
+        if !self.is_conflict() {
+            return self;
+        }
+        Self {
+            message: format!("{} ({advice})", self.message),
+            ..self
+        }
+    }
+
     /// The same, with the place where it happened before it.
     pub(crate) fn at(self, place: impl fmt::Display) -> Self {
         Self {

@@ -26,7 +26,7 @@ enum Action {
         /// What the key is for.
         label: String,
         /// What it may do, such as `memory:read`; may be given several times.
-        #[arg(long = "scope", value_parser = scope)]
+        #[arg(long = "scope", value_parser = scope, value_delimiter = ',')]
         scopes: Vec<Scope>,
         /// Let it do everything in the project.
         #[arg(long, conflicts_with = "scopes")]
@@ -71,6 +71,11 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             master,
         } => {
             let scopes = if all { Scope::KNOWN.to_vec() } else { scopes };
+            if scopes.is_empty() && !master {
+                return Err(Failure::usage(
+                    "say what the key may do: --scope memory:read --scope trace:write, or --all",
+                ));
+            }
             let made = if master {
                 place.file().await?.keys.create_master(&label).await?
             } else {

@@ -89,10 +89,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,
         Command::Doctor(options) => doctor::run(options).await,
-        Command::Completions(options) => {
-            completions::run(&options);
-            Ok(())
-        }
+        Command::Completions(options) => completions::run(&options),
     }
 }
 

@@ -1,4 +1,3 @@
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use reflect_engine::Engine;
 use reflect_engine::store::Sqlite;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, Settings, serve};
+use reflect_types::KeyStatus;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpListener;
 
@@ -22,7 +22,7 @@ const SHORT_KEY: usize = 32;
 pub(super) struct Options {
     /// Where to listen; port 0 takes any free one.
     #[arg(long, env = "REFLECT_LISTEN", default_value = "127.0.0.1:8000")]
-    listen: SocketAddr,
+    listen: String,
     /// The database file; made where there is none.
     #[arg(long, env = "REFLECT_DATA", default_value = "reflect.db")]
     data: PathBuf,
@@ -112,7 +112,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let models = options.models.models()?;
     let judge = options.judge.judge(&models)?;
     // Before anything is made: a port that is taken is the commonest mistake.
-    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+    let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
         Failure::general(format!(
             "cannot listen on {}: {error}. Choose another --listen address",
             options.listen
@@ -135,7 +135,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     }
     let engine = models.install(engine).start()?;
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
-    announce(&keys, master.as_ref()).await?;
+    let is_new = engine.list_projects().await?.is_empty();
+    announce(&keys, master.as_ref(), is_new).await?;
     let address = listener.local_addr()?;
     // Before anybody can know that it runs, so that no signal finds it unprepared.
     let stop = asked_to_stop()?;
@@ -179,12 +180,28 @@ fn alpha(given: Option<f64>) -> Result<f64, Failure> {
     }
 }
 
-/// Shows a master key that was just made, this once.
-async fn announce(keys: &Keys, configured: Option<&SecretString>) -> Result<(), Failure> {
+async fn has_master(keys: &Keys) -> Result<bool, Failure> {
+    let masters = keys.list(None).await?;
+    Ok(masters.iter().any(|key| key.status == KeyStatus::Active))
+}
+
+/// Shows a master key that was just made, this once. Only a new database gets one: whoever forgot
+/// to name theirs must not find another in the log.
+async fn announce(
+    keys: &Keys,
+    configured: Option<&SecretString>,
+    is_new: bool,
+) -> Result<(), Failure> {
     if let Some(key) = configured
         && key.expose_secret().len() < SHORT_KEY
     {
         tracing::warn!("the master key is short: one of `reflect keys` cannot be guessed");
+    }
+    if configured.is_none() && !is_new && !has_master(keys).await? {
+        tracing::warn!(
+            "no master key: start with --master-key, or make one with `reflect keys create --master`"
+        );
+        return Ok(());
     }
     if let Some(made) = keys.ensure_master().await? {
         println!(

@@ -60,7 +60,7 @@ fn a_reviewer_walks_through_the_pending_runs() {
     ));
     assert_eq!(
         tally,
-        serde_json::json!({"passed": 0, "failed": 1, "deferred": 1})
+        serde_json::json!({"passed": 0, "failed": 1, "deferred": 1, "refused": 0})
     );
     let traces = json(&on_file(&data, &["traces", "--json"], ""));
     assert_eq!(traces[0]["review_status"], "pending");

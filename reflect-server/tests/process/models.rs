@@ -186,7 +186,10 @@ async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
 
     // A person looks at two of them, the newest first: one verdict is confirmed, one is not.
     let tally = world.command(&["review", "--judged", "--limit", "2"], "n\nToo old\ny\n");
-    assert_eq!(tally, json!({"passed": 1, "failed": 1, "deferred": 0}));
+    assert_eq!(
+        tally,
+        json!({"passed": 1, "failed": 1, "deferred": 0, "refused": 0})
+    );
     let report = world.command(&["judge", "report"], "");
     assert_eq!(
         report,

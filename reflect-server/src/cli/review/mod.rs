@@ -45,11 +45,19 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         return walk::run(&client, options.limit, options.judged, options.place.json).await;
     };
     let review = options.fail.map_or_else(Review::pass, Review::fail);
+    let said = review.feedback_text.clone();
     let trace = match (options.withdraw, options.change) {
         (true, _) => client.withdraw_review(id).await?,
         (false, true) => client.change_review(id, review).await?,
-        (false, false) => client.review_trace(id, review).await?,
+        (false, false) => {
+            let judged = client.review_trace(id, review).await;
+            judged.map_err(|error| Failure::from(error).advising("here: --change or --withdraw"))?
+        }
     };
+    let kept = trace.review.as_ref().map(|review| &review.feedback_text);
+    if !options.withdraw && !options.change && kept.is_some_and(|kept| *kept != said) {
+        eprintln!("it was judged so before, and stays as it was: --change replaces what was said");
+    }
     if options.place.json {
         return output::json(&trace);
     }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{Review, ReviewRecord, Trace, TraceId};
+use reflect_types::{IngestStatus, Review, ReviewRecord, Trace, TraceId};
 use serde::Serialize;
 
 use super::NO_REASON;
@@ -16,6 +16,8 @@ struct Tally {
     passed: u64,
     failed: u64,
     deferred: u64,
+    /// Judgements that could not be handed in.
+    refused: u64,
 }
 
 enum Choice {
@@ -37,7 +39,13 @@ pub(super) async fn run(
         let page = page(client, before.take(), judged).await?;
         let Some(last) = page.last() else { break };
         before = Some(last.id.clone());
-        let wanted = |trace: &&Trace| !judged || is_judged(trace);
+        let wanted = |trace: &&Trace| {
+            if judged {
+                is_judged(trace)
+            } else {
+                waits(trace)
+            }
+        };
         for trace in page.iter().filter(wanted) {
             if left == 0 {
                 break 'pages;
@@ -45,19 +53,7 @@ pub(super) async fn run(
             left -= 1;
             // The questions go to the standard error: the standard output is for the result.
             match ask(trace, &mut io::stdin().lock(), &mut io::stderr())? {
-                Choice::Judge(review) => {
-                    let verdict = review.result;
-                    let judged = client.review_trace(&trace.id, review).await?;
-                    let memory = judged.created_memory_id;
-                    eprintln!(
-                        "{verdict}: learned {}\n",
-                        memory.map_or("nothing".to_owned(), String::from)
-                    );
-                    match verdict.success() {
-                        Some(true) => tally.passed += 1,
-                        _ => tally.failed += 1,
-                    }
-                }
+                Choice::Judge(review) => judge(client, trace, review, &mut tally).await,
                 Choice::Defer => {
                     eprintln!("deferred\n");
                     tally.deferred += 1;
@@ -73,10 +69,36 @@ pub(super) async fn run(
         passed,
         failed,
         deferred,
+        refused,
     } = tally;
     output::say(format_args!(
-        "{passed} passed, {failed} failed, {deferred} deferred"
+        "{passed} passed, {failed} failed, {deferred} deferred, {refused} refused"
     ))
+}
+
+/// Hands the judgement in. One that is refused is told, and the walk goes on.
+async fn judge(client: &ReflectClient, trace: &Trace, review: Review, tally: &mut Tally) {
+    let verdict = review.result;
+    match client.review_trace(&trace.id, review).await {
+        Ok(judged) => {
+            let memory = judged.created_memory_id;
+            let learned = memory.map_or("nothing".to_owned(), String::from);
+            eprintln!("{verdict}: learned {learned}\n");
+            match verdict.success() {
+                Some(true) => tally.passed += 1,
+                _ => tally.failed += 1,
+            }
+        }
+        Err(error) => {
+            eprintln!("not judged: {}\n", Failure::from(error));
+            tally.refused += 1;
+        }
+    }
+}
+
+/// Whether the run has no review yet: one that is queued is worked on, one that failed is retried.
+fn waits(trace: &Trace) -> bool {
+    trace.ingest_status == IngestStatus::Completed || trace.review.is_none()
 }
 
 async fn page(
@@ -115,7 +137,10 @@ fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<
             "n" | "no" => {
                 write!(out, "What was wrong? (used as learning feedback): ")?;
                 out.flush()?;
-                let reason = line(input)?.filter(|reason| !reason.is_empty());
+                let Some(reason) = line(input)? else {
+                    return Ok(Choice::Stop);
+                };
+                let reason = Some(reason).filter(|reason| !reason.is_empty());
                 let reason = reason.unwrap_or_else(|| NO_REASON.to_owned());
                 return Ok(Choice::Judge(Review::fail(reason)));
             }
