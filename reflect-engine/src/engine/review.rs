@@ -41,10 +41,10 @@ impl Engine {
                 if judged_by_a_model(&trace) && !by_a_model {
                     return self.change_review(project, id, review).await;
                 }
-                match verdict == given {
-                    true => Ok(trace),
-                    false => Err(other_verdict(id, verdict)),
+                if verdict == given {
+                    return Ok(trace);
                 }
+                Err(other_verdict(id, verdict))
             }
             other => Err(refused(id, other)),
         }
