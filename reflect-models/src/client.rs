@@ -100,6 +100,11 @@ impl Client {
         url.trim_end_matches('/')
     }
 
+    /// The host and the port at which it is served.
+    pub fn host_and_port(&self) -> String {
+        config::host_and_port(self.base_url())
+    }
+
     /// How many tokens of a run may be shown to it.
     pub fn max_prompt_tokens(&self) -> usize {
         self.shared.settings.max_prompt_tokens

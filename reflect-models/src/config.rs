@@ -197,6 +197,16 @@ fn origin(url: &str) -> Option<String> {
     Some(url.origin().ascii_serialization())
 }
 
+/// The host and the port of an address that was checked.
+pub(crate) fn host_and_port(url: &str) -> String {
+    let parsed = Url::parse(url).ok();
+    let found = parsed.as_ref().and_then(|url| {
+        let port = url.port_or_known_default()?;
+        Some(format!("{}:{port}", url.host_str()?))
+    });
+    found.unwrap_or_else(|| url.to_owned())
+}
+
 /// The address without a slash at its end.
 pub(crate) fn checked_url(url: &str) -> Result<String> {
     let problem = |problem: &str| {
