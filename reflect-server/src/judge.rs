@@ -124,7 +124,7 @@ impl Judging<'_> {
         if look == Look::Away {
             return Ok(());
         }
-        let mut still_waiting = HashSet::new();
+        let (mut still_waiting, mut settled) = (HashSet::new(), HashSet::new());
         let mut newest = None;
         let mut before = None;
         loop {
@@ -141,6 +141,7 @@ impl Judging<'_> {
                     Outcome::Passed | Outcome::Failed | Outcome::Overtaken => {
                         waiting.tried.remove(&id);
                         memory.judged(&id);
+                        settled.insert(id);
                     }
                     Outcome::Unclear | Outcome::Broken | Outcome::Away(_) => {
                         waiting.failed(id, outcome);
@@ -153,7 +154,7 @@ impl Judging<'_> {
                 return Ok(());
             }
             if newest.is_none() {
-                newest = ids.iter().find(|id| !memory.has_judged(id)).cloned();
+                newest = ids.iter().find(|id| !settled.contains(*id)).cloned();
             }
             let known = waiting.newest.as_ref().is_some_and(|id| ids.contains(id));
             still_waiting.extend(ids);
@@ -459,6 +460,9 @@ mod tests {
         let trace = world.get("a", &id).await;
         assert_eq!(trace.review_status, ReviewStatus::Pending);
         assert_eq!(world.server.asked().len(), 1);
+        // It is known now: nobody looks again until there is something new.
+        let waiting = &world.memory.waiting[&project];
+        assert_eq!(waiting.look(Some(&id)), Look::Away);
     }
 
     #[tokio::test]
