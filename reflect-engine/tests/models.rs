@@ -44,13 +44,13 @@ async fn server(acts: impl IntoIterator<Item = Act>) -> ModelServer {
 }
 
 fn client(server: &ModelServer) -> Client {
+    client_within(server, Duration::from_secs(60))
+}
+
+fn client_within(server: &ModelServer, timeout: Duration) -> Client {
     let client = Client::builder("test-model").base_url(server.url());
     let client = client.backoff(Duration::from_millis(1), Duration::from_millis(100));
-    client
-        .timeout(Duration::from_millis(500))
-        .attempts(1)
-        .build()
-        .unwrap()
+    client.timeout(timeout).attempts(1).build().unwrap()
 }
 
 fn with_model(home: &Home, server: &ModelServer) -> Builder {
@@ -166,7 +166,6 @@ async fn a_model_that_is_away_for_a_while_is_waited_for() {
         Act::Status(429, Some(20)),
         Act::Status(500, None),
         Act::HangUp,
-        Act::Stall,
     ];
     let (home, server) = (Home::on_sqlite(), server(acts).await);
     let engine = with_model(&home, &server).start().unwrap();
@@ -174,10 +173,26 @@ async fn a_model_that_is_away_for_a_while_is_waited_for() {
     let trace = given_time(&home, &engine, &id).await;
     assert_eq!(trace.last_ingest_error, None);
     assert_eq!(trace.ingest_status, IngestStatus::Completed);
-    assert_eq!(trace.ingest_attempts, 5);
+    assert_eq!(trace.ingest_attempts, 4);
     let list = ListMemories::default();
     let page = engine.list_memories(&project(), &list).await.unwrap();
     assert_eq!(page.memories.len(), 1);
+}
+
+#[tokio::test]
+async fn a_model_that_never_answers_is_given_up() {
+    let server = ModelServer::start(|_| Act::Stall).await.unwrap();
+    let home = Home::in_memory();
+    let client = client_within(&server, Duration::from_millis(50));
+    let engine = home
+        .builder()
+        .reflector(Arc::new(LlmReflector::new(client)));
+    let engine = engine.start().unwrap();
+    let id = record(&engine, reviewed("Refund order 7", Review::pass())).await;
+    let trace = given_time(&home, &engine, &id).await;
+    assert_eq!(trace.ingest_status, IngestStatus::Failed);
+    let error = trace.last_ingest_error.unwrap();
+    assert!(error.contains("did not answer within"), "{error}");
 }
 
 #[tokio::test]
@@ -311,7 +326,9 @@ async fn a_person_s_review_takes_the_place_of_a_judge_s_and_says_what_that_was()
 async fn embeddings_are_batched_and_cached_and_their_dimensions_learned() {
     let server = server([]).await;
     let embedder = ModelEmbedder::new(client(&server)).batch(2).cache(2);
-    assert_eq!((embedder.id(), embedder.dims()), ("model:test-model", 0));
+    let place = server.url().replace("http://", "").replace("/v1", "");
+    assert_eq!(embedder.id(), format!("model:{place}/test-model"));
+    assert_eq!(embedder.dims(), 0);
     let texts = ["refund order 7", "", "ship it", "refund order 7", "cancel"];
     let vectors = embedder.embed(&texts).await.unwrap();
     assert_eq!(embedder.dims(), 64);
@@ -327,13 +344,17 @@ async fn embeddings_are_batched_and_cached_and_their_dimensions_learned() {
     assert_eq!(server.asked().len(), 3, "the oldest is forgotten");
 
     let declared = ModelEmbedder::new(client(&server)).dimensions(16);
-    assert_eq!(
-        (declared.id(), declared.dims()),
-        ("model:test-model:16", 16)
-    );
+    assert_eq!(declared.id(), format!("model:{place}/test-model@16"));
+    assert_eq!(declared.dims(), 16);
     assert_eq!(declared.embed(&["x"]).await.unwrap()[0].len(), 16);
     let blank = ModelEmbedder::new(client(&server));
     assert_eq!(blank.embed(&[" "]).await.unwrap()[0].len(), 64);
+
+    // Of a long text the beginning, as much as was said.
+    let short = ModelEmbedder::new(client(&server)).max_tokens(2);
+    short.embed(&["refund it, and then some"]).await.unwrap();
+    let asked = server.asked();
+    assert_eq!(asked.last().unwrap().body["input"], json!(["refund i"]));
 }
 
 #[tokio::test]
@@ -354,6 +375,7 @@ async fn another_embedder_takes_over_in_the_background_without_downtime() {
     let server = server([Act::Status(503, None), Act::Status(503, None)]).await;
     let home = home.reopened();
     let embedder = Arc::new(ModelEmbedder::new(client(&server)));
+    let space = embedder.id().to_owned();
     let engine = home.builder().embedder(embedder).start().unwrap();
     let receipt = record(&engine, reviewed("Refund order 999", Review::pass())).await;
     let query = QueryMemories::new("Refund order 7");
@@ -372,7 +394,7 @@ async fn another_embedder_takes_over_in_the_background_without_downtime() {
     given_time(&home, &engine, &receipt).await;
     let all = eventually(async || {
         home.clock.advance(Duration::from_secs(31));
-        let left = home.store.unembedded("model:test-model", 1).await.unwrap();
+        let left = home.store.unembedded(&space, 1).await.unwrap();
         left.is_empty().then_some(())
     });
     all.await;

@@ -1,11 +1,11 @@
-use std::sync::atomic::Ordering;
-
+use secrecy::ExposeSecret;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Shared};
-use crate::config::OPENAI;
-use crate::error::{Error, Result, excerpt};
+use crate::dialect::Words;
+use crate::error::{Error, Result, blot, excerpt};
 use crate::prompt::{Prompt, Said};
 
 impl Client {
@@ -16,36 +16,52 @@ impl Client {
 
     async fn ask(&self, prompt: &Prompt) -> Result<String> {
         let shared = &*self.shared;
+        let mut words = shared.dialect.words();
+        let mut tried = Vec::new();
         loop {
-            match shared.chat(prompt).await {
-                Err(error) if shared.dialect.learn(&error) => {}
-                outcome => return outcome,
+            let outcome = shared.chat(prompt, words).await;
+            tried.push(words);
+            let learned = outcome.as_ref().err();
+            match learned.and_then(|error| shared.dialect.learn(words, error)) {
+                // A server that wants none of them is told so by its own error.
+                Some(other) if !tried.contains(&other) => words = other,
+                _ => return outcome,
             }
         }
     }
 }
 
 impl Shared {
-    async fn chat(&self, prompt: &Prompt) -> Result<String> {
-        let request = self.request(prompt);
-        let reply: Reply = self.protocol.chat().create_byot(request).await?;
+    async fn chat(&self, prompt: &Prompt, words: Words) -> Result<String> {
+        let request = self.request(prompt, words);
+        let reply: Value = self.protocol.chat().create_byot(request).await?;
+        let reply: Reply = self.read(reply)?;
         if let Some(usage) = &reply.usage {
             self.counters
                 .spent(usage.prompt_tokens, usage.completion_tokens);
         }
+        if let Some(error) = reply.error.as_ref().filter(|error| !error.is_null()) {
+            return Err(Error::Malformed(excerpt(&self.blot(&error.to_string()))));
+        }
         reply.text(self.settings.max_completion_tokens)
     }
 
-    fn request<'a>(&'a self, prompt: &'a Prompt) -> Request<'a> {
+    /// What the library has made sure of is JSON, as our own type: the library would write all that
+    /// it cannot read into the log.
+    pub(crate) fn read<T: DeserializeOwned>(&self, reply: Value) -> Result<T> {
+        serde_json::from_value(reply)
+            .map_err(|error| Error::Malformed(excerpt(&self.blot(&error.to_string()))))
+    }
+
+    fn blot(&self, text: &str) -> String {
+        let key = self.settings.api_key.as_ref();
+        blot(text, key.map(ExposeSecret::expose_secret))
+    }
+
+    fn request<'a>(&'a self, prompt: &'a Prompt, words: Words) -> Request<'a> {
         let limit = self.settings.max_completion_tokens;
-        // OpenAI's newer models know only the newer name, other servers only the older one.
-        let theirs = self
-            .settings
-            .base_url
-            .as_deref()
-            .is_none_or(|url| url.starts_with(OPENAI));
-        let newer = theirs != self.dialect.other_limit.load(Ordering::Relaxed);
-        let format = prompt.json && !self.dialect.no_format.load(Ordering::Relaxed);
+        let newer = words.newer_limit;
+        let format = prompt.json && !words.no_format;
         Request {
             model: &self.settings.model,
             messages: &prompt.messages,
@@ -107,9 +123,6 @@ pub(crate) struct Tokens {
 
 impl Reply {
     fn text(self, limit: u32) -> Result<String> {
-        if let Some(error) = self.error.filter(|error| !error.is_null()) {
-            return Err(Error::Malformed(excerpt(&error.to_string())));
-        }
         let Some(choice) = self.choices.into_iter().next() else {
             return Err(Error::Malformed("it has no choices".to_owned()));
         };

@@ -1,6 +1,5 @@
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
@@ -8,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::config::{self, Builder, OPENAI, Purpose, bearer, checked_url};
+use crate::dialect::{Dialect, Words};
 use crate::error::{Error, Result};
 use crate::usage::{Counters, Usage};
 use crate::wire::{Place, Wire};
@@ -38,15 +38,6 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) dialect: Dialect,
     places: Semaphore,
-}
-
-/// What the server turned out not to understand.
-#[derive(Debug, Default)]
-pub(crate) struct Dialect {
-    /// It wants the token limit by its other name.
-    pub(crate) other_limit: AtomicBool,
-    /// It cannot be told to answer in JSON.
-    pub(crate) no_format: AtomicBool,
 }
 
 impl Client {
@@ -88,7 +79,10 @@ impl Client {
             shared: Arc::new(Shared {
                 protocol: async_openai::Client::build(http, place).with_http_service(wire),
                 counters: Counters::default(),
-                dialect: Dialect::default(),
+                dialect: Dialect::of(Words {
+                    newer_limit: settings.is_openai(),
+                    ..Words::default()
+                }),
                 places: Semaphore::new(settings.concurrency.min(Semaphore::MAX_PERMITS)),
                 settings,
             }),
@@ -104,6 +98,11 @@ impl Client {
     pub fn base_url(&self) -> &str {
         let url = self.shared.settings.base_url.as_deref().unwrap_or(OPENAI);
         url.trim_end_matches('/')
+    }
+
+    /// The host and the port at which it is served.
+    pub fn host_and_port(&self) -> String {
+        config::host_and_port(self.base_url())
     }
 
     /// How many tokens of a run may be shown to it.
@@ -158,29 +157,6 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Dialect {
-    /// Learns from a refusal; whether the same request can now be put in words that are understood.
-    pub(crate) fn learn(&self, error: &Error) -> bool {
-        let Error::Refused {
-            status: 400 | 422,
-            message,
-            ..
-        } = error
-        else {
-            return false;
-        };
-        // Each only once: a server that wants neither is told so by its own error.
-        let newly = |flag: &AtomicBool| !flag.swap(true, Ordering::Relaxed);
-        if message.contains("max_tokens") || message.contains("max_completion_tokens") {
-            return newly(&self.other_limit);
-        }
-        if message.contains("response_format") || message.contains("json_object") {
-            return newly(&self.no_format);
-        }
-        false
-    }
-}
-
 /// How long to wait before the next try; `None` where there is none.
 fn pause(settings: &Builder, error: &Error, retry: u32) -> Option<Duration> {
     if !error.is_retryable() || retry + 1 >= settings.attempts {
@@ -230,19 +206,24 @@ mod tests {
         assert!(late >= Duration::from_secs(15) && late <= Duration::from_secs(30));
     }
 
-    #[test]
-    fn a_server_s_dialect_is_learned_once() {
-        let dialect = Dialect::default();
-        let refused = |message: &str| Error::Refused {
-            status: 400,
-            message: message.to_owned(),
-            retry_after: None,
-        };
-        let limit = refused("Unsupported parameter: 'max_tokens'");
-        assert!(dialect.learn(&limit));
-        assert!(!dialect.learn(&limit));
-        assert!(dialect.learn(&refused("'response_format.type' must be 'json_schema'")));
-        assert!(!dialect.learn(&refused("no such model")));
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_that_was_asked_for_is_kept() {
+        let client = Client::builder("m").build().unwrap();
+        let (start, mut calls) = (tokio::time::Instant::now(), 0);
+        let answer = client.with_retries(|| {
+            calls += 1;
+            let outcome = if calls < 3 {
+                Err(busy(Some(7)))
+            } else {
+                Ok(calls)
+            };
+            std::future::ready(outcome)
+        });
+        assert_eq!(answer.await.unwrap(), 3);
+        let waited = start.elapsed();
+        // The clock of the runtime counts in whole milliseconds.
+        assert!(waited >= Duration::from_secs(14), "{waited:?}");
+        assert!(waited < Duration::from_millis(14_010), "{waited:?}");
     }
 
     #[test]

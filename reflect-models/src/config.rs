@@ -1,5 +1,6 @@
 //! What a client is told: by a builder, or by the environment.
 
+use std::fmt;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -32,7 +33,7 @@ impl Purpose {
 }
 
 /// Sets up a [`Client`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct Builder {
     pub(crate) model: String,
@@ -120,6 +121,13 @@ impl Builder {
         self.or_openai_from(variable)
     }
 
+    /// OpenAI's newer models know only the newer name of the token limit, other servers only the
+    /// older one.
+    pub(crate) fn is_openai(&self) -> bool {
+        let url = self.base_url.as_deref();
+        url.is_none_or(|url| origin(url) == origin(OPENAI))
+    }
+
     /// Checks the settings; nothing is sent yet.
     pub fn build(self) -> Result<Client> {
         Client::new(self)
@@ -138,6 +146,17 @@ impl Builder {
             }
         }
         self
+    }
+}
+
+// Without the key, and without the address, of which nobody has made sure that it holds none.
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("model", &self.model)
+            .field("timeout", &self.timeout)
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
     }
 }
 
@@ -178,6 +197,16 @@ fn origin(url: &str) -> Option<String> {
     Some(url.origin().ascii_serialization())
 }
 
+/// The host and the port of an address that was checked.
+pub(crate) fn host_and_port(url: &str) -> String {
+    let parsed = Url::parse(url).ok();
+    let found = parsed.as_ref().and_then(|url| {
+        let port = url.port_or_known_default()?;
+        Some(format!("{}:{port}", url.host_str()?))
+    });
+    found.unwrap_or_else(|| url.to_owned())
+}
+
 /// The address without a slash at its end.
 pub(crate) fn checked_url(url: &str) -> Result<String> {
     let problem = |problem: &str| {
@@ -185,15 +214,17 @@ pub(crate) fn checked_url(url: &str) -> Result<String> {
             "`{url}` is no address of a model: {problem}. Use one such as {OPENAI}"
         ))
     };
+    // Not shown, and looked for before anything is: both may hold a secret.
+    if url.contains(['@', '?', '#']) {
+        return Err(Error::Config(
+            "the address of the model holds a user, a password or a query (`@`, `?`, `#`): give \
+             the address alone, and the secret as the key"
+                .to_owned(),
+        ));
+    }
     let parsed = Url::parse(url).map_err(|error| problem(&error.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(problem("it must begin with http:// or https://"));
-    }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        // Not shown: it holds a secret.
-        return Err(Error::Config(
-            "the address of the model holds a password: give it as the key".to_owned(),
-        ));
     }
     Ok(url.trim_end_matches('/').to_owned())
 }
@@ -275,8 +306,18 @@ mod tests {
             let error = checked_url(url).unwrap_err().to_string();
             assert!(error.contains("no address of a model"), "{error}");
         }
-        let error = checked_url("http://me:hush@x/v1").unwrap_err().to_string();
-        assert!(!error.contains("hush"), "{error}");
+        for url in [
+            "http://me:hush@x/v1",
+            "http://me:hush@x:99999/v1",
+            "me:hush@x",
+            "http://x/v1?key=hush",
+            "http://x:99999/v1#hush",
+        ] {
+            let error = checked_url(url).unwrap_err().to_string();
+            assert!(!error.contains("hush"), "{error}");
+            let shown = format!("{:?}", Builder::new("m".into()).base_url(url));
+            assert!(!shown.contains("hush"), "{shown}");
+        }
         let error = bearer(&SecretString::from("hu\nsh")).unwrap_err();
         assert!(!error.to_string().contains("hu\nsh"), "{error}");
         let shown = format!("{:?}", Builder::new("m".into()).api_key("hush"));

@@ -23,7 +23,8 @@ impl Client {
             user: None,
             dimensions: dims,
         };
-        let reply: Reply = shared.protocol.embeddings().create_byot(request).await?;
+        let reply: serde_json::Value = shared.protocol.embeddings().create_byot(request).await?;
+        let reply: Reply = shared.read(reply)?;
         if let Some(usage) = &reply.usage {
             shared.counters.spent(usage.prompt_tokens, 0);
         }

@@ -102,6 +102,17 @@ impl From<OpenAIError> for Error {
     }
 }
 
+/// The text without the key that a server may have repeated.
+pub(crate) fn blot(text: &str, key: Option<&str>) -> String {
+    /// What is shorter keeps no secret, and is found in half of all words.
+    const SHORTEST: usize = 4;
+
+    match key.map(str::trim).filter(|key| key.len() >= SHORTEST) {
+        Some(key) => text.replace(key, "[key]"),
+        None => text.to_owned(),
+    }
+}
+
 /// The beginning of a text, on one line, for an error message.
 pub(crate) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 200;

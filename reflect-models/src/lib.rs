@@ -3,6 +3,7 @@
 mod chat;
 mod client;
 mod config;
+mod dialect;
 mod embeddings;
 mod error;
 mod judge;

@@ -15,8 +15,8 @@ use axum::routing::post;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 /// What the server does with a request.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub enum Act {
     HangUp,
     /// Never answers.
     Stall,
+    /// Waits until as many requests as the barrier wants are there, and then does the rest.
+    Meet(Arc<Barrier>, Box<Act>),
 }
 
 /// A request as it came.
@@ -54,8 +56,6 @@ pub struct Asked {
     pub authorization: Option<String>,
     /// The body.
     pub body: Value,
-    /// When it came.
-    pub at: Instant,
 }
 
 impl Asked {
@@ -84,6 +84,31 @@ struct Shared {
     answer: Box<Answer>,
     dims: usize,
     asked: Mutex<Vec<Asked>>,
+    load: Mutex<Load>,
+}
+
+#[derive(Default)]
+struct Load {
+    now: usize,
+    most: usize,
+}
+
+/// A request that is under way.
+struct UnderWay(Arc<Shared>);
+
+impl UnderWay {
+    fn begin(shared: &Arc<Shared>) -> Self {
+        let mut load = lock(&shared.load);
+        load.now += 1;
+        load.most = load.most.max(load.now);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        lock(&self.0.load).now -= 1;
+    }
 }
 
 impl ModelServer {
@@ -106,6 +131,7 @@ impl ModelServer {
             answer: Box::new(answer),
             dims: dims.max(1),
             asked: Mutex::default(),
+            load: Mutex::default(),
         });
         let routes = Router::new()
             .route("/v1/chat/completions", post(chat))
@@ -136,6 +162,11 @@ impl ModelServer {
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.shared.asked).clone()
     }
+
+    /// How many requests were under way at once, at the most.
+    pub fn most_at_once(&self) -> usize {
+        lock(&self.shared.load).most
+    }
 }
 
 impl Drop for ModelServer {
@@ -151,6 +182,7 @@ impl std::fmt::Debug for ModelServer {
 }
 
 async fn chat(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    let _under_way = UnderWay::begin(&shared);
     let asked = shared.note("/v1/chat/completions", &headers, &body);
     let act = shared.next().unwrap_or_else(|| (shared.answer)(&asked));
     act.perform(&asked).await
@@ -161,6 +193,7 @@ async fn embeddings(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let _under_way = UnderWay::begin(&shared);
     let asked = shared.note("/v1/embeddings", &headers, &body);
     if let Some(act) = shared.next() {
         return act.perform(&asked).await;
@@ -205,7 +238,6 @@ impl Shared {
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_owned),
             body: serde_json::from_slice(body).unwrap_or_default(),
-            at: Instant::now(),
         };
         lock(&self.asked).push(asked.clone());
         asked
@@ -256,6 +288,10 @@ impl Act {
                 let broken = Err(std::io::Error::other("scripted"));
                 let body = Body::from_stream(stream::iter([begun, broken]));
                 Response::new(body)
+            }
+            Self::Meet(barrier, then) => {
+                barrier.wait().await;
+                Box::pin(then.perform(asked)).await
             }
             Self::Stall => {
                 tokio::time::sleep(Duration::from_secs(86_400)).await;

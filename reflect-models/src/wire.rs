@@ -13,7 +13,7 @@ use reqwest::Response;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::error::{Error, excerpt};
+use crate::error::{Error, blot, excerpt};
 
 /// An answer that is larger than this is none.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -80,6 +80,9 @@ impl tower::Service<HttpRequestFactory> for Wire {
 impl Wire {
     async fn exchange(&self, request: reqwest::Request) -> Result<Response, Error> {
         let failed = |error| self.failed(error);
+        let sent = request.headers().get(AUTHORIZATION).cloned();
+        let sent = sent.as_ref().and_then(|value| value.to_str().ok());
+        let key = sent.map(|sent| sent.strip_prefix("Bearer ").unwrap_or(sent));
         let mut response = self.http.execute(request).await.map_err(failed)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
@@ -92,13 +95,13 @@ impl Wire {
         if !status.is_success() {
             return Err(Error::Refused {
                 status: status.as_u16(),
-                message: said(&body),
+                message: said(&blot(&String::from_utf8_lossy(&body), key)),
                 retry_after: retry_after(&headers),
             });
         }
         // Here, because the library would write what it cannot read into the log.
-        if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
-            let shown = excerpt(&String::from_utf8_lossy(&body));
+        if let Err(error) = serde_json::from_slice::<Value>(&body) {
+            let shown = excerpt(&blot(&String::from_utf8_lossy(&body), key));
             return Err(Error::Malformed(format!("{error}, in {shown}")));
         }
         Ok(http::Response::new(body).into())
@@ -121,10 +124,9 @@ impl Wire {
 }
 
 /// What an error's body says, in the forms that servers have.
-fn said(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let Ok(value) = serde_json::from_str::<Value>(&text) else {
-        return excerpt(&text);
+fn said(text: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return excerpt(text);
     };
     let error = value.get("error").unwrap_or(&value);
     let message = error.get("message").or(Some(error)).and_then(Value::as_str);
@@ -134,7 +136,7 @@ fn said(body: &[u8]) -> String {
     match (message, code) {
         (Some(message), Some(code)) => format!("{} ({code})", excerpt(message)),
         (Some(message), None) => excerpt(message),
-        (None, _) => excerpt(&text),
+        (None, _) => excerpt(text),
     }
 }
 
@@ -194,7 +196,7 @@ mod tests {
             ("[1]", "`[1]`"),
             ("", "``"),
         ] {
-            assert_eq!(said(body.as_bytes()), message, "{body}");
+            assert_eq!(said(body), message, "{body}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reflect_models::scripted::{Act, ModelServer};
@@ -9,6 +10,7 @@ use reflect_models::{Builder, Client, Error, Judge, JudgeRun, Prompt};
 use reflect_types::Verdict;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::Barrier;
 
 fn say(text: &str) -> Act {
     Act::Say(text.to_owned())
@@ -69,16 +71,6 @@ async fn what_passes_is_tried_again() {
         assert_eq!(client.usage().calls, 2, "{shown}");
         assert_eq!(client.usage().failures, 1, "{shown}");
     }
-}
-
-#[tokio::test]
-async fn a_server_that_says_how_long_is_waited_for() {
-    let server = server([Act::Status(429, Some(60))]).await;
-    let client = quick(&server).build().unwrap();
-    assert_eq!(client.complete(&prompt()).await.unwrap(), "hello");
-    let asked = server.asked();
-    let waited = asked[1].at - asked[0].at;
-    assert!(waited >= Duration::from_millis(60), "{waited:?}");
 }
 
 #[tokio::test]
@@ -229,22 +221,145 @@ async fn embeddings_come_in_one_request_and_in_order() {
 
 #[tokio::test]
 async fn no_more_requests_are_under_way_than_allowed() {
-    let server = server(vec![Act::Stall; 4]).await;
-    let client = quick(&server).concurrency(2).attempts(1);
-    let client = client.timeout(Duration::from_millis(200)).build().unwrap();
-    let asking: Vec<_> = (0..4)
+    // None is answered before another is there too.
+    let pair = Act::Meet(Arc::new(Barrier::new(2)), Box::new(say("both")));
+    let server = server(vec![pair; 8]).await;
+    let client = quick(&server).concurrency(2).build().unwrap();
+    for answer in all_at_once(&client, 8).await {
+        assert_eq!(answer.unwrap(), "both");
+    }
+    assert_eq!(server.most_at_once(), 2);
+}
+
+async fn all_at_once(client: &Client, requests: usize) -> Vec<reflect_models::Result<String>> {
+    let asking: Vec<_> = (0..requests)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.complete(&prompt()).await.is_err() })
+            tokio::spawn(async move { client.complete(&prompt().json()).await })
         })
         .collect();
+    let mut answers = Vec::new();
     for one in asking {
-        assert!(one.await.unwrap());
+        answers.push(one.await.unwrap());
     }
-    let asked = server.asked();
-    // The last two had to wait until the first two were given up.
-    let waited = asked[2].at - asked[0].at;
-    assert!(waited >= Duration::from_millis(150), "{waited:?}");
+    answers
+}
+
+#[tokio::test]
+async fn requests_that_are_refused_together_all_learn_the_dialect() {
+    let refusals = Arc::new(Barrier::new(8));
+    let refuse = move |name: &str| {
+        let reject = Act::Reject(format!("Unsupported parameter: '{name}'"));
+        Act::Meet(Arc::clone(&refusals), Box::new(reject))
+    };
+    let server = ModelServer::start(move |asked| {
+        if asked.body.get("max_tokens").is_some() {
+            return refuse("max_tokens");
+        }
+        if asked.body.get("response_format").is_some() {
+            return refuse("response_format");
+        }
+        say("understood")
+    });
+    let server = server.await.unwrap();
+    let client = quick(&server).attempts(1).build().unwrap();
+    for answer in all_at_once(&client, 8).await {
+        assert_eq!(answer.unwrap(), "understood");
+    }
+    assert_eq!(server.asked().len(), 24);
+}
+
+#[tokio::test]
+async fn a_limit_that_is_too_large_keeps_its_name() {
+    let server = server([Act::Reject("max_tokens is too large: 2000".to_owned())]).await;
+    let client = quick(&server).build().unwrap();
+    let error = client.complete(&prompt()).await.unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
+    client.complete(&prompt()).await.unwrap();
+    assert_eq!(server.asked()[1].body["max_tokens"], 2_000);
+}
+
+#[tokio::test]
+async fn a_server_that_knows_neither_name_is_asked_once_for_each() {
+    let server = ModelServer::start(|asked| {
+        let newer = asked.body.get("max_completion_tokens").is_some();
+        let name = if newer {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
+        Act::Reject(format!("Unrecognized request argument supplied: {name}"))
+    });
+    let server = server.await.unwrap();
+    let client = quick(&server).build().unwrap();
+    let error = client.complete(&prompt()).await.unwrap_err();
+    assert!(error.to_string().contains("Unrecognized"), "{error}");
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_not_passed_on() {
+    let key = "sk-hush-hush";
+    for act in [
+        Act::Reject(format!("{} Incorrect API key: {key}", "x".repeat(170))),
+        Act::Body(format!("<html>{key}</html>")),
+        Act::Body(json!({"error": {"message": key}}).to_string()),
+        Act::Body(json!({"choices": key}).to_string()),
+    ] {
+        let server = server([act]).await;
+        let client = quick(&server).api_key(key).attempts(1).build().unwrap();
+        let error = client.complete(&prompt()).await.unwrap_err();
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("sk-"), "{shown}");
+        assert!(shown.contains("[key]"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_reply_is_not_written_into_the_log() {
+    let log = Log::default();
+    let _logging = tracing::subscriber::set_default(log.clone());
+    for body in [
+        json!({"choices": "a secret"}).to_string(),
+        json!({"choices": [{"message": "a secret"}]}).to_string(),
+        format!("{}\"a secret\"{}", "[".repeat(500), "]".repeat(500)),
+        r#"{"a secret": 1e999}"#.to_owned(),
+    ] {
+        let server = server([Act::Body(body)]).await;
+        let client = quick(&server).attempts(1).build().unwrap();
+        let error = client.complete(&prompt()).await.unwrap_err();
+        assert!(matches!(error, Error::Malformed(_)), "{error}");
+    }
+    tracing::error!("this is heard");
+    let heard = log.0.lock().unwrap().join("\n");
+    assert!(heard.contains("this is heard"), "{heard}");
+    assert!(!heard.contains("a secret"), "{heard}");
+}
+
+/// Everything that is logged in this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        self.0.lock().unwrap().push(format!("{event:?}"));
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
 }
 
 #[tokio::test]

@@ -73,3 +73,23 @@ async fn a_judge_that_cannot_tell_is_unclear_and_one_that_fails_ends_the_run_wit
         "an error is no verdict: {recorded}"
     );
 }
+
+#[tokio::test]
+async fn a_run_that_ends_with_an_unclear_opinion_waits_for_a_person() {
+    let unclear = |_: &Asked| {
+        Act::Say(r#"{"verdict": "unclear", "feedback": "No answer to judge."}"#.to_owned())
+    };
+    let server = ModelServer::start(unclear).await.unwrap();
+    let reflexion = Reflexion::builder(|_: Attempt| async { "20" })
+        .evaluator(judge(&server))
+        .reflect_with(|_| "a lesson")
+        .max_trials(2)
+        .build()
+        .unwrap();
+    let outcome = reflexion.run("How much?").await.unwrap();
+    assert!(!outcome.succeeded());
+    let recorded = format!("{:?}", TraceOutput::from(&outcome));
+    assert!(recorded.contains("verdict: None"), "{recorded}");
+    assert!(!recorded.contains("[judge"), "{recorded}");
+    assert!(recorded.contains("a lesson"), "{recorded}");
+}

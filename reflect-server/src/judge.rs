@@ -4,18 +4,20 @@
 //! that a person gave meanwhile makes the engine refuse the judge's. So nothing counts twice,
 //! whatever dies in between and however many servers share a store.
 
-use std::collections::HashMap;
+mod memory;
+
+use std::collections::HashSet;
 use std::time::Duration;
 
-use reflect_engine::Engine;
+use reflect_engine::{Engine, TracePage};
 use reflect_models::{Judge, JudgeRun};
 use reflect_types::{
     IngestStatus, ListTraces, ProjectId, ReviewRecord, ReviewStatus, Trace, TraceId,
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
+use self::memory::{Look, Memory, Waiting};
 use crate::metrics::Metrics;
 
 /// How often to look for runs that wait.
@@ -24,10 +26,6 @@ const POLL: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 4;
 /// How many runs are read at a time, which may be large.
 const PAGE: u32 = 20;
-/// How often a run is tried; then it is left to people until the server is started again.
-const ATTEMPTS: u32 = 4;
-/// How long to wait after the first failure; four times as long after each further one.
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What became of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +38,10 @@ pub(crate) enum Outcome {
     Unclear,
     /// Somebody else was faster.
     Overtaken,
-    /// The model or the store did not do its work.
+    /// The model or the store did not do its work, and would not do it the next time.
     Broken,
+    /// The model or the store is away for now, and may have said for how long.
+    Away(Option<Duration>),
 }
 
 impl Outcome {
@@ -51,16 +51,9 @@ impl Outcome {
             Self::Failed => "fail",
             Self::Unclear => "unclear",
             Self::Overtaken => "overtaken",
-            Self::Broken => "error",
+            Self::Broken | Self::Away(_) => "error",
         }
     }
-}
-
-/// A run that was tried without success.
-#[derive(Clone, Copy)]
-struct Tried {
-    attempts: u32,
-    not_before: Instant,
 }
 
 /// Judges until told to stop.
@@ -70,10 +63,10 @@ pub(crate) async fn run(
     metrics: &Metrics,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let mut tried = HashMap::new();
+    let mut memory = Memory::default();
     while !*stopping.borrow() {
         let work = async {
-            round(&engine, &judge, metrics, &mut tried).await;
+            round(&engine, &judge, metrics, &mut memory).await;
             tokio::time::sleep(POLL).await;
         };
         tokio::select! {
@@ -84,56 +77,134 @@ pub(crate) async fn run(
     }
 }
 
-/// Goes through everything that waits, once.
-async fn round(
-    engine: &Engine,
-    judge: &Judge,
-    metrics: &Metrics,
-    tried: &mut HashMap<TraceId, Tried>,
-) {
+/// Goes through what waits, once, unless the model is to be left alone.
+async fn round(engine: &Engine, judge: &Judge, metrics: &Metrics, memory: &mut Memory) {
+    if memory.rests() {
+        return;
+    }
     let projects = match engine.list_projects().await {
         Ok(projects) => projects,
         Err(error) => return tracing::warn!(%error, "the judge cannot look for projects"),
     };
-    let mut still_waiting = HashMap::new();
+    memory
+        .waiting
+        .retain(|project, _| projects.contains(project));
     for project in projects {
+        let mut waiting = memory.waiting.remove(&project).unwrap_or_default();
+        let judging = Judging {
+            engine,
+            judge,
+            metrics,
+            project: &project,
+        };
+        if let Err(error) = judging.look(&mut waiting, memory).await {
+            tracing::warn!(%project, %error, "the judge cannot look for runs");
+            waiting.look_at = None;
+        }
+        memory.waiting.insert(project, waiting);
+        if memory.rests() {
+            return;
+        }
+    }
+}
+
+/// The work in one project.
+struct Judging<'a> {
+    engine: &'a Engine,
+    judge: &'a Judge,
+    metrics: &'a Metrics,
+    project: &'a ProjectId,
+}
+
+impl Judging<'_> {
+    /// Judges what is due, as far as there is reason to look for it: runs are large to read.
+    async fn look(&self, waiting: &mut Waiting, memory: &mut Memory) -> reflect_engine::Result<()> {
+        let newest = self.page(1, None).await?.traces.into_iter().next();
+        let look = waiting.look(newest.as_ref().map(|trace| &trace.id));
+        if look == Look::Away {
+            return Ok(());
+        }
+        let (mut still_waiting, mut settled) = (HashSet::new(), HashSet::new());
+        let mut newest = None;
         let mut before = None;
         loop {
-            let list = ListTraces {
-                review_status: Some(ReviewStatus::Pending),
-                limit: Some(PAGE),
-                before: before.take(),
-            };
-            let page = match engine.list_traces(&project, &list).await {
-                Ok(page) => page,
-                Err(error) => {
-                    tracing::warn!(%project, %error, "the judge cannot look for runs");
-                    break;
-                }
-            };
+            let page = self.page(PAGE, before.take()).await?;
+            let ids: Vec<TraceId> = page.traces.iter().map(|trace| trace.id.clone()).collect();
             let due = page.traces.into_iter().filter(|trace| {
-                if let Some(known) = tried.get(&trace.id) {
-                    still_waiting.insert(trace.id.clone(), *known);
-                }
-                waits(trace) && tried.get(&trace.id).is_none_or(Tried::is_due)
+                waits(trace) && waiting.is_due(&trace.id) && !memory.has_judged(&trace.id)
             });
-            let due: Vec<Trace> = due.collect();
-            for (id, outcome) in judge_all(engine, judge, &project, due).await {
-                metrics.judged(outcome.as_str());
-                still_waiting.remove(&id);
-                if matches!(outcome, Outcome::Unclear | Outcome::Broken) {
-                    let before = tried.get(&id).map_or(0, |tried| tried.attempts);
-                    still_waiting.insert(id, Tried::again(before, outcome));
+            let outcomes = self.judge_all(due.collect()).await;
+            memory.noticed(outcomes.iter().map(|(_, outcome)| outcome));
+            for (id, outcome) in outcomes {
+                self.metrics.judged(outcome.as_str());
+                match outcome {
+                    Outcome::Passed | Outcome::Failed | Outcome::Overtaken => {
+                        waiting.tried.remove(&id);
+                        memory.judged(&id);
+                        settled.insert(id);
+                    }
+                    Outcome::Unclear | Outcome::Broken | Outcome::Away(_) => {
+                        waiting.failed(id, outcome);
+                    }
                 }
             }
+            if memory.rests() {
+                // The others would fare no better now.
+                waiting.look_at = None;
+                return Ok(());
+            }
+            if newest.is_none() {
+                newest = ids.iter().find(|id| !settled.contains(*id)).cloned();
+            }
+            let known = waiting.newest.as_ref().is_some_and(|id| ids.contains(id));
+            still_waiting.extend(ids);
             match page.next {
+                Some(_) if look == Look::AtNew && known => break,
                 Some(next) => before = Some(next),
                 None => break,
             }
         }
+        waiting.newest = newest;
+        if look == Look::AtAll {
+            // Only what still waits is remembered, so this cannot grow beyond that.
+            waiting.tried.retain(|id, _| still_waiting.contains(id));
+            waiting.looked_at_all();
+        } else {
+            waiting.looked_at_new();
+        }
+        Ok(())
     }
-    // Only what still waits is remembered, so this cannot grow beyond that.
-    *tried = still_waiting;
+
+    async fn page(&self, limit: u32, before: Option<TraceId>) -> reflect_engine::Result<TracePage> {
+        let list = ListTraces {
+            review_status: Some(ReviewStatus::Pending),
+            limit: Some(limit),
+            before,
+        };
+        self.engine.list_traces(self.project, &list).await
+    }
+
+    async fn judge_all(&self, traces: Vec<Trace>) -> Vec<(TraceId, Outcome)> {
+        let mut outcomes = Vec::new();
+        let mut judging = JoinSet::new();
+        for trace in traces {
+            if judging.len() >= AT_ONCE
+                && let Some(Ok(done)) = judging.join_next().await
+            {
+                outcomes.push(done);
+            }
+            let (engine, judge) = (self.engine.clone(), self.judge.clone());
+            let project = self.project.clone();
+            judging.spawn(async move {
+                let outcome = one(&engine, &judge, &project, &trace).await;
+                (trace.id, outcome)
+            });
+        }
+        while let Some(done) = judging.join_next().await {
+            outcomes.extend(done.ok());
+        }
+        outcomes
+    }
 }
 
 /// Whether nobody has judged the run, nor is about to.
@@ -141,38 +212,16 @@ fn waits(trace: &Trace) -> bool {
     trace.review.is_none() && trace.ingest_status == IngestStatus::Completed
 }
 
-async fn judge_all(
-    engine: &Engine,
-    judge: &Judge,
-    project: &ProjectId,
-    traces: Vec<Trace>,
-) -> Vec<(TraceId, Outcome)> {
-    let mut outcomes = Vec::new();
-    let mut judging = JoinSet::new();
-    for trace in traces {
-        if judging.len() >= AT_ONCE
-            && let Some(Ok(done)) = judging.join_next().await
-        {
-            outcomes.push(done);
-        }
-        let (engine, judge, project) = (engine.clone(), judge.clone(), project.clone());
-        judging.spawn(async move {
-            let outcome = one(&engine, &judge, &project, &trace).await;
-            (trace.id, outcome)
-        });
-    }
-    while let Some(done) = judging.join_next().await {
-        outcomes.extend(done.ok());
-    }
-    outcomes
-}
-
 async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace) -> Outcome {
     let opinion = match judge.judge(&JudgeRun::from(trace)).await {
         Ok(opinion) => opinion,
         Err(error) => {
             tracing::warn!(trace = %trace.id, %error, "a run could not be judged");
-            return Outcome::Broken;
+            return if error.is_retryable() {
+                Outcome::Away(error.retry_after())
+            } else {
+                Outcome::Broken
+            };
         }
     };
     let Some(review) = judge.review(&opinion) else {
@@ -192,7 +241,11 @@ async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace)
         }
         Err(error) => {
             tracing::warn!(trace = %trace.id, %error, "a judge's review could not be stored");
-            Outcome::Broken
+            if error.is_retryable() {
+                Outcome::Away(None)
+            } else {
+                Outcome::Broken
+            }
         }
     }
 }
@@ -202,25 +255,6 @@ fn is_own(trace: &Trace) -> bool {
     note.is_some_and(|note| note.is_own())
 }
 
-impl Tried {
-    fn again(before: u32, outcome: Outcome) -> Self {
-        let attempts = match outcome {
-            // It would be as unclear the next time.
-            Outcome::Unclear => ATTEMPTS,
-            _ => before + 1,
-        };
-        let pause = FIRST_PAUSE * 4_u32.saturating_pow(before);
-        Self {
-            attempts,
-            not_before: Instant::now() + pause,
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        self.attempts < ATTEMPTS && Instant::now() >= self.not_before
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use reflect_models::Client;
@@ -228,6 +262,7 @@ mod tests {
     use reflect_types::{CreateTrace, Review, Verdict};
 
     use super::*;
+    use tokio::time::Instant;
 
     /// Fails what was refunded, passes the rest.
     fn strict(asked: &Asked) -> Act {
@@ -246,7 +281,7 @@ mod tests {
         server: ModelServer,
         judge: Judge,
         metrics: Metrics,
-        tried: HashMap<TraceId, Tried>,
+        memory: Memory,
     }
 
     impl World {
@@ -257,7 +292,7 @@ mod tests {
                 engine: Engine::builder().start().unwrap(),
                 judge: Judge::new(client.build().unwrap()),
                 metrics: Metrics::new(),
-                tried: HashMap::new(),
+                memory: Memory::default(),
                 server,
             }
         }
@@ -269,7 +304,18 @@ mod tests {
         }
 
         async fn round(&mut self) {
-            round(&self.engine, &self.judge, &self.metrics, &mut self.tried).await;
+            round(&self.engine, &self.judge, &self.metrics, &mut self.memory).await;
+        }
+
+        /// Lets all waits pass.
+        fn later(&mut self) {
+            self.memory.rest = None;
+            for waiting in self.memory.waiting.values_mut() {
+                waiting.look_at = None;
+                for tried in waiting.tried.values_mut() {
+                    tried.not_before = Instant::now();
+                }
+            }
         }
 
         async fn get(&self, project: &str, id: &TraceId) -> Trace {
@@ -336,19 +382,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_model_that_is_away_is_asked_again_later_and_not_for_ever() {
+    async fn a_run_that_cannot_be_judged_is_tried_a_few_times() {
         let mut world = World::new().await;
         let id = world.record("a", "Refunded.").await;
-        world.server.first(vec![Act::Status(500, None); 9]);
-        for attempt in 1..=ATTEMPTS + 1 {
+        world.server.first(vec![Act::Refuse("no".to_owned()); 9]);
+        for attempt in 1..=memory::ATTEMPTS + 1 {
             world.round().await;
             // At once again: it is not due yet.
             world.round().await;
             let asked = world.server.asked().len();
-            assert_eq!(asked, usize::try_from(attempt.min(ATTEMPTS)).unwrap());
-            for tried in world.tried.values_mut() {
-                tried.not_before = Instant::now();
-            }
+            assert_eq!(
+                asked,
+                usize::try_from(attempt.min(memory::ATTEMPTS)).unwrap()
+            );
+            world.later();
         }
         let trace = world.get("a", &id).await;
         assert_eq!(trace.review_status, ReviewStatus::Pending);
@@ -360,6 +407,79 @@ mod tests {
             .await
             .unwrap();
         world.round().await;
-        assert!(world.tried.is_empty());
+        assert!(world.memory.waiting[&project].tried.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_model_that_is_away_for_long_is_waited_for() {
+        let mut world = World::new().await;
+        for _ in 0..25 {
+            world.record("a", "Declined.").await;
+        }
+        let id = world.record("b", "Refunded.").await;
+        // While nothing works, no more is tried than needed to see that.
+        for outage in 1..=10_usize {
+            world.server.first(vec![Act::Status(503, None); 20]);
+            world.round().await;
+            world.round().await;
+            assert!(world.server.asked().len() <= 20 * outage);
+            world.later();
+        }
+        world.server.first(Vec::new());
+        for _ in 0..20 {
+            world.round().await;
+            world.later();
+        }
+        let review = world.get("b", &id).await.review.unwrap();
+        assert_eq!(review.result, Verdict::Fail);
+    }
+
+    #[tokio::test]
+    async fn a_model_that_asks_to_be_left_alone_is() {
+        let mut world = World::new().await;
+        world.record("a", "Declined.").await;
+        world.server.first([Act::Status(429, Some(3_600_000))]);
+        world.round().await;
+        world.record("a", "Refunded.").await;
+        world.record("b", "Refunded.").await;
+        world.round().await;
+        assert_eq!(world.server.asked().len(), 1);
+        let left = world.memory.rest.unwrap() - Instant::now();
+        assert!(left > Duration::from_secs(3_000), "{left:?}");
+    }
+
+    #[tokio::test]
+    async fn a_review_that_was_taken_back_is_left_to_people() {
+        let mut world = World::new().await;
+        let id = world.record("a", "Refunded.").await;
+        world.round().await;
+        let project = ProjectId::from("a");
+        world.engine.withdraw_review(&project, &id).await.unwrap();
+        world.later();
+        world.round().await;
+        let trace = world.get("a", &id).await;
+        assert_eq!(trace.review_status, ReviewStatus::Pending);
+        assert_eq!(world.server.asked().len(), 1);
+        // It is known now: nobody looks again until there is something new.
+        let waiting = &world.memory.waiting[&project];
+        assert_eq!(waiting.look(Some(&id)), Look::Away);
+    }
+
+    #[tokio::test]
+    async fn what_is_new_is_judged_though_others_were_given_up() {
+        let mut world = World::new().await;
+        let unclear = Act::Say(r#"{"verdict": "unclear"}"#.to_owned());
+        world.server.first(vec![unclear; 45]);
+        for _ in 0..45 {
+            world.record("a", "Declined.").await;
+        }
+        world.round().await;
+        for _ in 0..3 {
+            let id = world.record("a", "Refunded.").await;
+            world.round().await;
+            let trace = world.get("a", &id).await;
+            assert_eq!(trace.review_status, ReviewStatus::Reviewed);
+        }
+        assert_eq!(world.server.asked().len(), 48);
     }
 }

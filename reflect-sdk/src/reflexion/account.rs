@@ -13,7 +13,8 @@ use crate::TraceOutput;
 pub(super) struct Account {
     /// What was said and done, and answered; `None` where no trial was finished.
     did: Option<(Vec<Message>, String)>,
-    verdict: Verdict,
+    /// `None` where a judge could not tell: then the review is left to people.
+    verdict: Option<Verdict>,
     feedback: String,
     lesson: Option<AuthoredReflection>,
     /// The model behind the verdict, and how far its review moves the memories.
@@ -40,7 +41,11 @@ impl Account {
             .collect();
         Self {
             did: last.map(did),
-            verdict: outcome.succeeded().into(),
+            verdict: if last.is_some_and(is_open) {
+                None
+            } else {
+                Some(outcome.succeeded().into())
+            },
             feedback: paragraphs([said, &notes(&lessons)]),
             lesson: None,
             judge: last.and_then(judge),
@@ -63,7 +68,7 @@ impl Account {
         let (said, lesson) = (feedback(trial), own_reflection(trial));
         Self {
             did: Some(did(trial)),
-            verdict: trial.success().into(),
+            verdict: (!is_open(trial)).then(|| trial.success().into()),
             feedback: paragraphs([said, lesson.unwrap_or_default()]),
             lesson: lesson.map(|lesson| AuthoredReflection {
                 summary: paragraphs(["This trial failed.", said]),
@@ -127,7 +132,7 @@ impl Account {
         trace
             .metadata
             .insert("reflexion".to_owned(), self.details.into());
-        trace.review = Some(review);
+        trace.review = review;
         trace
     }
 
@@ -138,9 +143,11 @@ impl Account {
             // What the run noted on its way is all there is.
             None => TraceOutput::recorded(),
         };
-        let mut output = output
-            .verdict(review.result)
-            .metadata("reflexion", self.details);
+        let mut output = output.metadata("reflexion", self.details);
+        let Some(review) = review else {
+            return output;
+        };
+        output = output.verdict(review.result);
         if let Some(feedback) = review.feedback_text {
             output = output.feedback(feedback);
         }
@@ -150,23 +157,23 @@ impl Account {
         }
     }
 
-    fn review(&self) -> Review {
+    fn review(&self) -> Option<Review> {
         let review = Review {
             feedback_text: Some(self.feedback.clone()).filter(|text| !text.is_empty()),
             alpha: self.alpha,
             reflection: self.lesson.clone(),
-            ..Review::new(self.verdict)
+            ..Review::new(self.verdict?)
         };
-        match &self.judge {
+        Some(match &self.judge {
             Some(judge) => review.judged_by(judge),
             None => review,
-        }
+        })
     }
 
     fn unfinished() -> Self {
         Self {
             did: None,
-            verdict: Verdict::Fail,
+            verdict: Some(Verdict::Fail),
             feedback: String::new(),
             lesson: None,
             judge: None,
@@ -183,7 +190,7 @@ impl Account {
         ) {
             // That is no model's verdict.
             (self.judge, self.alpha) = (None, None);
-            self.verdict = Verdict::Fail;
+            self.verdict = Some(Verdict::Fail);
             self.feedback = paragraphs([&with_sources(error), &self.feedback]);
         }
         self
@@ -217,6 +224,12 @@ fn feedback(trial: &Trial) -> &str {
 
 fn judge(trial: &Trial) -> Option<String> {
     trial.evaluation.as_ref()?.judge.clone()
+}
+
+/// Whether a judge looked at the trial and could not tell.
+fn is_open(trial: &Trial) -> bool {
+    let evaluation = trial.evaluation.as_ref();
+    evaluation.is_some_and(|evaluation| evaluation.unclear && evaluation.judge.is_some())
 }
 
 fn alpha(trial: &Trial) -> Option<f64> {

@@ -7,8 +7,9 @@ use reflect_types::Verdict;
 use super::boxed::BoxError;
 use super::{Evaluation, Evaluator, Trajectory};
 
-/// What the judge cannot tell is a failure marked [`unclear`](Evaluation::unclear). It asks over HTTP,
-/// so the loop has to run inside a tokio runtime.
+/// What the judge cannot tell is a failure marked [`unclear`](Evaluation::unclear), and where a run
+/// ends with one it is recorded without a review, for people to give. It asks over HTTP, so the loop
+/// has to run inside a tokio runtime.
 impl Evaluator for Judge {
     async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
         let answer = trajectory.answer();

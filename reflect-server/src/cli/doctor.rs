@@ -86,7 +86,10 @@ async fn ask_models(models: &models::Models, findings: &mut Findings) {
     if let Some(embeddings) = &models.embeddings {
         let what =
             |problem: String| format!("the embeddings of `{}` {problem}", embeddings.model());
-        match embeddings.embed(&["Refund order 7"], None).await {
+        match embeddings
+            .embed(&["Refund order 7"], models.dimensions)
+            .await
+        {
             Ok(vectors) => {
                 let dims = vectors.first().map_or(0, Vec::len);
                 findings.good(what(format!("have {dims} dimensions")));

@@ -62,7 +62,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let Options { place, action } = options;
     match action {
         Action::Query(query) => {
-            let client = place.client().await?;
+            let client = place.client_with_models().await?;
             let mut call = client
                 .query_memories(query.task)
                 .limit(query.limit)

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::FalseyValueParser;
+use clap::{Args, Parser};
 use reflect_engine::Builder;
 use reflect_engine::model::{LlmReflector, LlmSkillWriter, ModelEmbedder};
-use reflect_models::{Client, Judge, Purpose};
+use reflect_models::{Client, Judge};
 use secrecy::SecretString;
 
 use super::failure::Failure;
@@ -21,7 +21,7 @@ pub(super) struct ModelOptions {
     #[arg(long, env = "REFLECT_LLM_MODEL", help_heading = MODELS)]
     llm_model: Option<String>,
     /// Where it is served, by anything that speaks the OpenAI protocol: OpenAI unless set.
-    #[arg(long, env = "REFLECT_LLM_BASE_URL", help_heading = MODELS)]
+    #[arg(long, env = "REFLECT_LLM_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     llm_base_url: Option<String>,
     /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
     #[arg(
@@ -61,7 +61,7 @@ pub(super) struct ModelOptions {
     #[arg(long, env = "REFLECT_EMBEDDINGS_MODEL", help_heading = MODELS)]
     embeddings_model: Option<String>,
     /// Where it is served: OpenAI unless set.
-    #[arg(long, env = "REFLECT_EMBEDDINGS_BASE_URL", help_heading = MODELS)]
+    #[arg(long, env = "REFLECT_EMBEDDINGS_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     embeddings_base_url: Option<String>,
     /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
     #[arg(
@@ -75,6 +75,9 @@ pub(super) struct ModelOptions {
     /// How many dimensions to ask for, from models that offer a choice.
     #[arg(long, env = "REFLECT_EMBEDDINGS_DIMENSIONS", help_heading = MODELS)]
     embeddings_dimensions: Option<u32>,
+    /// How many tokens of a text are embedded; 4,000 unless set. Local models often take only 512.
+    #[arg(long, env = "REFLECT_EMBEDDINGS_MAX_TOKENS", help_heading = MODELS)]
+    embeddings_max_tokens: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -103,8 +106,9 @@ const MODELS: &str = "Models";
 pub(super) struct Models {
     pub(super) llm: Option<Client>,
     pub(super) embeddings: Option<Client>,
+    pub(super) dimensions: Option<u32>,
     fallback: bool,
-    dimensions: Option<u32>,
+    max_tokens: Option<usize>,
 }
 
 impl ModelOptions {
@@ -132,6 +136,7 @@ impl ModelOptions {
             embeddings: embeddings.map(built).transpose()?,
             fallback: self.llm_fallback,
             dimensions: self.embeddings_dimensions,
+            max_tokens: self.embeddings_max_tokens,
         })
     }
 }
@@ -162,18 +167,17 @@ impl JudgeOptions {
 }
 
 impl Models {
-    /// What the variables say, for commands that open a file beside its server.
+    /// What the variables say, read as the server reads them, for commands that open a file beside
+    /// it.
     pub(super) fn from_env() -> Result<Self, Failure> {
-        let client =
-            |purpose| Client::from_env(purpose).map_err(|error| Failure::usage(error.to_string()));
-        Ok(Self {
-            llm: client(Purpose::Chat)?,
-            embeddings: client(Purpose::Embeddings)?,
-            fallback: truthy("REFLECT_LLM_FALLBACK"),
-            dimensions: std::env::var("REFLECT_EMBEDDINGS_DIMENSIONS")
-                .ok()
-                .and_then(|text| text.trim().parse().ok()),
-        })
+        #[derive(Debug, Parser)]
+        struct Variables {
+            #[command(flatten)]
+            models: ModelOptions,
+        }
+        let variables = Variables::try_parse_from(["reflect"]);
+        let variables = variables.map_err(|error| Failure::usage(reason(&error)))?;
+        variables.models.models()
     }
 
     /// Puts the models behind the engine's ports.
@@ -195,6 +199,9 @@ impl Models {
             if let Some(dims) = self.dimensions {
                 embedder = embedder.dimensions(dims);
             }
+            if let Some(tokens) = self.max_tokens {
+                embedder = embedder.max_tokens(tokens);
+            }
             engine = engine.embedder(Arc::new(embedder));
         }
         engine
@@ -207,6 +214,9 @@ fn client(
     url: Option<String>,
     key: Option<SecretString>,
 ) -> Result<Option<reflect_models::Builder>, Failure> {
+    // A variable that is set to nothing says nothing.
+    let said = |text: &String| !text.trim().is_empty();
+    let (model, url) = (model.filter(said), url.filter(said));
     let Some(model) = model else {
         return match url {
             None => Ok(None),
@@ -235,10 +245,10 @@ fn built(builder: reflect_models::Builder) -> Result<Client, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-fn truthy(name: &str) -> bool {
-    let value = std::env::var(name).unwrap_or_default().to_lowercase();
-    !matches!(
-        value.as_str(),
-        "" | "0" | "f" | "false" | "n" | "no" | "off"
-    )
+/// What is wrong with a variable, without the usage of a command that nobody gave.
+fn reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let reason = line.strip_prefix("error: ").unwrap_or(line);
+    format!("{reason}: correct the variable of that name (REFLECT_…)")
 }

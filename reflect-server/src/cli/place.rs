@@ -57,11 +57,24 @@ impl Place {
             .map_or_else(ProjectId::default, ProjectId::from)
     }
 
-    /// A client of the server or of the file.
+    /// A client of the server or of the file, for what needs no model.
     pub(super) async fn client(&self) -> Result<ReflectClient, Failure> {
+        self.client_with(|| Ok(Models::default())).await
+    }
+
+    /// A client for what may need a model: on a file those that its server has, if the variables
+    /// tell.
+    pub(super) async fn client_with_models(&self) -> Result<ReflectClient, Failure> {
+        self.client_with(Models::from_env).await
+    }
+
+    async fn client_with(
+        &self,
+        models: impl FnOnce() -> Result<Models, Failure>,
+    ) -> Result<ReflectClient, Failure> {
         let builder = ReflectClient::builder().project(self.project());
         if self.is_file()? {
-            let file = self.file().await?;
+            let file = open(self.existing()?.clone(), &models()?).await?;
             return Ok(builder.transport(Arc::new(Local(file)))?);
         }
         let (url, key) = self.server()?;
@@ -84,7 +97,9 @@ impl Place {
     /// The same to put something into, for which a file is made where there is none.
     pub(super) async fn archive_to_fill(&self, project: ProjectId) -> Result<Archive, Failure> {
         let source = match &self.data {
-            Some(path) if self.is_file()? => Source::File(open(path.clone()).await?.engine),
+            Some(path) if self.is_file()? => {
+                Source::File(open(path.clone(), &Models::default()).await?.engine)
+            }
             _ => self.remote()?,
         };
         Ok(Archive { project, source })
@@ -136,8 +151,12 @@ impl Place {
         Ok((url, key))
     }
 
-    /// The file, which has to be there.
+    /// The file, which has to be there, for what needs no model.
     pub(super) async fn file(&self) -> Result<File, Failure> {
+        open(self.existing()?.clone(), &Models::default()).await
+    }
+
+    fn existing(&self) -> Result<&PathBuf, Failure> {
         let Some(path) = &self.data else {
             return Err(Failure::usage(
                 "this works on a file: --data FILE (REFLECT_DATA)",
@@ -149,12 +168,13 @@ impl Place {
                 path.display()
             )));
         }
-        open(path.clone()).await
+        Ok(path)
     }
 }
 
-/// Opens a file, made where there is none.
-pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
+/// Opens a file, made where there is none. Jobs and vectors stay as they are: they belong to the
+/// server.
+async fn open(path: PathBuf, models: &Models) -> Result<File, Failure> {
     let opened = tokio::task::spawn_blocking(move || {
         let store = Sqlite::open(&path)?;
         Ok::<_, reflect_engine::Error>((store, keys::Sqlite::open(path)?))
@@ -162,11 +182,9 @@ pub(super) async fn open(path: PathBuf) -> Result<File, Failure> {
     let (store, key_store) = opened
         .await
         .map_err(|error| Failure::general(error.to_string()))??;
-    // The models that the server of this file has, if the variables tell. Jobs and vectors stay as
-    // they are: they belong to the server.
     let engine = Engine::builder().store(Arc::new(store)).only_on_call();
     Ok(File {
-        engine: Models::from_env()?.install(engine).start()?,
+        engine: models.install(engine).start()?,
         keys: Keys::new(Arc::new(key_store), None),
     })
 }

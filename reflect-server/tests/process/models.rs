@@ -211,6 +211,10 @@ async fn the_doctor_asks_the_models() {
     let findings = findings.to_string();
     assert!(findings.contains("the model `m` answers"), "{findings}");
     assert!(findings.contains("have 64 dimensions"), "{findings}");
+    let fewer = ["--embeddings-dimensions", "16"];
+    let fewer = [&["doctor"], &models[..], &named[..], &fewer[..]].concat();
+    let findings = world.command(&fewer, "").to_string();
+    assert!(findings.contains("have 16 dimensions"), "{findings}");
 
     world.models.first([Act::Status(401, None)]);
     let mut broken = reflect();
@@ -220,6 +224,57 @@ async fn the_doctor_asks_the_models() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("refused with 401"), "{said}");
     assert!(said.contains("check --llm-model"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_on_a_file_read_the_settings_of_models_as_its_server_does() {
+    let world = World::new().await;
+    let server = world.serve(&[]);
+    let client = server.client(KEY);
+    let trace = client.create_trace("Refund order 7", "Refunded.").await;
+    let id = trace.unwrap().trace_id.to_string();
+    server.terminate();
+    assert!(server.ended().success());
+
+    let on_file = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = reflect();
+        command.args(arguments).args(["--project", "support"]);
+        command.arg("--data").arg(world.data());
+        command.envs(variables.iter().copied()).output().unwrap()
+    };
+    // What needs no model does not care about its settings; what needs one says what is wrong.
+    for wrong in [
+        ("REFLECT_EMBEDDINGS_DIMENSIONS", "many"),
+        ("REFLECT_LLM_TIMEOUT", "soon"),
+        ("REFLECT_LLM_BASE_URL", "http://localhost:1/v1"),
+        ("REFLECT_LLM_API_KEY_FILE", "/nonexistent/key"),
+    ] {
+        let listed = on_file(&["traces", "list"], &[wrong]);
+        let said = String::from_utf8_lossy(&listed.stderr);
+        assert!(listed.status.success(), "{said}");
+        let asked = on_file(&["memories", "query", "Refund"], &[wrong]);
+        let said = String::from_utf8_lossy(&asked.stderr);
+        assert_eq!(asked.status.code(), Some(2), "{wrong:?}: {said}");
+        assert!(!said.contains("Usage"), "{said}");
+    }
+
+    let (url, key_file) = (world.models.url(), world.folder.path().join("model.key"));
+    let before = world.models.asked().len();
+    let reviewed = on_file(
+        &["review", &id, "--fail", "It was 60 days old"],
+        &[
+            ("REFLECT_LLM_MODEL", "test-model"),
+            ("REFLECT_LLM_BASE_URL", &url),
+            ("REFLECT_LLM_API_KEY_FILE", key_file.to_str().unwrap()),
+            ("REFLECT_LLM_MAX_COMPLETION_TOKENS", "1234"),
+        ],
+    );
+    let said = String::from_utf8_lossy(&reviewed.stderr);
+    assert!(reviewed.status.success(), "{said}");
+    let asked = &world.models.asked()[before];
+    let bearer = format!("Bearer {MODEL_KEY}");
+    assert_eq!(asked.authorization.as_deref(), Some(bearer.as_str()));
+    assert_eq!(asked.body["max_tokens"], 1_234);
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub struct ModelEmbedder {
     asked_dims: Option<u32>,
     noise_floor: f32,
     batch: usize,
+    max_tokens: usize,
     cache: Mutex<Cache>,
 }
 
@@ -28,18 +29,20 @@ impl ModelEmbedder {
     pub const DEFAULT_BATCH: usize = 64;
     /// How many vectors are kept when nothing is said.
     pub const DEFAULT_CACHE: usize = 2_048;
-    /// Of a longer text only the beginning is embedded.
-    const MAX_TOKENS: usize = 8_000;
+    /// How many tokens of a text are embedded when nothing is said. Tokens are a guess, so this is
+    /// half of what models like `text-embedding-3-small` take.
+    pub const DEFAULT_MAX_TOKENS: usize = 4_000;
 
     /// Asks this model.
     pub fn new(client: Client) -> Self {
         Self {
-            id: format!("model:{}", client.model()),
+            id: id(&client, None),
             client,
             dims: OnceLock::new(),
             asked_dims: None,
             noise_floor: Self::DEFAULT_NOISE_FLOOR,
             batch: Self::DEFAULT_BATCH,
+            max_tokens: Self::DEFAULT_MAX_TOKENS,
             cache: Mutex::new(Cache::of(Self::DEFAULT_CACHE)),
         }
     }
@@ -48,7 +51,7 @@ impl ModelEmbedder {
     /// space: the memories are embedded anew.
     #[must_use]
     pub fn dimensions(mut self, dims: u32) -> Self {
-        self.id = format!("model:{}:{dims}", self.client.model());
+        self.id = id(&self.client, Some(dims));
         self.asked_dims = Some(dims);
         self.dims = OnceLock::from(usize::try_from(dims).unwrap_or(usize::MAX));
         self
@@ -65,6 +68,14 @@ impl ModelEmbedder {
     #[must_use]
     pub fn batch(mut self, texts: usize) -> Self {
         self.batch = texts.max(1);
+        self
+    }
+
+    /// Sets how many tokens of a text are embedded, by [estimate](tokens::estimate): of a longer text
+    /// only the beginning is.
+    #[must_use]
+    pub fn max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = tokens.max(1);
         self
     }
 
@@ -102,6 +113,15 @@ impl ModelEmbedder {
     }
 }
 
+/// Names the space: two servers may serve different models under one name.
+fn id(client: &Client, dims: Option<u32>) -> String {
+    let (place, model) = (client.host_and_port(), client.model());
+    match dims {
+        Some(dims) => format!("model:{place}/{model}@{dims}"),
+        None => format!("model:{place}/{model}"),
+    }
+}
+
 #[async_trait]
 impl Embedder for ModelEmbedder {
     fn id(&self) -> &str {
@@ -134,11 +154,10 @@ impl Embedder for ModelEmbedder {
             }
         }
         for batch in missing.chunks(self.batch) {
-            let clipped: Vec<String> = batch
+            let asked: Vec<&str> = batch
                 .iter()
-                .map(|text| tokens::clip(text, Self::MAX_TOKENS))
+                .map(|text| tokens::prefix(text.trim_start(), self.max_tokens))
                 .collect();
-            let asked: Vec<&str> = clipped.iter().map(String::as_str).collect();
             let vectors = self.client.embed(&asked, self.asked_dims).await?;
             for (&text, vector) in batch.iter().zip(vectors) {
                 let vector = self.checked(vector)?;
@@ -209,6 +228,19 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_id_tells_servers_models_and_dimensions_apart() {
+        let embedder = |url: &str| {
+            let client = Client::builder("e").base_url(url).build();
+            ModelEmbedder::new(client.unwrap())
+        };
+        assert_eq!(embedder("http://Gpu-1:8000/v1/").id(), "model:gpu-1:8000/e");
+        assert_eq!(embedder("http://gpu-2/v1").id(), "model:gpu-2:80/e");
+        let openai = ModelEmbedder::new(Client::builder("e").build().unwrap());
+        assert_eq!(openai.id(), "model:api.openai.com:443/e");
+        assert_eq!(openai.dimensions(8).id(), "model:api.openai.com:443/e@8");
+    }
 
     #[test]
     fn the_cache_forgets_the_oldest() {

@@ -40,7 +40,7 @@ pub(super) struct Options {
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.place.client().await?;
+    let client = options.place.client_with_models().await?;
     let Some(id) = &options.trace else {
         return walk::run(&client, options.limit, options.judged, options.place.json).await;
     };
