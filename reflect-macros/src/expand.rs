@@ -341,12 +341,14 @@ impl Traced {
             } else {
                 self.described(args, &text)
             };
-            return quote_spanned!(here=>
-                match #client {
+            // Apart, so that a lock in the expression is let go before the run starts.
+            return quote_spanned!(here=> {
+                let client = #client;
+                match client {
                     #some(client) => #some(#described),
                     #none => #none,
                 }
-            );
+            });
         }
         let described = self.described(args, &quote_spanned!(here=> task));
         quote_spanned!(here=> {
