@@ -104,6 +104,12 @@ fn aborts_on_a_panic_in_a_future() {
     let elsewhere = client.clone();
     let other = thread::spawn(move || elsewhere.trace("other").no_retrieval().start_blocking());
     let other = other.join().unwrap();
+    let beside = client.clone();
+    let sibling = async move {
+        let run = beside.trace("sibling").no_retrieval();
+        run.run_async(async |_| std::future::pending::<String>().await)
+            .await
+    };
     let run = client
         .trace("future")
         .no_retrieval()
@@ -118,7 +124,7 @@ fn aborts_on_a_panic_in_a_future() {
         .worker_threads(1)
         .build()
         .unwrap();
-    let _ = runtime.block_on(runtime.spawn(run));
+    let _ = runtime.block_on(runtime.spawn(async { tokio::join!(sibling, run) }));
     drop(other);
 }
 
