@@ -21,6 +21,7 @@ use self::file::Stored;
 use self::name::{Name, folder_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
+use crate::worker::per_process::PerProcess;
 
 /// Where runs are kept that were refused for good.
 const REJECTED: &str = "rejected";
@@ -41,8 +42,8 @@ pub(crate) struct Spool {
     owner: Owner,
     /// How much the folder holds, as far as this process knows.
     bytes: AtomicU64,
-    /// How many runs of this client are in it.
-    waiting: AtomicU64,
+    /// How many runs of this client are in it, and of this process.
+    waiting: PerProcess<AtomicU64>,
 }
 
 /// A run on disk.
@@ -82,7 +83,7 @@ impl Spool {
             limit: settings.limit.unwrap_or(LIMIT),
             owner: Owner::new(),
             bytes: AtomicU64::new(0),
-            waiting: AtomicU64::new(0),
+            waiting: PerProcess::default(),
             folder,
         };
         let opened = fs::create_dir_all(&spool.folder)
