@@ -322,15 +322,16 @@ impl Traced {
     }
 
     /// The start of a run. Where the client is disabled, it has a context but no options, if that
-    /// can be seen; else it is `None`.
+    /// can be seen, here or by a run around it; else it is `None`.
     fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let Self { private, task, .. } = self;
+        let whose = self.kind("unseen_client", "client");
         let client = if let Some(client) = &args.client {
             let (private, there) = private.at(client);
-            quote_spanned!(there=> #private::client(&(#client)))
+            quote_spanned!(there=> #private::#whose(&(#client)))
         } else {
-            quote_spanned!(here=> #private::client(&#private::Installed))
+            quote_spanned!(here=> #private::#whose(&#private::Installed))
         };
         let some = quote_spanned!(here=> ::core::option::Option::Some);
         let none = quote_spanned!(here=> ::core::option::Option::None);
@@ -339,16 +340,26 @@ impl Traced {
             let described = if args.settings.is_empty() {
                 task.start()
             } else {
-                self.described(args, &text)
+                let described = self.described(args, quote_spanned!(here=> run));
+                quote_spanned!(here=> {
+                    let run = client.trace(#text);
+                    if #private::is_recorded(&run) {
+                        #described
+                    } else {
+                        #private::Start::new(run)
+                    }
+                })
             };
-            return quote_spanned!(here=>
-                match #client {
+            // Apart, so that a lock in the expression is let go before the run starts.
+            return quote_spanned!(here=> {
+                let client = #client;
+                match client {
                     #some(client) => #some(#described),
                     #none => #none,
                 }
-            );
+            });
         }
-        let described = self.described(args, &quote_spanned!(here=> task));
+        let described = self.described(args, quote_spanned!(here=> client.trace(task)));
         quote_spanned!(here=> {
             let client = #client;
             let task = #text;
@@ -359,10 +370,9 @@ impl Traced {
         })
     }
 
-    /// The start of a run of `client`, with all options.
-    fn described(&self, args: &Args, task: &TokenStream) -> TokenStream {
+    /// The start of a run, with all options.
+    fn described(&self, args: &Args, mut builder: TokenStream) -> TokenStream {
         let (private, here) = (&self.private, Span::mixed_site());
-        let mut builder = quote_spanned!(here=> client.trace(#task));
         for setting in &args.settings {
             let key = &setting.key;
             builder = match &setting.value {

@@ -13,6 +13,7 @@ mod private;
 mod returns;
 mod task;
 mod unfold;
+mod whole;
 
 use proc_macro::TokenStream;
 

@@ -2,11 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{
-    Error, Expr, ExprClosure, FnArg, Ident, Pat, PatType, Result, Signature, Stmt, parse_quote,
-};
+use syn::{Error, Expr, ExprClosure, FnArg, Ident, PatType, Result, Signature, Stmt};
 
 use crate::private::Private;
+use crate::whole::{plain_name, rename};
 
 /// How the task is found.
 pub(crate) struct Task {
@@ -120,13 +119,10 @@ fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
 
 /// A name for the whole argument. A pattern is moved behind the place where the task is read.
 fn name_whole(argument: &mut PatType, index: usize, rebinds: &mut Vec<Stmt>) -> Ident {
-    match &*argument.pat {
-        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
-        pattern => {
-            let name = format_ident!("whole_{index}", span = Span::mixed_site());
-            rebinds.push(parse_quote!(let #pattern = { #name };));
-            *argument.pat = parse_quote!(#name);
-            name
-        }
+    if let Some(name) = plain_name(&argument.pat) {
+        return name.clone();
     }
+    let name = format_ident!("whole_{index}", span = Span::mixed_site());
+    rebinds.push(rename(argument, &name));
+    name
 }

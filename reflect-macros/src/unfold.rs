@@ -6,9 +6,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::{Attribute, FnArg, Ident, Pat, ReceiverKind, Signature, Stmt, parse_quote};
+use syn::{Attribute, FnArg, Ident, Pat, PatType, ReceiverKind, Signature, Stmt, parse_quote};
 
 use crate::mentions::mentions;
+use crate::whole::{plain_name, rename};
 
 /// What no macro stands behind, and what means the same on a function that is not `async`.
 const INERT: [&str; 12] = [
@@ -38,49 +39,52 @@ pub(crate) fn may_unfold(attrs: &[Attribute]) -> bool {
 
 /// Takes `async` off, and gives what to write into the async block, so that it holds every argument
 /// until its end, as an `async fn` does.
+///
+/// A block captures no more than what its code uses, be it one field of an argument. Borrowing the
+/// whole makes it capture the whole.
 pub(crate) fn unfold(sig: &mut Signature, code: &TokenStream) -> Vec<Stmt> {
     sig.asyncness = None;
     let mut held = Vec::new();
     for (index, input) in sig.inputs.iter_mut().enumerate() {
         match input {
             FnArg::Receiver(receiver) => {
-                let by_value = !matches!(receiver.kind, ReceiverKind::Reference(..));
-                let me: Ident = receiver.self_token.into();
-                if by_value && !mentions(code, &me) {
+                if !matches!(receiver.kind, ReceiverKind::Reference(..)) {
+                    let me: Ident = receiver.self_token.into();
                     held.push(parse_quote!(let _ = &#me;));
                 }
             }
-            FnArg::Typed(argument) => {
-                if is_captured(&argument.pat, code) {
-                    continue;
-                }
-                let name = format_ident!("argument_{index}", span = Span::mixed_site());
-                let attrs = argument
-                    .attrs
-                    .iter()
-                    .filter(|attr| !attr.path().is_ident("doc"));
-                let pattern = &argument.pat;
-                held.push(match &**pattern {
-                    Pat::Wild(_) => parse_quote!(#(#attrs)* let _ = &#name;),
-                    _ => parse_quote! {
-                        #[allow(clippy::no_effect_underscore_binding)]
-                        #(#attrs)*
-                        let #pattern = { #name };
-                    },
-                });
-                *argument.pat = parse_quote!(#name);
-            }
+            FnArg::Typed(argument) => hold(argument, index, code, &mut held),
         }
     }
     held
 }
 
-fn is_captured(pattern: &Pat, code: &TokenStream) -> bool {
-    match pattern {
-        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-            mentions(code, &name.ident)
-        }
-        _ => false,
+/// An argument that the code may use under its name keeps it. Others get a new one, so that the
+/// compiler still tells that nobody uses them.
+fn hold(argument: &mut PatType, index: usize, code: &TokenStream, held: &mut Vec<Stmt>) {
+    let attrs = argument.attrs.iter();
+    let attrs = attrs.filter(|attr| !attr.path().is_ident("doc")).cloned();
+    let attrs: Vec<Attribute> = attrs.collect();
+    let cfg = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+    let kept = plain_name(&argument.pat).filter(|name| mentions(code, name));
+    if let Some(name) = kept {
+        held.push(parse_quote! {
+            #[allow(clippy::used_underscore_binding)]
+            #(#cfg)*
+            let _ = &#name;
+        });
+        return;
+    }
+    let name = format_ident!("argument_{index}", span = Span::mixed_site());
+    held.push(parse_quote!(#(#cfg)* let _ = &#name;));
+    let is_wild = matches!(*argument.pat, Pat::Wild(_));
+    let rebind = rename(argument, &name);
+    if !is_wild {
+        held.push(parse_quote! {
+            #[allow(clippy::no_effect_underscore_binding)]
+            #(#attrs)*
+            #rebind
+        });
     }
 }
 

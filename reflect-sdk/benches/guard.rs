@@ -4,11 +4,12 @@
 //! beside baselines of the same run: a `send` on a channel of the standard library, whose receiver
 //! is asleep; and the end of a span of fastrace, which its collector comes for by itself ten times
 //! a second. The budget is 1 µs for the median with a busy worker, and 50 µs for the 99th percentile
-//! of any.
+//! of any. Clocks being what they are, only a figure of five times its budget fails the bench.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,18 +20,26 @@ use reflect_sdk::{Message, Overflow, ReflectClient, TraceOutput};
 
 const ROUNDS: usize = 2_000;
 
-fn main() {
+/// What a median with a busy worker may take, and a 99th percentile of any.
+const BUDGET: (Duration, Duration) = (Duration::from_micros(1), Duration::from_micros(50));
+/// How far over its budget a figure must be, so that it is not the machine that is to blame.
+const SLACK: u32 = 5;
+
+fn main() -> ExitCode {
     let baseline = measure(channel());
     println!("{:42} {:>10} {:>10}", "", "p50", "p99");
     show("baseline: mpsc send, receiver asleep", baseline, baseline);
     show("baseline: fastrace span", measure(fastraced()), baseline);
-    show("guard dropped, worker asleep", measure(asleep()), baseline);
-    show("guard dropped, worker busy", measure(busy()), baseline);
-    show(
-        "guard dropped, client disabled",
-        measure(disabled()),
-        baseline,
-    );
+    let (asleep, busy, disabled) = (measure(asleep()), measure(busy()), measure(disabled()));
+    show("guard dropped, worker asleep", asleep, baseline);
+    show("guard dropped, worker busy", busy, baseline);
+    show("guard dropped, client disabled", disabled, baseline);
+    let p99 = asleep.1.max(busy.1).max(disabled.1);
+    if busy.0 <= BUDGET.0 * SLACK && p99 <= BUDGET.1 * SLACK {
+        return ExitCode::SUCCESS;
+    }
+    println!("the end of a run takes more than {SLACK} times its budget of {BUDGET:?}");
+    ExitCode::FAILURE
 }
 
 /// One round: what is measured, then what is not.

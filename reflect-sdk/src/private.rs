@@ -6,9 +6,9 @@ use std::pin::Pin;
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
     Begin, ContextParameter, Gives, OnCancel, Opens, Refuse, Shown, Start, Started, TaskText,
-    TraceReturn, Traced, begin, begin_shown, begin_shown_strictly, begin_strictly, context,
-    metadata, metadata_filter, run, run_shown, run_whole, run_whole_shown, start,
-    start_shown_strictly, start_strictly, task, text, traced, traced_whole,
+    TraceReturn, Traced, UntilLearned, begin, begin_shown, begin_shown_strictly, begin_strictly,
+    context, is_recorded, metadata, metadata_filter, run, run_shown, run_whole, run_whole_shown,
+    start, start_shown_strictly, start_strictly, task, text, traced, traced_whole, unseen_client,
 };
 
 /// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed

@@ -4,7 +4,7 @@ use crate::run::{Outcome, Step, all, cargo};
 
 pub(crate) const STEP: Step = Step {
     name: "bench",
-    about: "what a run costs its caller; instructions are held to a budget",
+    about: "what a run costs its caller, held to a budget",
     check,
 };
 

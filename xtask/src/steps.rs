@@ -93,7 +93,10 @@ fn features() -> Outcome {
 }
 
 fn tests() -> Outcome {
-    cargo(&["test", "--workspace", "--locked"], &[])
+    let exit = ["--features", "flush-at-exit", "--test", "guard"];
+    let exit = [&["test", "--locked", "--package", "reflect-sdk"], &exit[..]].concat();
+    let chosen = [&["test", "--workspace", "--locked"][..], &exit];
+    all(chosen.into_iter().map(|arguments| cargo(arguments, &[])))
 }
 
 /// Three kinds of requests, each for a third of a minute. The build is the tests' own: what it bears

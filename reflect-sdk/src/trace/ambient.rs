@@ -1,6 +1,6 @@
 //! Which run the current code belongs to.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,6 +12,16 @@ use super::context::TraceContext;
 
 thread_local! {
     static CURRENT: RefCell<Option<TraceContext>> = const { RefCell::new(None) };
+    /// Whether something may be recorded of it, or of one around it. Apart, because it is looked at
+    /// by calls that may cost next to nothing.
+    static IS_WITHIN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling code belongs to a run of which something may be recorded.
+#[cfg(feature = "macros")]
+#[inline]
+pub(super) fn is_within_a_run() -> bool {
+    IS_WITHIN.get()
 }
 
 impl TraceContext {
@@ -63,6 +73,9 @@ impl Drop for Scope {
 
 /// The old value is returned, so that it is not dropped while the cell is borrowed.
 pub(super) fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
+    // The parent of a run of a disabled client is never one of those itself.
+    let recorded = |context: &TraceContext| !context.is_idle() || context.parent().is_some();
+    IS_WITHIN.set(context.as_ref().is_some_and(recorded));
     CURRENT
         .try_with(|current| current.replace(context))
         .ok()

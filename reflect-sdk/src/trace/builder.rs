@@ -256,7 +256,8 @@ impl TraceBuilder {
         match self.question()? {
             Some(query) => {
                 let answer = ask(Arc::clone(core), query, self.retrieval_timeout);
-                core.worker().wait(answer, self.retrieval_timeout + GRACE)
+                let limit = self.retrieval_timeout.saturating_add(GRACE);
+                core.worker().wait(answer, limit)
             }
             None => Ok(Vec::new()),
         }

@@ -117,10 +117,16 @@ impl Open {
     ) -> R {
         let (client, blocking) = (self.client.clone(), self.options.blocking);
         let context = self.context.clone();
-        let body = {
-            // What the closure does before its first await belongs to the run too.
-            let _scope = context.enter();
-            body(context.clone())
+        // What the closure does before there is a future belongs to the run too, also a panic.
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            context.in_scope(|| body(context.clone()))
+        }));
+        let body = match begun {
+            Ok(body) => body,
+            Err(payload) => {
+                self.end_panicked(&*payload);
+                resume_unwind(payload)
+            }
         };
         if context.is_idle() {
             let mut value = context.scope(body).await;

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -142,21 +142,20 @@ struct Pending {
     handle: TraceHandle,
 }
 
+impl Pending {
+    async fn wait(self) {
+        // What became of it is told by the handle.
+        let _ = self.handle.wait_within(&self.client, self.limit).await;
+    }
+}
+
 impl<F: Future, V> Traced<F, V> {
     /// Waits, when the run has ended, until its memory exists.
-    pub async fn until_learned(self) -> V {
-        let mut this = pin!(self);
-        let (value, pending) = poll_fn(|cx| this.as_mut().poll_end(cx)).await;
-        if let Some(Pending {
-            client,
-            limit,
-            handle,
-        }) = pending
-        {
-            // What became of it is told by the handle.
-            let _ = handle.wait_within(&client, limit).await;
+    pub fn until_learned(self) -> UntilLearned<F, V> {
+        UntilLearned {
+            traced: self,
+            learning: None,
         }
-        value
     }
 
     #[inline]
@@ -215,6 +214,37 @@ impl<F: Future, V> Future for Traced<F, V> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
         self.poll_end(cx).map(|(value, _)| value)
+    }
+}
+
+/// The future of a traced function that waits for its memory. An `async fn` would hold the traced
+/// future twice.
+#[pin_project]
+pub struct UntilLearned<F: Future, V> {
+    #[pin]
+    traced: Traced<F, V>,
+    /// What callers get once the wait is over.
+    learning: Option<(V, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+}
+
+impl<F: Future, V> Future for UntilLearned<F, V> {
+    type Output = V;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
+        let this = self.project();
+        let learning = match this.learning {
+            Some(learning) => learning,
+            None => match ready!(this.traced.poll_end(cx)) {
+                (value, None) => return Poll::Ready(value),
+                (value, Some(pending)) => this.learning.insert((value, Box::pin(pending.wait()))),
+            },
+        };
+        ready!(learning.1.as_mut().poll(cx));
+        match this.learning.take() {
+            Some((value, _)) => Poll::Ready(value),
+            // It is there, as it was polled right now.
+            None => Poll::Pending,
+        }
     }
 }
 
@@ -342,6 +372,12 @@ impl Drop for Cancelling {
 impl<F: Future, V> fmt::Debug for Traced<F, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Traced").finish_non_exhaustive()
+    }
+}
+
+impl<F: Future, V> fmt::Debug for UntilLearned<F, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UntilLearned").finish_non_exhaustive()
     }
 }
 

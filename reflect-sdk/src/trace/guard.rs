@@ -22,7 +22,9 @@ use crate::error::{Error, Result};
 /// [`blocking`](super::TraceBuilder::blocking) was asked for.
 ///
 /// A guard cannot tell whose panic unwinds it: in a `join!`, that of a sibling looks like its own.
-/// The closure of [`run_async`](super::TraceBuilder::run_async) can.
+/// The closure of [`run_async`](super::TraceBuilder::run_async) can. And it knows the message of a
+/// panic from the panic hook, which [`resume_unwind`](std::panic::resume_unwind) passes by: if a panic
+/// was handled, and the guard has not been used since, such an unwinding is taken for that panic.
 #[derive(Debug)]
 #[must_use = "the run ends when the guard is dropped: keep it for as long as the run takes"]
 pub struct TraceGuard {
@@ -36,6 +38,8 @@ const UNWINDING_LIMIT: Duration = Duration::from_secs(2);
 
 impl TraceGuard {
     pub(super) fn new(open: Open) -> Self {
+        #[cfg(feature = "panic-hook")]
+        super::rescue::watch_thread(&open);
         Self {
             context: open.context.clone(),
             open: Some(open),
@@ -44,27 +48,32 @@ impl TraceGuard {
 
     /// What the agent was asked to do, without the memories.
     pub fn task(&self) -> &str {
+        self.renew();
         self.context.task()
     }
 
     /// The task with its memories put behind it, ready for a prompt; the task alone where there are
     /// none.
     pub fn augmented_task(&self) -> &str {
+        self.renew();
         self.context.augmented_task()
     }
 
     /// The memories that were found, best first.
     pub fn memories(&self) -> &[Memory] {
+        self.renew();
         self.context.memories()
     }
 
     /// Their ids, in the same order.
     pub fn memory_ids(&self) -> Vec<MemoryId> {
+        self.renew();
         self.context.memory_ids()
     }
 
     /// Why there are no memories, where they could not be asked for, or did not come in time.
     pub fn retrieval_error(&self) -> Option<&Error> {
+        self.renew();
         self.context.retrieval_error()
     }
 
@@ -111,12 +120,14 @@ impl TraceGuard {
 
     /// Tells what becomes of the run, also after the guard is gone.
     pub fn handle(&self) -> TraceHandle {
+        self.renew();
         self.context.handle()
     }
 
     /// The run as the code within it sees it. The guard itself enters no scope: use
     /// [`in_scope`](TraceContext::in_scope) or [`scope`](TraceContext::scope) of this.
     pub fn context(&self) -> &TraceContext {
+        self.renew();
         &self.context
     }
 
@@ -166,6 +177,7 @@ impl TraceGuard {
         open.end(ending)
     }
 
+    /// Whoever uses the guard shows that the panics before are over.
     fn renew(&self) {
         if let Some(open) = &self.open {
             open.mark.renew();

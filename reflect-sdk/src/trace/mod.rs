@@ -34,12 +34,12 @@ pub use self::returns::{Outcome, TraceReturn};
 pub use self::{
     arguments::{TaskText, metadata, metadata_filter, task, text},
     future::{
-        Begin, Traced, begin, begin_shown, begin_shown_strictly, begin_strictly, traced,
-        traced_whole,
+        Begin, Traced, UntilLearned, begin, begin_shown, begin_shown_strictly, begin_strictly,
+        traced, traced_whole,
     },
     parameter::{ContextParameter, context},
     traced::{
-        Gives, Opens, Refuse, Shown, Start, Started, run, run_shown, run_whole, run_whole_shown,
-        start, start_shown_strictly, start_strictly,
+        Gives, Opens, Refuse, Shown, Start, Started, is_recorded, run, run_shown, run_whole,
+        run_whole_shown, start, start_shown_strictly, start_strictly, unseen_client,
     },
 };

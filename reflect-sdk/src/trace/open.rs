@@ -169,8 +169,9 @@ impl Open {
         if tokio::runtime::Handle::try_current().is_ok() {
             core.notices.warn(
                 Cause::HeldUpRuntime,
-                "a blocking run ended on a thread of an async runtime and held it up: \
-                 use `finish().await`",
+                "a blocking run ends on a thread of an async runtime, and holds up the other tasks \
+                 there until its memory exists: end a guard with `finish().await`, and make a \
+                 closure or a function async",
             );
         }
         if let Err(error @ Error::Timeout { .. }) = handle.wait_blocking(limit) {

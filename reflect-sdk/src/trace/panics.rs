@@ -3,6 +3,9 @@
 //! A destructor only learns *that* its thread is unwinding. A hook, chained before the one that is
 //! installed, notes the message. Panics are numbered, so that a guard can tell one that began
 //! during its life from one that was over before.
+//!
+//! What `resume_unwind` starts is seen by no hook. Behind a panic that was handled, it is told from
+//! that one only if the guard was used in between.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

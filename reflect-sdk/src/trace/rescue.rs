@@ -15,8 +15,8 @@ use crate::client::{Handle, registry};
 static OPEN: Mutex<Vec<Rescue>> = Mutex::new(Vec::new());
 
 struct Rescue {
-    /// Where the run started.
-    thread: ThreadId,
+    /// Where the run started, for a guard. A closure or a future is known by its scope instead.
+    thread: Option<ThreadId>,
     client: Weak<Handle>,
     context: TraceContext,
     options: Options,
@@ -26,11 +26,21 @@ struct Rescue {
 pub(super) fn watch(open: &Open) {
     if open.client.core().settings.flush_on_panic {
         lock().push(Rescue {
-            thread: thread::current().id(),
+            thread: None,
             client: Arc::downgrade(&open.client),
             context: open.context.clone(),
             options: open.options.clone(),
         });
+    }
+}
+
+/// Makes a run that of a guard: whatever panics on this thread counts as a part of it.
+pub(super) fn watch_thread(open: &Open) {
+    if open.client.core().settings.flush_on_panic {
+        let id = open.context.run_id();
+        for run in lock().iter_mut().filter(|run| run.context.run_id() == id) {
+            run.thread = Some(thread::current().id());
+        }
     }
 }
 
@@ -63,7 +73,7 @@ fn take_mine() -> Vec<Rescue> {
     }
     let (here, current) = (thread::current().id(), TraceContext::current());
     for run in std::mem::take(&mut *open) {
-        let is_mine = run.thread == here || run.is_around(current.as_ref());
+        let is_mine = run.thread == Some(here) || run.is_around(current.as_ref());
         if is_mine { &mut mine } else { &mut *open }.push(run);
     }
     mine

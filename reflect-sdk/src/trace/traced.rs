@@ -1,12 +1,15 @@
 //! Runs as `#[reflect_trace]` makes them of functions.
 
+use std::sync::LazyLock;
+
+use super::ambient::is_within_a_run;
 use super::arguments::TaskText;
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::open::Open;
 use super::returns::TraceReturn;
-use crate::client::ReflectClient;
+use crate::client::{AsClient, ReflectClient, client};
 use crate::error::{Error, Result};
 
 /// A run that a function is about to start.
@@ -33,6 +36,30 @@ impl Start {
 )]
 pub fn start<T: TaskText + ?Sized>(client: ReflectClient, task: &T) -> Start {
     Start::new(client.trace(task.text()))
+}
+
+/// The client of a run of which the body sees nothing; `None` where nothing would come of the run.
+///
+/// Within one that is recorded, that of a disabled client is a run all the same: what the body notes must not
+/// become a part of the run around it.
+#[inline]
+pub fn unseen_client<C: AsClient + ?Sized>(of: &C) -> Option<ReflectClient> {
+    match client(of) {
+        None if is_within_a_run() => Some(disabled()),
+        found => found,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn disabled() -> ReflectClient {
+    static DISABLED: LazyLock<ReflectClient> = LazyLock::new(ReflectClient::disabled);
+    DISABLED.clone()
+}
+
+/// Whether anything will come of the run, so that its options are asked for.
+pub fn is_recorded(run: &TraceBuilder) -> bool {
+    run.is_enabled()
 }
 
 /// A run that has started.

@@ -12,6 +12,7 @@ pub(crate) mod job;
 pub(crate) mod notice;
 mod numbers;
 pub(crate) mod outbox;
+pub(crate) mod per_process;
 mod queue;
 pub(crate) mod retry;
 pub(crate) mod spool;

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::per_process::PerProcess;
 use super::spool::Spool;
 use crate::client::Core;
 
-/// What became of all runs since the client was made; see
+/// What became of all runs of this process since the client was made; see
 /// [`ReflectClient::stats`](crate::ReflectClient::stats).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -57,8 +58,11 @@ impl FlushReport {
     }
 }
 
+/// What the runs of this process came to.
+pub(crate) type Counters = PerProcess<Counts>;
+
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct Counts {
     pub(crate) sent: Counter,
     pub(crate) failed: Counter,
     pub(crate) dropped: Counter,

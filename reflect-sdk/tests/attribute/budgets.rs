@@ -27,6 +27,13 @@ async fn traced(ctx: &TraceContext, question: [u8; 1024], client: ReflectClient)
     question.len().to_string() + ctx.task()
 }
 
+#[reflect_trace(client = client, task = "size", blocking)]
+async fn blocking(ctx: &TraceContext, question: [u8; 1024], client: ReflectClient) -> String {
+    tokio::task::yield_now().await;
+    drop(client);
+    question.len().to_string() + ctx.task()
+}
+
 /// Must stay an `async fn`, which holds its arguments twice, for what comes after.
 #[reflect_trace(client = client, task = "size")]
 #[must_use]
@@ -54,6 +61,12 @@ async fn a_traced_future_is_no_larger_than_a_plain_one() {
     let traced = size_of_val(&traced([0; 1024], world.client.clone()));
     println!("plain {plain} B, traced {traced} B");
     assert!(traced <= plain, "plain {plain} B, traced {traced} B");
+    let blocking = size_of_val(&blocking([0; 1024], world.client.clone()));
+    println!("blocking {blocking} B");
+    assert!(
+        blocking <= plain.min(traced + 128),
+        "plain {plain} B, blocking {blocking} B"
+    );
     let shared = size_of_val(&traced_as_an_async_fn([0; 1024], world.client.clone()));
     println!("traced as an async fn {shared} B");
     assert!(shared <= plain + 128, "plain {plain} B, traced {shared} B");

@@ -114,6 +114,62 @@ fn a_run_that_is_not_recorded_is_nobodys_parent() {
     }
 }
 
+/// Knows of no run but the one it is called from.
+fn notes_something() {
+    if let Some(ctx) = TraceContext::current() {
+        ctx.record(Message::assistant("a helper's"));
+    }
+}
+
+#[reflect_trace(client = client)]
+fn unseen(_ctx: &TraceContext, t: &str, client: &ReflectClient) -> String {
+    notes_something();
+    current()
+}
+
+#[reflect_trace(client = client, model = not_asked_for())]
+async fn unseen_later(_ctx: &TraceContext, t: &str, client: &ReflectClient) -> String {
+    tokio::task::yield_now().await;
+    notes_something();
+    current()
+}
+
+#[reflect_trace(client = client, strict)]
+fn strictly_unseen(
+    _ctx: &TraceContext,
+    t: &str,
+    client: &ReflectClient,
+) -> Result<String, reflect_sdk::Error> {
+    notes_something();
+    Ok(current())
+}
+
+#[expect(clippy::panic, reason = "it must not be called")]
+fn not_asked_for() -> String {
+    panic!("the options of a run that nothing comes of are not asked for")
+}
+
+#[reflect_trace(client = client)]
+async fn around_unseen(ctx: &TraceContext, t: &str, client: &ReflectClient) -> TraceResult {
+    let disabled = ReflectClient::disabled();
+    ctx.record(Message::assistant("its own"));
+    let sync = unseen("sync", &disabled);
+    let later = unseen_later("later", &disabled).await;
+    let strict = strictly_unseen("strict", &disabled).unwrap();
+    assert_eq!(current(), t);
+    TraceResult::recorded(format!("{sync} {later} {strict}"))
+}
+
+#[tokio::test]
+async fn what_a_run_of_a_disabled_client_notes_is_not_the_run_around_it() {
+    let world = World::new();
+    let said = around_unseen("outer", &world.client).await;
+    assert_eq!(said, "sync later strict");
+    let noted = [Message::assistant("its own")];
+    assert_eq!(world.only().trajectory, noted.into());
+    assert_eq!(unseen("alone", &ReflectClient::disabled()), "");
+}
+
 #[reflect_trace(client = client)]
 async fn child_later(
     ctx: &TraceContext,

@@ -5,6 +5,7 @@ use std::future::{Future, ready};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use reflect_sdk::{ReflectClient, TraceContext, TraceResult, reflect_trace};
@@ -271,6 +272,52 @@ async fn on_one_thread(ctx: &TraceContext, question: String, client: ReflectClie
     tokio::task::yield_now().await;
     let text = shared.borrow().clone();
     text + ctx.task()
+}
+
+#[reflect_trace(client = *shared.lock().unwrap())]
+async fn with_a_locked_client(
+    _: &TraceContext,
+    question: String,
+    shared: Arc<Mutex<ReflectClient>>,
+) -> String {
+    assert!(shared.try_lock().is_ok());
+    question
+}
+
+#[reflect_trace(client = *shared.lock().unwrap(), strict)]
+async fn strictly_with_a_locked_client(
+    _: &TraceContext,
+    question: String,
+    shared: Arc<Mutex<ReflectClient>>,
+) -> Result<String, reflect_sdk::Error> {
+    assert!(shared.try_lock().is_ok());
+    Ok(question)
+}
+
+#[reflect_trace(client = *shared.lock().unwrap())]
+async fn shown_with_a_locked_client(
+    ctx: &TraceContext,
+    question: String,
+    shared: Arc<Mutex<ReflectClient>>,
+) -> String {
+    assert!(shared.try_lock().is_ok());
+    question + ctx.task()
+}
+
+#[tokio::test]
+async fn a_lock_around_the_client_is_let_go_before_the_memories_are_asked_for() {
+    let world = World::new();
+    let shared = || Arc::new(Mutex::new(world.client.clone()));
+    let plain = with_a_locked_client("a".to_owned(), shared());
+    let strict = strictly_with_a_locked_client("b".to_owned(), shared());
+    let shown = shown_with_a_locked_client("c".to_owned(), shared());
+    assert!(Probe::of(&plain).can_be_sent());
+    assert!(Probe::of(&strict).can_be_sent());
+    assert!(Probe::of(&shown).can_be_sent());
+    assert_eq!(plain.await, "a");
+    assert_eq!(strict.await.unwrap(), "b");
+    assert_eq!(shown.await, "cc");
+    assert_eq!(world.tasks(), ["a", "b", "c"]);
 }
 
 #[tokio::test]

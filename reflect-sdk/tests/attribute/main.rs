@@ -7,6 +7,7 @@ mod budgets;
 mod contexts;
 mod endings;
 mod futures;
+mod holding;
 mod lints;
 mod options;
 mod returns;

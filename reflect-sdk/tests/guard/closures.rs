@@ -1,8 +1,8 @@
 //! Runs that are a closure or a future.
 
-use std::future::pending;
+use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use reflect_sdk::{
     Message, OnCancel, ReflectClient, TraceContext, TraceResult, TraceReturn, Verdict,
@@ -243,6 +243,32 @@ async fn an_innocent_sibling_is_cancelled_and_not_blamed() {
     assert_eq!(judged(by_task("guilty")), (Verdict::Fail, "my fault"));
     assert_eq!(by_task("innocent").review, None);
     assert_eq!(by_task("innocent").metadata["outcome"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_panic_before_there_is_a_future_is_recorded_too() {
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let handle = Arc::new(Mutex::new(None));
+    let panics = tokio::spawn({
+        let (client, handle) = (client.clone(), Arc::clone(&handle));
+        async move {
+            let run = client.trace("task").run_async(|ctx| {
+                *handle.lock().unwrap() = Some(ctx.handle());
+                assert_eq!(ctx.task(), "another", "no future");
+                ready("unreachable")
+            });
+            run.await
+        }
+    });
+    assert!(panics.await.unwrap_err().is_panic());
+    let handle = handle.lock().unwrap().take().unwrap();
+    handle.wait_blocking(LIMIT).unwrap();
+    let traces = script.taken();
+    let (verdict, text) = judged(&traces[0]);
+    assert_eq!(verdict, Verdict::Fail);
+    assert!(text.contains("no future"), "{text}");
+    assert!(TraceContext::current().is_none());
 }
 
 #[tokio::test]

@@ -154,6 +154,16 @@ fn memories_that_are_late_are_not_waited_for() {
 }
 
 #[test]
+fn memories_can_be_waited_for_without_end() {
+    let script = Arc::new(Script::with_memory("m1"));
+    let run = client(&script)
+        .trace("task")
+        .retrieval_timeout(Duration::MAX)
+        .start_blocking();
+    assert_eq!(run.memories().len(), 1);
+}
+
+#[test]
 fn a_disabled_client_lets_the_run_go_on_and_records_nothing() {
     let client = ReflectClient::disabled();
     let run = client.trace("task").limit(3).start_blocking();

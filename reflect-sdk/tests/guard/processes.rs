@@ -44,7 +44,8 @@ async fn server() -> MockServer {
     server
 }
 
-/// The runs that arrived, by key. A key always stands for the same run.
+/// The runs that arrived, by key. A run may arrive twice, and it is for the server to store it once,
+/// by its key; so a key must always stand for the same run.
 async fn arrived(server: &MockServer) -> BTreeMap<String, Value> {
     let mut runs = BTreeMap::new();
     for request in server.received_requests().await.unwrap() {
@@ -145,7 +146,7 @@ async fn a_spooled_run_survives_an_abort() {
 }
 
 #[tokio::test]
-async fn every_run_that_ended_before_a_kill_arrives_exactly_once() {
+async fn every_run_that_ended_before_a_kill_arrives_under_one_key() {
     const KILLS: usize = 100;
 
     let folder = Folder::new("kill");

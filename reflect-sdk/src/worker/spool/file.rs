@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use reflect_types::CreateTrace;
 use serde::{Deserialize, Serialize};
 
-use super::sync_folder;
+use super::{ignore_missing, sync_folder};
 
 /// A run as it lies on disk.
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,10 +72,11 @@ pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Tells at the start, not at the end of the first run, that a folder cannot be written to.
-pub(super) fn try_out(folder: &Path) -> io::Result<()> {
-    let probe = folder.join(format!(".probe-{}.tmp", std::process::id()));
+pub(super) fn try_out(folder: &Path, owner: &str) -> io::Result<()> {
+    let probe = folder.join(format!(".probe-{owner}.tmp"));
     drop(create(&probe)?);
-    fs::remove_file(&probe)
+    // In another container there may be an owner of the same name, which was quicker.
+    ignore_missing(fs::remove_file(&probe))
 }
 
 /// Creates a file that only its owner may read: runs can hold anything.

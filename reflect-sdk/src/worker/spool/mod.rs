@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use reflect_types::{CreateTrace, ProjectId};
 
@@ -21,6 +21,7 @@ use self::file::Stored;
 use self::name::{Name, folder_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
+use crate::worker::per_process::PerProcess;
 
 /// Where runs are kept that were refused for good.
 const REJECTED: &str = "rejected";
@@ -41,8 +42,8 @@ pub(crate) struct Spool {
     owner: Owner,
     /// How much the folder holds, as far as this process knows.
     bytes: AtomicU64,
-    /// How many runs of this client are in it.
-    waiting: AtomicU64,
+    /// How many runs of this client are in it, and of this process.
+    waiting: PerProcess<AtomicU64>,
 }
 
 /// A run on disk.
@@ -82,11 +83,11 @@ impl Spool {
             limit: settings.limit.unwrap_or(LIMIT),
             owner: Owner::new(),
             bytes: AtomicU64::new(0),
-            waiting: AtomicU64::new(0),
+            waiting: PerProcess::default(),
             folder,
         };
         let opened = fs::create_dir_all(&spool.folder)
-            .and_then(|()| file::try_out(&spool.folder))
+            .and_then(|()| file::try_out(&spool.folder, &spool.owner.name()))
             .and_then(|()| spool.count_bytes());
         opened.map_err(|error| {
             Error::Config(format!(
@@ -121,10 +122,10 @@ impl Spool {
         for item in fs::read_dir(&self.folder)? {
             let item = item?;
             let file = item.file_name();
-            let Some(name) = file.to_str().and_then(Name::parse_any) else {
+            let Some((name, whole)) = file.to_str().and_then(Name::parse_any) else {
                 continue;
             };
-            if owner::is_alive(&name.owner) {
+            if owner::is_alive(&name.owner) || (!whole && may_be_written(&item, &name.owner)) {
                 continue;
             }
             let mine = Name {
@@ -242,6 +243,17 @@ impl Spool {
         self.bytes.store(bytes, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Whether somebody may still be writing a file that is not whole. Where the system cannot tell that
+/// the owner is gone, the file's age does.
+fn may_be_written(item: &fs::DirEntry, owner: &str) -> bool {
+    /// Far more than it takes to write a run.
+    const LONG: Duration = Duration::from_secs(60);
+
+    let modified = item.metadata().and_then(|file| file.modified());
+    let age = modified.map(|modified| modified.elapsed().unwrap_or_default());
+    !owner::is_gone(owner) && age.is_ok_and(|age| age < LONG)
 }
 
 fn bytes_in(folder: &Path) -> io::Result<u64> {

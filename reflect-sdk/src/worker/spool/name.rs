@@ -35,11 +35,12 @@ impl Name {
         })
     }
 
-    /// Also reads the name of a file whose writing was cut short; what is in it will show whether it
-    /// is of use.
-    pub(super) fn parse_any(file: &str) -> Option<Self> {
+    /// Also reads the name of a file whose writing was cut short, and tells whether it is whole; what
+    /// is in it will show whether it is of use.
+    pub(super) fn parse_any(file: &str) -> Option<(Self, bool)> {
         let unfinished = file.strip_prefix('.').and_then(|f| f.strip_suffix(".tmp"));
-        Self::parse(unfinished.unwrap_or(file))
+        let name = Self::parse(unfinished.unwrap_or(file))?;
+        Some((name, unfinished.is_none()))
     }
 
     pub(super) fn file(&self) -> String {

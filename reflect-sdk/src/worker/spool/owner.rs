@@ -36,13 +36,7 @@ impl Drop for Owner {
 /// Whether the owner will send what it owns. Where that cannot be found out, it counts as gone:
 /// sending twice does no harm, not sending does.
 pub(super) fn is_alive(owner: &str) -> bool {
-    let mut parts = owner.split('-').map(str::parse::<u64>);
-    let (Some(Ok(id)), Some(Ok(start)), Some(Ok(number))) =
-        (parts.next(), parts.next(), parts.next())
-    else {
-        return false;
-    };
-    let Ok(id) = u32::try_from(id) else {
+    let Some((id, start, number)) = parse(owner) else {
         return false;
     };
     match start_of(id) {
@@ -50,6 +44,22 @@ pub(super) fn is_alive(owner: &str) -> bool {
         _ if id == process::id() => here().contains(&number),
         found => found.is_some(),
     }
+}
+
+/// Whether the owner is certain to write nothing any more.
+pub(super) fn is_gone(owner: &str) -> bool {
+    let own = process::id();
+    let can_tell = |id| id == own || start_of(own).is_some();
+    parse(owner).is_some_and(|(id, ..)| can_tell(id)) && !is_alive(owner)
+}
+
+/// The process id, the start of the process and the number.
+fn parse(owner: &str) -> Option<(u32, u64, u64)> {
+    let mut parts = owner.split('-');
+    let id = parts.next()?.parse().ok()?;
+    let start = parts.next()?.parse().ok()?;
+    let number = parts.next()?.parse().ok()?;
+    Some((id, start, number))
 }
 
 /// When a process started, in a unit of the system's own; it tells apart those that had the same
@@ -78,8 +88,9 @@ mod tests {
         let owner = Owner::new();
         let name = owner.name();
         assert!(is_alive(&name), "{name}");
+        assert!(!is_gone(&name));
         drop(owner);
-        assert!(!is_alive(&name));
+        assert!(!is_alive(&name) && is_gone(&name));
     }
 
     #[cfg(target_os = "linux")]
@@ -95,7 +106,7 @@ mod tests {
     #[test]
     fn a_garbled_owner_is_nobody() {
         for owner in ["", "x", "1-2", "1-2-x", "99999999999-1-1"] {
-            assert!(!is_alive(owner), "{owner}");
+            assert!(!is_alive(owner) && !is_gone(owner), "{owner}");
         }
     }
 }

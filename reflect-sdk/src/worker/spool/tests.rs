@@ -186,3 +186,43 @@ fn a_folder_that_cannot_be_used_is_named_when_the_client_is_built() {
     );
     fs::remove_file(&folder.0).unwrap();
 }
+
+#[test]
+fn a_file_that_may_still_be_written_is_left_alone() {
+    let folder = Folder::new("unfinished");
+    let spool = folder.open(None);
+    // Nobody can tell whether such an owner is there.
+    let nobody = Name::new("key-1", "somebody".to_owned(), SystemTime::now());
+    let gone = Name::new("key-2", "4294967295-1-0".to_owned(), SystemTime::now());
+    let path = |name: &Name| spool.folder.join(format!(".{}.tmp", name.file()));
+    let young = fs::File::create(path(&nobody)).unwrap();
+    fs::write(path(&gone), "{").unwrap();
+    let keys = |taken: Vec<Entry>| -> Vec<String> {
+        let keys = taken.iter().map(Entry::idempotency_key);
+        keys.map(str::to_owned).collect()
+    };
+    if cfg!(target_os = "linux") {
+        assert_eq!(keys(spool.take_over().unwrap()), ["key-2"]);
+    } else {
+        assert_eq!(keys(spool.take_over().unwrap()), [""; 0]);
+    }
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    young.set_modified(long_ago).unwrap();
+    assert_eq!(keys(spool.take_over().unwrap())[0], "key-1");
+}
+
+#[test]
+fn many_clients_may_try_out_the_same_folder_at_once() {
+    let folder = Folder::new("probes");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    folder.open(None);
+                }
+            });
+        }
+    });
+    let left = files(&folder.open(None).folder);
+    assert!(left.is_empty(), "{left:?}");
+}
