@@ -1,10 +1,6 @@
 //! Two examples as people run them: what they are told, and what they then record.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should panic"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
