@@ -326,12 +326,13 @@ impl Traced {
     fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let Self { private, task, .. } = self;
-        let whose = self.kind("unseen_client", "client");
         let client = if let Some(client) = &args.client {
+            let whose = self.kind("unseen_client", "client");
             let (private, there) = private.at(client);
             quote_spanned!(there=> #private::#whose(&(#client)))
         } else {
-            quote_spanned!(here=> #private::#whose(&#private::Installed))
+            // Where nobody named a client, the function is a part of whatever is around it.
+            quote_spanned!(here=> #private::client(&#private::Installed))
         };
         let some = quote_spanned!(here=> ::core::option::Option::Some);
         let none = quote_spanned!(here=> ::core::option::Option::None);

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Error, Expr, ExprClosure, FnArg, Ident, PatType, Result, Signature, Stmt};
+use syn::{Error, Expr, ExprClosure, FnArg, Ident, PatType, Result, Signature, Stmt, parse_quote};
 
 use crate::private::Private;
 use crate::whole::{plain_name, rename};
@@ -26,6 +26,7 @@ impl Task {
         private: &Private,
     ) -> Result<Self> {
         let mut rebinds = Vec::new();
+        let is_sync = sig.asyncness.is_none();
         let (value, (private, there)) = match given {
             Some(Expr::Closure(closure)) => {
                 let bindings = bindings(closure, sig, &mut rebinds)?;
@@ -46,7 +47,7 @@ impl Task {
                     ));
                 };
                 let place = private.at(&first.ty);
-                let name = name_whole(first, 0, &mut rebinds);
+                let name = name_whole(first, 0, is_sync, &mut rebinds);
                 (quote_spanned!(place.1=> &#name), place)
             }
         };
@@ -87,6 +88,7 @@ fn bindings(
     sig: &mut Signature,
     rebinds: &mut Vec<Stmt>,
 ) -> Result<TokenStream> {
+    let is_sync = sig.asyncness.is_none();
     let mut given = arguments(sig);
     let mut bindings = TokenStream::new();
     for (index, input) in closure.inputs.iter().enumerate() {
@@ -94,7 +96,7 @@ fn bindings(
             let what = "the closure gets the arguments of the function, and there are not so many";
             return Err(Error::new_spanned(input, what));
         };
-        let name = name_whole(argument, index, rebinds);
+        let name = name_whole(argument, index, is_sync, rebinds);
         bindings.extend(quote! {
             #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
             let #input = &#name;
@@ -118,11 +120,21 @@ fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
 }
 
 /// A name for the whole argument. A pattern is moved behind the place where the task is read.
-fn name_whole(argument: &mut PatType, index: usize, rebinds: &mut Vec<Stmt>) -> Ident {
+fn name_whole(
+    argument: &mut PatType,
+    index: usize,
+    is_sync: bool,
+    rebinds: &mut Vec<Stmt>,
+) -> Ident {
     if let Some(name) = plain_name(&argument.pat) {
         return name.clone();
     }
     let name = format_ident!("whole_{index}", span = Span::mixed_site());
-    rebinds.push(rename(argument, &name));
+    let rebind = rename(argument, &name);
+    if is_sync {
+        // Clippy wants every argument to be used up. It is let go at the end all the same.
+        rebinds.push(parse_quote!(#[allow(unused_mut)] let mut #name = { #name };));
+    }
+    rebinds.push(rebind);
     name
 }

@@ -224,8 +224,10 @@ pub struct UntilLearned<F: Future, V> {
     #[pin]
     traced: Traced<F, V>,
     /// What callers get once the wait is over.
-    learning: Option<(V, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    learning: Option<(V, Wait)>,
 }
+
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<F: Future, V> Future for UntilLearned<F, V> {
     type Output = V;

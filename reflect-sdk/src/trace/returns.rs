@@ -15,7 +15,8 @@ use super::result::TraceResult;
     message = "`{Self}` cannot be returned from a traced function",
     label = "return a `String`, a `TraceResult<T>`, or a `Result<_, E>` or an `Option<_>` of those",
     note = "wrap the value: `TraceResult::new(value, messages)`",
-    note = "the `E` of a `Result<_, E>` must implement `Display`"
+    note = "the `E` of a `Result<_, E>` must implement `Display`",
+    note = "if it is a name of yours for a boxed future, say so: `#[reflect_trace(future)]`"
 )]
 pub trait TraceReturn: Sized {
     /// What the caller of the traced function gets.

@@ -73,8 +73,7 @@ async fn in_a_text(_: &TraceContext, permit: Permit, client: &ReflectClient) -> 
 #[reflect_trace(client = client, task = "t")]
 async fn shadowed(_: &TraceContext, _permit: Permit, client: &ReflectClient) -> String {
     tokio::task::yield_now().await;
-    let _permit = ();
-    log("ran");
+    let _permit = log("ran");
     String::new()
 }
 
