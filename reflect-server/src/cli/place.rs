@@ -108,13 +108,10 @@ impl Place {
     /// Whether to work on the file rather than on the server. What was typed counts for more than
     /// what a variable happens to say, and between equals nobody guesses.
     fn is_file(&self) -> Result<bool, Failure> {
-        let (Some(data), Some(url)) = (&self.data, &self.url) else {
+        if self.data.is_none() || self.url.is_none() {
             return Ok(self.data.is_some());
-        };
-        let typed_data =
-            std::env::var_os("REFLECT_DATA").is_none_or(|said| said != data.as_os_str());
-        let typed_url = std::env::var("REFLECT_BASE_URL").is_ok_and(|said| said != *url)
-            || std::env::var_os("REFLECT_BASE_URL").is_none();
+        }
+        let (typed_data, typed_url) = (is_typed("--data"), is_typed("--url"));
         if typed_data == typed_url {
             return Err(Failure::usage(
                 "both a file and a server are named: keep either --data (REFLECT_DATA) or --url \
@@ -126,8 +123,7 @@ impl Place {
 
     /// Whether the project was typed, and not taken from a variable.
     pub(super) fn typed_project(&self) -> bool {
-        let said = std::env::var("REFLECT_PROJECT_ID").ok();
-        self.project.is_some() && self.project != said
+        self.project.is_some() && is_typed("--project")
     }
 
     fn remote(&self) -> Result<Source, Failure> {
@@ -170,6 +166,15 @@ impl Place {
         }
         Ok(path)
     }
+}
+
+/// Whether the flag stands on the command line, so that its value is no variable's.
+fn is_typed(flag: &str) -> bool {
+    let with_value = format!("{flag}=");
+    std::env::args_os().any(|argument| {
+        let argument = argument.to_string_lossy();
+        argument == flag || argument.starts_with(&with_value)
+    })
 }
 
 /// Opens a file, made where there is none. Jobs and vectors stay as they are: they belong to the

@@ -421,6 +421,8 @@ fn what_was_typed_counts_for_more_than_a_variable() {
     };
     assert_eq!(import(&[]), Some(2));
     assert_eq!(import(&["--project", "default"]), Some(0));
+    // What the variable says too, but typed: it is meant.
+    assert_eq!(import(&["--project=prod"]), Some(0));
 }
 
 #[test]
