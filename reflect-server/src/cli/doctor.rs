@@ -253,7 +253,8 @@ async fn server(place: &Place, findings: &mut Findings) {
             "the server does not know the key, or it was revoked",
             "make one with `reflect keys create` and set --key (REFLECT_API_KEY)",
         ),
-        Err(error) if error.to_string().contains("scope") => findings.good(format!(
+        // Both are a 403: a key of another project, and one of this project with other scopes.
+        Err(error) if lacks_a_scope(&error) => findings.good(format!(
             "the key opens project `{}`, without the scope trace:read",
             place.project()
         )),
@@ -264,6 +265,10 @@ async fn server(place: &Place, findings: &mut Findings) {
         ),
         Err(error) => findings.bad(error.to_string(), "see the server's log"),
     }
+}
+
+fn lacks_a_scope(error: &reflect_sdk::Error) -> bool {
+    error.status() == Some(403) && error.to_string().contains("scope")
 }
 
 fn shape(key: &SecretString, findings: &mut Findings) {
