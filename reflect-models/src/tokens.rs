@@ -31,10 +31,12 @@ pub fn clip(text: &str, most: usize) -> String {
     if estimate(text) <= most {
         return text.to_owned();
     }
-    let Some(room) = most.checked_sub(estimate(MARK)).filter(|&room| room > 0) else {
-        return prefix(text, most).to_owned();
-    };
+    let room = most.saturating_sub(estimate(MARK));
     let head = prefix(text, room.div_ceil(2));
+    if head.is_empty() {
+        // No room to say that something is left out, and what.
+        return prefix(text, most).to_owned();
+    }
     let tail = suffix(&text[head.len()..], room / 2);
     format!("{head}{MARK}{tail}")
 }
@@ -84,6 +86,7 @@ mod tests {
         assert!(cut.starts_with("head") && cut.ends_with("tail"), "{cut}");
         assert!(cut.contains("[… left out …]"));
         assert_eq!(clip("short", 2), "short");
+        assert_eq!(clip("&&&& is written longer", 7), "&&&& is writ");
     }
 
     proptest! {
