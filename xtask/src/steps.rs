@@ -95,7 +95,10 @@ fn features() -> Outcome {
 fn tests() -> Outcome {
     let exit = ["--features", "flush-at-exit", "--test", "guard"];
     let exit = [&["test", "--locked", "--package", "reflect-sdk"], &exit[..]].concat();
-    let chosen = [&["test", "--workspace", "--locked"][..], &exit];
+    let chosen = [
+        &["test", "--workspace", "--locked", "--no-fail-fast"][..],
+        &exit,
+    ];
     all(chosen.into_iter().map(|arguments| cargo(arguments, &[])))
 }
 
