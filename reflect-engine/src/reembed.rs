@@ -62,7 +62,9 @@ enum Batch {
 }
 
 async fn batch(core: &Arc<Core>) -> Result<Batch> {
-    if core.other_embedder().await?.is_some() {
+    core.claim_embedder().await?;
+    let embedded_by = core.store.embedder().await?;
+    if core.same_space(embedded_by.as_deref()).is_err() {
         return Ok(Batch::NotOurs);
     }
     let stale = core.store.unembedded(core.embedder.id(), BATCH).await?;

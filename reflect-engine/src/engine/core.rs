@@ -53,10 +53,10 @@ impl Core {
         Ok(())
     }
 
-    /// Refuses where the store's memories are embedded by another embedder than this engine's. The
+    /// Refuses where the store's memories are `embedded_by` another embedder than this engine's. The
     /// engine that was started last decides.
-    pub(crate) async fn same_space(&self) -> Result<()> {
-        match self.other_embedder().await? {
+    pub(crate) fn same_space(&self, embedded_by: Option<&str>) -> Result<()> {
+        match embedded_by.filter(|&other| other != self.embedder.id()) {
             Some(other) => Err(Error::unavailable(format!(
                 "the memories are embedded by `{other}`, this engine embeds by `{}`: use the same \
                  embedder here, or start again to change over to this one",
@@ -66,21 +66,21 @@ impl Core {
         }
     }
 
-    /// The embedder that an engine started after this one has brought.
-    pub(crate) async fn other_embedder(&self) -> Result<Option<String>> {
-        let mine = self.embedder.id();
-        if self.background {
-            let claim = async || {
-                // Where it stands already, a store that cannot be written now will do.
-                if self.store.embedder().await?.as_deref() == Some(mine) {
-                    return Ok(());
-                }
-                self.store.claim_embedder(mine).await
-            };
-            self.claimed.get_or_try_init(claim).await?;
+    /// Makes this engine's embedder the store's, once.
+    pub(crate) async fn claim_embedder(&self) -> Result<()> {
+        if !self.background {
+            return Ok(());
         }
-        let current = self.store.embedder().await?;
-        Ok(current.filter(|current| current != mine))
+        let claim = async || {
+            let mine = self.embedder.id();
+            // Where it stands already, a store that cannot be written now will do.
+            if self.store.embedder().await?.as_deref() == Some(mine) {
+                return Ok(());
+            }
+            self.store.claim_embedder(mine).await
+        };
+        self.claimed.get_or_try_init(claim).await?;
+        Ok(())
     }
 
     /// One vector per text, checked: what the embedder gets wrong must not reach the store.

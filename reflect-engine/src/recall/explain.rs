@@ -114,6 +114,7 @@ impl Found {
 
 /// All memories in the embedder's space, read from the store: slow, and beyond doubt.
 async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKey, Found>> {
+    core.claim_embedder().await?;
     let mut all = HashMap::new();
     let mut since = Revision::default();
     loop {
@@ -122,6 +123,7 @@ async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKe
             .store
             .memory_changes(project, embedder, since, PAGE)
             .await?;
+        core.same_space(changes.embedder.as_deref())?;
         if changes.reset {
             all.clear();
         }

@@ -178,7 +178,7 @@ impl Shelf {
 /// The project's index, with all that was committed before the call; `None` where there is no such
 /// project.
 async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>>> {
-    core.same_space().await?;
+    core.claim_embedder().await?;
     let known = core.recall.shelves().get(project).cloned();
     let since = known.as_ref().map(|shelf| shelf.revision());
     let since = since.unwrap_or_default();
@@ -188,6 +188,7 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
         .store
         .memory_changes(project, embedder, since, 1)
         .await?;
+    core.same_space(news.embedder.as_deref())?;
     if news.revision.epoch == 0 {
         core.recall.forget(project);
         return Ok(None);

@@ -413,6 +413,8 @@ pub struct Changes {
     pub revision: Revision,
     /// Whether there is more already.
     pub more: bool,
+    /// The embedder that the store's memories are to be embedded by, as [`Store::embedder`] tells it.
+    pub embedder: Option<String>,
 }
 
 /// What happened to one memory.

@@ -201,3 +201,19 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         .unwrap();
     assert!(matches!(&new.changes[..], [Change::Put { vector, .. }] if vector[0] == 1.0));
 }
+
+pub(super) async fn the_embedder_that_was_claimed_last_is_told(store: &dyn Store) {
+    assert_eq!(store.embedder().await.unwrap(), None);
+    let known = ProjectId::from("conformance/embedders");
+    for claimed in ["first-space", "second-space"] {
+        store.claim_embedder(claimed).await.unwrap();
+        assert_eq!(store.embedder().await.unwrap().as_deref(), Some(claimed));
+        for project in [known.clone(), ProjectId::from("conformance/none")] {
+            let changes = store
+                .memory_changes(&project, EMBEDDER, Revision::default(), 1)
+                .await
+                .unwrap();
+            assert_eq!(changes.embedder.as_deref(), Some(claimed));
+        }
+    }
+}

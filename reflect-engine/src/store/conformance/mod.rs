@@ -50,6 +50,7 @@ pub async fn all(store: &dyn Store) {
     changes::changes_come_in_pages_that_miss_nothing(store).await;
     changes::a_project_made_again_is_told_from_the_one_before(store).await;
     changes::vectors_of_another_embedder_are_found_and_replaced(store).await;
+    changes::the_embedder_that_was_claimed_last_is_told(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;
     memories::a_skill_counts_its_versions(store).await;

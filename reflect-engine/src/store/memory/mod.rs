@@ -158,12 +158,16 @@ impl Store for InMemory {
         limit: usize,
     ) -> Result<Changes> {
         let book = self.book();
-        Ok(match book.projects.get(project) {
+        let changes = match book.projects.get(project) {
             Some(shelf) => shelf.changes(embedder, since, limit),
             None => Changes {
                 reset: since.epoch != 0,
                 ..Changes::default()
             },
+        };
+        Ok(Changes {
+            embedder: book.embedder.clone(),
+            ..changes
         })
     }
 

@@ -17,9 +17,11 @@ pub(super) fn since_revision(
     since: Revision,
     limit: usize,
 ) -> Result<Changes, Fault> {
+    let claimed = self::embedder(db)?;
     let Some((project, number)) = projects::revision(db, project)? else {
         return Ok(Changes {
             reset: since.epoch != 0,
+            embedder: claimed,
             ..Changes::default()
         });
     };
@@ -29,6 +31,7 @@ pub(super) fn since_revision(
             epoch: project,
             number,
         },
+        embedder: claimed,
         ..Changes::default()
     };
     let since = if answer.reset { 0 } else { since.number };
