@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use reflect_types::{ErrorBody, ErrorCode, InvalidField};
 
@@ -100,8 +101,8 @@ impl Error {
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Unavailable { .. } => ErrorCode::Unavailable,
             Self::Model(error) if error.retryable => ErrorCode::Unavailable,
-            Self::Model(_)
-            | Self::Inaccessible { .. }
+            Self::Model(_) => ErrorCode::ModelFailed,
+            Self::Inaccessible { .. }
             | Self::Corrupt { .. }
             | Self::Newer { .. }
             | Self::Foreign { .. }
@@ -120,6 +121,14 @@ impl Error {
     /// Whether the same call may work later.
     pub fn is_retryable(&self) -> bool {
         self.code() == ErrorCode::Unavailable
+    }
+
+    /// How long a model's server asks to be left alone, where it does.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Model(error) => model::retry_after(error),
+            _ => None,
+        }
     }
 
     /// There is no `what` of this id.

@@ -15,7 +15,7 @@ use crate::clock::later;
 use crate::engine::core::{Core, ended};
 use crate::engine::new_id;
 use crate::error::{Error, Result};
-use crate::model::{JudgedRun, Reflection, retry_after};
+use crate::model::{JudgedRun, Reflection};
 use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview};
 
 /// How often the work on a review is tried before it is given up.
@@ -209,10 +209,7 @@ fn worth_another(error: &Error) -> bool {
 
 /// How long a model's server wants to be left alone, within reason.
 fn asked_for(error: &Error) -> Duration {
-    match error {
-        Error::Model(error) => retry_after(error).unwrap_or_default().min(LONGEST_PAUSE),
-        _ => Duration::ZERO,
-    }
+    error.retry_after().unwrap_or_default().min(LONGEST_PAUSE)
 }
 
 /// Growing, and spread by chance so that many that failed together do not come back together.

@@ -58,6 +58,11 @@ impl Client {
                 "the model has no name: give the one that its server knows".to_owned(),
             ));
         }
+        if settings.is_openai() && settings.api_key.is_none() {
+            return Err(Error::Config(
+                "OpenAI wants a key: set OPENAI_API_KEY, or name another base URL".to_owned(),
+            ));
+        }
         let base_url = checked_url(settings.base_url.as_deref().unwrap_or(OPENAI))?;
         let http = reqwest::Client::builder()
             .timeout(settings.timeout)
@@ -208,7 +213,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_wait_that_was_asked_for_is_kept() {
-        let client = Client::builder("m").build().unwrap();
+        let client = Client::builder("m").api_key("k").build().unwrap();
         let (start, mut calls) = (tokio::time::Instant::now(), 0);
         let answer = client.with_retries(|| {
             calls += 1;

@@ -120,7 +120,10 @@ impl Error {
     /// Whether the same call may work later.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Api(api) => matches!(api.status, 408 | 425 | 429 | 500 | 502..=504),
+            Self::Api(api) => {
+                matches!(api.status, 408 | 425 | 429 | 500 | 502..=504)
+                    && api.code != ErrorCode::ModelFailed
+            }
             Self::Transport { .. } | Self::Timeout { .. } => true,
             _ => false,
         }

@@ -163,10 +163,14 @@ impl From<reflect_engine::Error> for ApiError {
         match error.code() {
             // Paths and the words of libraries are the operator's business.
             ErrorCode::Internal => Self::internal(error),
-            ErrorCode::Unavailable => {
-                let mut busy = Self::new(ErrorCode::Unavailable, error.to_string());
-                busy.0.cause = Some(error.into());
-                busy
+            code @ (ErrorCode::Unavailable | ErrorCode::ModelFailed) => {
+                let mut refused = Self::new(code, error.to_string());
+                if let Some(wait) = error.retry_after() {
+                    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                    refused = refused.with(RETRY_AFTER, seconds.into());
+                }
+                refused.0.cause = Some(error.into());
+                refused
             }
             code => {
                 let mut refused = Self::new(code, "");

@@ -180,6 +180,7 @@ impl Judging<'_> {
             review_status: Some(ReviewStatus::Pending),
             limit: Some(limit),
             before,
+            ..ListTraces::default()
         };
         self.engine.list_traces(self.project, &list).await
     }

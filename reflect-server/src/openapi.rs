@@ -71,6 +71,9 @@ pub(crate) enum Refusals {
     /// A defect: the server's log has the reason beside the request id.
     #[response(status = 500)]
     Internal(ErrorBody),
+    /// The model behind the server is of no use.
+    #[response(status = 502)]
+    ModelFailed(ErrorBody),
     /// Overloaded or shutting down: nothing was done.
     #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     Unavailable(ErrorBody),

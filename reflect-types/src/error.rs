@@ -26,6 +26,8 @@ wire_enum! {
         RateLimited = "rate_limited",
         /// Shutting down, or the store is away: nothing was done, try again.
         Unavailable = "unavailable",
+        /// The model behind the server is of no use: it refuses, or answers nothing that can be used.
+        ModelFailed = "model_failed",
         /// It took too long; what was begun may still be done.
         Timeout = "timeout",
         /// A defect or a full disk; the server's log has the details.
@@ -46,6 +48,7 @@ impl ErrorCode {
             Self::TooLarge => 413,
             Self::InvalidField => 422,
             Self::RateLimited => 429,
+            Self::ModelFailed => 502,
             Self::Unavailable => 503,
             Self::Timeout => 504,
             Self::Internal | Self::Other(_) => 500,

@@ -4,7 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::id::{KeyId, MemoryId, ProjectId, TraceId};
-use crate::trace::{ListTraces, ReviewStatus};
+use crate::trace::{IngestStatus, ListTraces, ReviewStatus};
 
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -30,6 +30,18 @@ pub fn query_memories(of: &ProjectId) -> String {
 /// `GET`: all memories with what moved them, newest first.
 pub fn memories(of: &ProjectId) -> String {
     project(of) + "/memories"
+}
+
+/// `GET`: a page of them, as query parameters.
+pub fn list_memories(of: &ProjectId, limit: Option<u32>, before: Option<&MemoryId>) -> String {
+    let limit = limit.map(|limit| limit.to_string());
+    with_parameters(
+        memories(of),
+        &[
+            ("limit", limit.as_deref()),
+            ("before", before.map(MemoryId::as_str)),
+        ],
+    )
 }
 
 /// `GET`: one memory with what moved it.
@@ -61,20 +73,14 @@ pub fn list_traces(of: &ProjectId, which: &ListTraces) -> String {
             "review_status",
             which.review_status.as_ref().map(ReviewStatus::as_str),
         ),
+        (
+            "ingest_status",
+            which.ingest_status.as_ref().map(IngestStatus::as_str),
+        ),
         ("limit", limit.as_deref()),
         ("before", which.before.as_ref().map(TraceId::as_str)),
     ];
-    let given = parameters
-        .iter()
-        .filter_map(|(name, value)| Some((name, (*value)?)));
-    let given: Vec<String> = given
-        .map(|(name, value)| format!("{name}={}", segment(value)))
-        .collect();
-    if given.is_empty() {
-        traces(of)
-    } else {
-        format!("{}?{}", traces(of), given.join("&"))
-    }
+    with_parameters(traces(of), &parameters)
 }
 
 /// `GET`: one trace.
@@ -117,6 +123,20 @@ pub fn revoke_api_key(of: &ProjectId, key: &KeyId) -> String {
     format!("{}/{}/revoke", api_keys(of), segment(key.as_str()))
 }
 
+/// The path with the parameters that have a value.
+fn with_parameters(path: String, parameters: &[(&str, Option<&str>)]) -> String {
+    let given = parameters.iter().filter_map(|&(name, value)| {
+        let value = segment(value?);
+        Some(format!("{name}={value}"))
+    });
+    let given: Vec<String> = given.collect();
+    if given.is_empty() {
+        path
+    } else {
+        format!("{path}?{}", given.join("&"))
+    }
+}
+
 fn segment(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, SEGMENT)
 }
@@ -141,10 +161,11 @@ mod tests {
         let mut which = ListTraces::default();
         assert_eq!(list_traces(&of, &which), "/v1/projects/default/traces");
         which.review_status = Some(ReviewStatus::Pending);
+        which.ingest_status = Some(IngestStatus::Failed);
         which.before = Some(TraceId::from("a&b"));
         assert_eq!(
             list_traces(&of, &which),
-            "/v1/projects/default/traces?review_status=pending&before=a%26b"
+            "/v1/projects/default/traces?review_status=pending&ingest_status=failed&before=a%26b"
         );
     }
 }

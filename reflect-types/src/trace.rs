@@ -167,6 +167,9 @@ pub struct ListTraces {
     /// Only those judged, or not judged yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_status: Option<ReviewStatus>,
+    /// Only those whose review has come this far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingest_status: Option<IngestStatus>,
     /// How many at the most, from 1 to 1,000; absent means 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -192,6 +195,16 @@ impl Validate for ListTraces {
             return Err(InvalidField::new(
                 "review_status",
                 "must be `pending` or `reviewed`",
+            ));
+        }
+        if self
+            .ingest_status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            return Err(InvalidField::new(
+                "ingest_status",
+                "must be `queued`, `processing`, `completed` or `failed`",
             ));
         }
         if let Some(limit) = self.limit {

@@ -1,6 +1,6 @@
 use reflect_types::{
-    DeleteTraces, DeletedTraces, InvalidField, ListTraces, Review, ReviewStatus, Trace, TraceId,
-    TraceReceipt, Validate,
+    DeleteTraces, DeletedTraces, IngestStatus, InvalidField, ListTraces, Review, ReviewStatus,
+    Trace, TraceId, TraceReceipt, Validate,
 };
 
 use super::ReflectClient;
@@ -218,6 +218,12 @@ impl<M> Call<ListRecords, M> {
     /// Only those that have one.
     pub fn reviewed(self) -> Self {
         self.set(|operation| operation.0.review_status = Some(ReviewStatus::Reviewed))
+    }
+
+    /// Only those whose review could not be learned from, which
+    /// [`retry_trace`](ReflectClient::retry_trace) tries again.
+    pub fn failed(self) -> Self {
+        self.set(|operation| operation.0.ingest_status = Some(IngestStatus::Failed))
     }
 
     /// How many at the most: 1 to 1,000, 100 unless set.

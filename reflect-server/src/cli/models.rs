@@ -1,11 +1,12 @@
 //! The models that a server may be given, from flags and variables.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
-use clap::{Args, Parser};
+use clap::{Args, Parser, value_parser};
 use reflect_engine::Builder;
 use reflect_engine::model::{LlmReflector, LlmSkillWriter, ModelEmbedder};
 use reflect_models::{Client, Judge};
@@ -33,11 +34,16 @@ pub(super) struct ModelOptions {
     #[arg(long, env = "REFLECT_LLM_API_KEY_FILE", help_heading = MODELS)]
     llm_api_key_file: Option<PathBuf>,
     /// How long one answer may take, in seconds.
-    #[arg(long, env = "REFLECT_LLM_TIMEOUT", default_value_t = 25, help_heading = MODELS)]
+    #[arg(
+        long, env = "REFLECT_LLM_TIMEOUT", default_value_t = 25,
+        value_parser = value_parser!(u64).range(1..), help_heading = MODELS
+    )]
     llm_timeout: u64,
     /// How many requests to it are under way at once.
-    #[arg(long, env = "REFLECT_LLM_CONCURRENCY", default_value_t = 8, help_heading = MODELS)]
-    llm_concurrency: usize,
+    #[arg(
+        long, env = "REFLECT_LLM_CONCURRENCY", default_value = "8", help_heading = MODELS
+    )]
+    llm_concurrency: NonZeroUsize,
     /// How many tokens of a run it is shown.
     #[arg(
         long, env = "REFLECT_LLM_MAX_PROMPT_TOKENS", default_value_t = 16_000,
@@ -72,6 +78,12 @@ pub(super) struct ModelOptions {
     /// A file that holds its key.
     #[arg(long, env = "REFLECT_EMBEDDINGS_API_KEY_FILE", help_heading = MODELS)]
     embeddings_api_key_file: Option<PathBuf>,
+    /// How long one batch of vectors may take, in seconds.
+    #[arg(
+        long, env = "REFLECT_EMBEDDINGS_TIMEOUT", default_value_t = 10,
+        value_parser = value_parser!(u64).range(1..), help_heading = MODELS
+    )]
+    embeddings_timeout: u64,
     /// How many dimensions to ask for, from models that offer a choice.
     #[arg(long, env = "REFLECT_EMBEDDINGS_DIMENSIONS", help_heading = MODELS)]
     embeddings_dimensions: Option<u32>,
@@ -114,12 +126,11 @@ pub(super) struct Models {
 impl ModelOptions {
     /// Checks what was said; nothing is asked yet.
     pub(super) fn models(self) -> Result<Models, Failure> {
-        let timeout = Duration::from_secs(self.llm_timeout.max(1));
         let key = secret::read("--llm-api-key", self.llm_api_key, self.llm_api_key_file)?;
         let llm = client("--llm", self.llm_model, self.llm_base_url, key)?;
         let llm = llm.map(|llm| {
-            llm.timeout(timeout)
-                .concurrency(self.llm_concurrency)
+            llm.timeout(Duration::from_secs(self.llm_timeout))
+                .concurrency(self.llm_concurrency.get())
                 .max_prompt_tokens(self.llm_max_prompt_tokens)
                 .max_completion_tokens(self.llm_max_completion_tokens)
         });
@@ -130,7 +141,8 @@ impl ModelOptions {
         )?;
         let (model, url) = (self.embeddings_model, self.embeddings_base_url);
         let embeddings = client("--embeddings", model, url, key)?;
-        let embeddings = embeddings.map(|embeddings| embeddings.timeout(timeout));
+        let embeddings = embeddings
+            .map(|embeddings| embeddings.timeout(Duration::from_secs(self.embeddings_timeout)));
         Ok(Models {
             llm: llm.map(built).transpose()?,
             embeddings: embeddings.map(built).transpose()?,

@@ -1,9 +1,9 @@
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use reflect_engine::Engine;
 use reflect_engine::store::Sqlite;
 use reflect_server::keys::{self, Keys};
@@ -45,11 +45,17 @@ pub(super) struct Options {
     #[arg(long, env = "REFLECT_BODY_LIMIT", default_value_t = Settings::default().body_limit)]
     body_limit: usize,
     /// How long a request may take, in seconds.
-    #[arg(long, env = "REFLECT_REQUEST_TIMEOUT", default_value_t = 55)]
+    #[arg(
+        long, env = "REFLECT_REQUEST_TIMEOUT", default_value_t = 55,
+        value_parser = value_parser!(u64).range(1..)
+    )]
     request_timeout: u64,
     /// How many requests are worked on at once.
-    #[arg(long, env = "REFLECT_MAX_IN_FLIGHT", default_value_t = Settings::default().max_in_flight)]
-    max_in_flight: usize,
+    #[arg(
+        long, env = "REFLECT_MAX_IN_FLIGHT",
+        default_value_t = at_least_one(Settings::default().max_in_flight)
+    )]
+    max_in_flight: NonZeroUsize,
     /// How many requests a second one key may make; no limit unless set.
     #[arg(long, env = "REFLECT_RATE_LIMIT")]
     rate_limit: Option<NonZeroU32>,
@@ -75,12 +81,15 @@ pub(super) struct Options {
     /// How many reviews are worked on at once.
     #[arg(
         long, env = "REFLECT_WORKERS",
-        default_value_t = reflect_engine::Builder::DEFAULT_CONCURRENCY
+        default_value_t = at_least_one(reflect_engine::Builder::DEFAULT_CONCURRENCY)
     )]
-    workers: usize,
+    workers: NonZeroUsize,
     /// How long the work of a process that died is left alone before another takes it over, in
     /// seconds.
-    #[arg(long, env = "REFLECT_LEASE", default_value_t = 30)]
+    #[arg(
+        long, env = "REFLECT_LEASE", default_value_t = 30,
+        value_parser = value_parser!(u64).range(1..)
+    )]
     lease: u64,
     #[command(flatten)]
     models: models::ModelOptions,
@@ -97,8 +106,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let master = secret::read("--master-key", options.master_key, options.master_key_file)?;
     let settings = Settings {
         body_limit: options.body_limit,
-        request_timeout: Duration::from_secs(options.request_timeout.max(1)),
-        max_in_flight: options.max_in_flight.max(1),
+        request_timeout: Duration::from_secs(options.request_timeout),
+        max_in_flight: options.max_in_flight.get(),
         rate_limit: options.rate_limit,
         shutdown_grace: Duration::from_secs(options.shutdown_grace),
         bootstrap_token,
@@ -128,8 +137,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let mut engine = Engine::builder()
         .store(Arc::new(store))
         .alpha(alpha(options.alpha)?)
-        .concurrency(options.workers)
-        .lease(Duration::from_secs(options.lease.max(1)));
+        .concurrency(options.workers.get())
+        .lease(Duration::from_secs(options.lease));
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
     }
@@ -164,6 +173,11 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// A default that is not zero.
+fn at_least_one(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The setting, or what the variable says that servers of this API know it by.

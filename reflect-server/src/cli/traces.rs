@@ -1,7 +1,8 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand, ValueEnum};
-use reflect_types::{Trace, TraceId};
+use reflect_sdk::ReflectClient;
+use reflect_types::{Trace, TraceId, TraceReceipt};
 
 use super::failure::Failure;
 use super::output;
@@ -36,14 +37,17 @@ enum Action {
     /// Put runs whose ingestion failed back into the queue.
     Retry {
         /// The runs.
-        #[arg(required = true)]
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
         ids: Vec<String>,
+        /// All runs of the project whose ingestion failed.
+        #[arg(long)]
+        all: bool,
     },
 }
 
 #[derive(Debug, Default, Args)]
 struct List {
-    /// Only those that wait for a review, or that have one.
+    /// Only those that wait for a review, that have one, or whose ingestion failed.
     #[arg(long)]
     status: Option<Status>,
     /// How many at the most, from 1 to 1,000.
@@ -58,6 +62,7 @@ struct List {
 enum Status {
     Pending,
     Reviewed,
+    Failed,
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
@@ -74,6 +79,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             call = match list.status {
                 Some(Status::Pending) => call.pending(),
                 Some(Status::Reviewed) => call.reviewed(),
+                Some(Status::Failed) => call.failed(),
                 None => call,
             };
             if let Some(before) = list.before {
@@ -105,13 +111,17 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             }
             output::say(format_args!("{} deleted", gone.deleted))
         }
-        Action::Retry { ids } => {
-            let mut receipts = Vec::new();
-            for id in ids {
-                receipts.push(client.retry_trace(TraceId::new(id)).await?);
-            }
+        Action::Retry { ids, all } => {
+            let receipts = if all {
+                retry_all(&client).await?
+            } else {
+                retry(&client, ids).await?
+            };
             if place.json {
                 return output::json(&receipts);
+            }
+            if receipts.is_empty() {
+                return output::say(format_args!("nothing to retry"));
             }
             for receipt in receipts {
                 output::say(format_args!(
@@ -120,6 +130,38 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                 ))?;
             }
             Ok(())
+        }
+    }
+}
+
+async fn retry(client: &ReflectClient, ids: Vec<String>) -> Result<Vec<TraceReceipt>, Failure> {
+    let mut receipts = Vec::new();
+    for id in ids {
+        receipts.push(client.retry_trace(id).await?);
+    }
+    Ok(receipts)
+}
+
+async fn retry_all(client: &ReflectClient) -> Result<Vec<TraceReceipt>, Failure> {
+    let mut receipts = Vec::new();
+    let mut before: Option<TraceId> = None;
+    loop {
+        let mut call = client.list_traces().failed();
+        if let Some(before) = before {
+            call = call.before(before);
+        }
+        let page = call.await?;
+        before = page.last().map(|trace| trace.id.clone());
+        if before.is_none() {
+            return Ok(receipts);
+        }
+        for trace in page {
+            match client.retry_trace(trace.id).await {
+                Ok(receipt) => receipts.push(receipt),
+                // Somebody else was quicker.
+                Err(error) if matches!(error.status(), Some(404 | 409)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }

@@ -1,13 +1,15 @@
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use reflect_engine::{ListMemories, MemoryHistory};
-use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories};
+use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories, path};
 
 use crate::access::{In, InMemory, MemoryRead};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, Params};
 use crate::openapi::Refusals;
+use crate::routes::paging;
 
 /// The memories that rank best for a task, best first.
 #[utoipa::path(
@@ -25,7 +27,8 @@ pub(super) async fn query(
     Ok(Json(found))
 }
 
-/// All memories of the project with what moved them, newest first; `before` leads to the next page.
+/// All memories of the project with what moved them, newest first. `Link: rel="next"` leads to the
+/// next page.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/memories", security(("key" = [])),
     params(
@@ -33,15 +36,24 @@ pub(super) async fn query(
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
         ("before" = Option<MemoryId>, Query, description = "The last memory of the page before"),
     ),
-    responses((status = 200, body = Vec<MemoryHistory>), Refusals)
+    responses(
+        (
+            status = 200, body = Vec<MemoryHistory>,
+            headers(("Link" = String, description = "The next page"))
+        ),
+        Refusals,
+    )
 )]
 pub(super) async fn list(
     State(app): State<App>,
     access: In<MemoryRead>,
     Params(list): Params<ListMemories>,
-) -> Result<Json<Vec<MemoryHistory>>, ApiError> {
+) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
     let page = app.engine().list_memories(&access.project, &list).await?;
-    Ok(Json(page.memories))
+    let next = page
+        .next
+        .map(|before| path::list_memories(&access.project, list.limit, Some(&before)));
+    Ok((paging::link(next)?, Json(page.memories)))
 }
 
 /// One memory with all that ever moved it.

@@ -18,6 +18,7 @@ use crate::{mcp, metrics, observe};
 mod archive;
 mod keys;
 mod memories;
+mod paging;
 mod projects;
 mod skill;
 mod traces;

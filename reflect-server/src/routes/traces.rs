@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::LINK;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
     CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ProjectId, Review, Scope,
     Trace, TraceId, TraceReceipt, path,
@@ -12,6 +11,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
 use crate::openapi::Refusals;
+use crate::routes::paging;
 
 /// Stores a run. With a review it is queued and becomes a memory in the background; a review that
 /// brings its own reflection becomes one at once, and needs the scope `memory:write`.
@@ -59,6 +59,7 @@ pub(super) async fn create(
     params(
         ("project_id" = ProjectId, Path),
         ("review_status" = Option<reflect_types::ReviewStatus>, Query),
+        ("ingest_status" = Option<reflect_types::IngestStatus>, Query),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
         ("before" = Option<TraceId>, Query, description = "The last trace of the page before"),
     ),
@@ -73,22 +74,14 @@ pub(super) async fn list(
     Params(list): Params<ListTraces>,
 ) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
     let page = app.engine().list_traces(&access.project, &list).await?;
-    let mut headers = HeaderMap::new();
-    if let Some(before) = page.next {
+    let next = page.next.map(|before| {
         let next = ListTraces {
             before: Some(before),
             ..list
         };
-        let link = format!(
-            "<{}>; rel=\"next\"",
-            path::list_traces(&access.project, &next)
-        );
-        headers.insert(
-            LINK,
-            HeaderValue::try_from(link).map_err(ApiError::internal)?,
-        );
-    }
-    Ok((headers, Json(page.traces)))
+        path::list_traces(&access.project, &next)
+    });
+    Ok((paging::link(next)?, Json(page.traces)))
 }
 
 /// One run.

@@ -100,7 +100,7 @@ async fn a_review_that_waits_is_a_conflict_and_one_that_failed_can_be_retried() 
 }
 
 #[tokio::test]
-async fn a_model_that_refuses_a_deferred_review_is_a_500_that_keeps_its_words() {
+async fn a_model_that_refuses_a_deferred_review_is_a_502_that_says_why() {
     let reflector = Arc::new(Stubborn::default());
     let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn Reflector>);
     let service = Service::of(engine.start().unwrap(), Settings::default()).await;
@@ -114,9 +114,9 @@ async fn a_model_that_refuses_a_deferred_review_is_a_500_that_keeps_its_words() 
         .await;
     assert_eq!(
         (failed.status, failed.code()),
-        (StatusCode::INTERNAL_SERVER_ERROR, "internal")
+        (StatusCode::BAD_GATEWAY, "model_failed")
     );
-    assert!(!failed.body.to_string().contains("paid"), "{failed:?}");
+    assert!(failed.body.to_string().contains("paid"), "{failed:?}");
     // What the reviewer said is kept, with the reason, and can be retried.
     let kept = service.get(&at(&format!("/traces/{id}"))).await.body;
     assert_eq!(kept["review"]["result"], "pass");

@@ -123,9 +123,9 @@ async fn a_server_with_a_model_makes_memories_that_the_model_wrote() {
     assert_eq!(text.matches("<instructions>").count(), 1);
     assert!(!text.contains('\u{202e}'), "{text}");
 
-    // This model writes no skills: that is told, its reason in the log, and nothing is stored.
+    // This model writes no skills: that is told, and nothing is stored.
     let skill = client.create_skill().await.unwrap_err();
-    assert_eq!(skill.status(), Some(500), "{skill}");
+    assert_eq!(skill.status(), Some(502), "{skill}");
     assert!(client.get_skill().await.unwrap().is_none());
 
     let asked = world.models.asked();
@@ -198,6 +198,34 @@ async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
             "both_pass": 0, "both_fail": 1, "wrongly_passed": 0, "wrongly_failed": 1,
         }])
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_model_failed_is_listed_and_retried_together() {
+    let world = World::new().await;
+    let server = world.serve(&[]);
+    let client = server.client(KEY);
+    let refused = Act::Status(401, None);
+    world.models.first([refused.clone(), refused]);
+    for task in ["Refund order 7", "Refund order 8"] {
+        let run = client
+            .create_trace_and_wait(task, "Refunded.")
+            .fail("Too old");
+        assert!(run.await.unwrap_err().to_string().contains("401"));
+    }
+    let listed = world.command(&["traces", "list", "--status", "failed"], "");
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+
+    let retried = world.command(&["traces", "retry", "--all"], "");
+    for receipt in retried.as_array().unwrap() {
+        let id = receipt["trace_id"].as_str().unwrap();
+        let done = client.wait_for_trace(id).require_reviewed().await.unwrap();
+        assert!(done.created_memory_id.is_some());
+    }
+    assert_eq!(retried.as_array().unwrap().len(), 2);
+    let listed = world.command(&["traces", "list", "--status", "failed"], "");
+    assert_eq!(listed, json!([]));
+    assert_eq!(world.command(&["traces", "retry", "--all"], ""), json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -289,13 +317,24 @@ fn settings_of_models_that_cannot_work_say_what_is_missing() {
             &["--llm-model", "m", "--llm-base-url", "nonsense"],
             "no address of a model",
         ),
+        (&["--llm-model", "m"], "OpenAI wants a key"),
         (
-            &["--llm-model", "m", "--judge", "--judge-alpha", "2"],
+            &[
+                "--llm-model",
+                "m",
+                "--llm-api-key",
+                "k",
+                "--judge",
+                "--judge-alpha",
+                "2",
+            ],
             "must be from 0 to 1",
         ),
+        (&["--workers", "0"], "--workers"),
+        (&["--embeddings-timeout", "0"], "--embeddings-timeout"),
     ] {
         let mut command = reflect();
-        command.args([
+        command.env_remove("OPENAI_API_KEY").args([
             "serve",
             "--listen",
             "127.0.0.1:0",

@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(embedder("http://Gpu-1:8000/v1/").id(), "model:gpu-1:8000/e");
         assert_eq!(embedder("http://gpu-2/v1").id(), "model:gpu-2:80/e");
-        let openai = ModelEmbedder::new(Client::builder("e").build().unwrap());
+        let openai = ModelEmbedder::new(Client::builder("e").api_key("k").build().unwrap());
         assert_eq!(openai.id(), "model:api.openai.com:443/e");
         assert_eq!(openai.dimensions(8).id(), "model:api.openai.com:443/e@8");
     }

@@ -113,6 +113,15 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
         (IngestStatus::Failed, 2, Some("gone".to_owned()))
     );
     assert_eq!(claim(1_000).await, 0);
+    let listed = async |status| {
+        let list = ListTraces {
+            ingest_status: Some(status),
+            ..ListTraces::default()
+        };
+        store.list_traces(&project, &list).await.unwrap().traces
+    };
+    assert_eq!(listed(IngestStatus::Failed).await[0].id, id);
+    assert_eq!(listed(IngestStatus::Queued).await, []);
 
     assert_eq!(
         store.retry_trace(&project, &id, seconds(20)).await.unwrap(),

@@ -79,6 +79,7 @@ pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
             review_status: status,
             limit: Some(limit),
             before: before.map(TraceId::from),
+            ..ListTraces::default()
         };
         let page = store.list_traces(&project, &list).await.unwrap();
         let ids: Vec<String> = page.traces.into_iter().map(|t| t.id.into()).collect();

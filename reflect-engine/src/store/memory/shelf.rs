@@ -142,9 +142,13 @@ impl Shelf {
         };
         let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
         let asked = |trace: &&Trace| {
-            list.review_status
+            let (reviewed, ingested) = (&list.review_status, &list.ingest_status);
+            reviewed
                 .as_ref()
                 .is_none_or(|status| trace.review_status == *status)
+                && ingested
+                    .as_ref()
+                    .is_none_or(|status| trace.ingest_status == *status)
         };
         let newest = self.runs.range(..before).rev().map(|(_, run)| &run.trace);
         let mut found = newest.filter(asked);

@@ -16,6 +16,7 @@ const APPLICATION_ID: i64 = 0x5266_6c74;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../../migrations/sqlite/0002_embedder.sql"),
+    include_str!("../../../migrations/sqlite/0003_failed_traces.sql"),
 ];
 
 /// How long to wait for another process to finish its write.

@@ -156,15 +156,23 @@ pub(super) fn list(
     let Some(project) = projects::key(db, project)? else {
         return Ok(TracePage::default());
     };
-    let only = match list.review_status {
+    let reviewed = match list.review_status {
         Some(ReviewStatus::Pending) => "AND t.reviewed = 0",
         Some(ReviewStatus::Reviewed) => "AND t.reviewed = 1",
+        _ => "",
+    };
+    // In so many words, because only then the index of the failed ones is used.
+    let ingested = match list.ingest_status {
+        Some(IngestStatus::Queued) => "AND t.ingest_status = 'queued'",
+        Some(IngestStatus::Processing) => "AND t.ingest_status = 'processing'",
+        Some(IngestStatus::Completed) => "AND t.ingest_status = 'completed'",
+        Some(IngestStatus::Failed) => "AND t.ingest_status = 'failed'",
         _ => "",
     };
     let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key \
-         WHERE t.project = ?1 AND t.key < ?2 {only} ORDER BY t.key DESC LIMIT ?3",
+         WHERE t.project = ?1 AND t.key < ?2 {reviewed} {ingested} ORDER BY t.key DESC LIMIT ?3",
         row::TRACE
     ))?;
     // One more than asked tells whether there is another page.
