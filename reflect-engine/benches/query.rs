@@ -190,7 +190,12 @@ impl World {
     fn index(&self, with_metadata: bool) -> Index {
         let mut index = Index::new(DIMS);
         for place in 0..self.q.len() {
-            let metadata = with_metadata.then(|| self.metadata[place].clone());
+            let none = Metadata::new();
+            let metadata = if with_metadata {
+                &self.metadata[place]
+            } else {
+                &none
+            };
             index
                 .upsert(place as i64, self.vector(place), self.q[place], metadata)
                 .expect("vectors are finite");

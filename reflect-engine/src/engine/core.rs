@@ -132,27 +132,39 @@ where
 pub(crate) async fn computed<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(ended)
+    let outcome = tokio::task::spawn_blocking(work).await;
+    outcome.map_err(|error| match panicked(error) {
+        Some(said) => Error::Internal {
+            message: format!("the engine panicked{said}"),
+            source: None,
+        },
+        None => stopping(),
+    })
 }
 
-/// What a task that did not finish means.
+/// What a task with a model in it that did not finish means.
 pub(crate) fn ended(error: tokio::task::JoinError) -> Error {
-    match error.try_into_panic() {
-        Ok(panic) => {
-            let said = panic
-                .downcast_ref::<&str>()
-                .map(|text| (*text).to_owned())
-                .or_else(|| panic.downcast_ref::<String>().cloned());
-            Error::Model(model::Error {
-                message: match said {
-                    Some(said) => format!("the embedder or the reflector panicked: {said}"),
-                    None => "the embedder or the reflector panicked".to_owned(),
-                },
-                // Whatever it stumbled over may be gone the next time.
-                retryable: true,
-                source: None,
-            })
-        }
-        Err(_) => Error::unavailable("the runtime is shutting down: try again when it is back"),
+    match panicked(error) {
+        Some(said) => Error::Model(model::Error {
+            message: format!("the embedder or the reflector panicked{said}"),
+            // Whatever it stumbled over may be gone the next time.
+            retryable: true,
+            source: None,
+        }),
+        None => stopping(),
     }
+}
+
+/// What a panic said, to be put behind that there was one; `None` where the task was cancelled.
+fn panicked(error: tokio::task::JoinError) -> Option<String> {
+    let panic = error.try_into_panic().ok()?;
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    Some(said.map_or_else(String::new, |said| format!(": {said}")))
+}
+
+fn stopping() -> Error {
+    Error::unavailable("the runtime is shutting down: try again when it is back")
 }

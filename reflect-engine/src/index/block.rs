@@ -1,12 +1,8 @@
 //! A few hundred quantised vectors side by side.
 
-use std::sync::Arc;
-
-use reflect_types::Metadata;
-use serde_json::Value;
-
 use super::code::{self, PLANES, Probe};
 use super::kernel::Chunk;
+use super::tags::Tags;
 
 /// How many vectors a block holds. Blocks are allocated one by one, so that a large index has
 /// neither spare capacity nor a moment at which everything is copied.
@@ -41,7 +37,7 @@ pub(super) struct Entry {
     pub(super) fingerprint: u64,
     /// See [`signature`](crate::rank::signature).
     pub(super) signature: u64,
-    pub(super) metadata: Option<Arc<Metadata>>,
+    pub(super) tags: Option<Tags>,
 }
 
 /// The cold part of a vector.
@@ -154,39 +150,12 @@ impl Block {
         dot[0]
     }
 
-    /// The memory it takes, its own place in a list included.
+    /// The memory it takes, its own place in a list included and metadata left out.
     pub(super) fn bytes(&self) -> usize {
-        let metadata = self.rows.iter().filter_map(|r| r.entry.metadata.as_deref());
-        self.bytes_of_vectors() + metadata.map(metadata_bytes).sum::<usize>()
-    }
-
-    /// The same without metadata.
-    pub(super) fn bytes_of_vectors(&self) -> usize {
         let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
             + chunks * size_of::<Chunk>()
             + self.scales.capacity() * size_of::<Scale>()
             + self.rows.capacity() * size_of::<Row>()
-    }
-}
-
-/// About what a JSON object takes on the heap: a tree's nodes are on average two thirds full.
-fn metadata_bytes(metadata: &Metadata) -> usize {
-    const ENTRY: usize = size_of::<(String, Value)>() * 3 / 2;
-    let entries = metadata
-        .iter()
-        .map(|(k, v)| ENTRY + k.capacity() + value_bytes(v));
-    size_of::<Metadata>() + entries.sum::<usize>()
-}
-
-fn value_bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.capacity(),
-        Value::Array(values) => {
-            let held: usize = values.iter().map(value_bytes).sum();
-            values.capacity() * size_of::<Value>() + held
-        }
-        Value::Object(object) => metadata_bytes(object),
     }
 }

@@ -10,16 +10,17 @@ mod code;
 mod cut;
 mod kernel;
 mod scan;
+mod tags;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 
 use reflect_types::Metadata;
 
 use crate::rank::{Params, signature};
 use block::{Block, Entry, ROWS};
+use tags::{Shared, Tags};
 
 /// The quantised vectors of one project.
 pub struct Index {
@@ -28,6 +29,7 @@ pub struct Index {
     blocks: Vec<Block>,
     /// Where each key stands: block by block, row by row.
     slots: HashMap<i64, usize>,
+    tags: Shared,
     hasher: RandomState,
 }
 
@@ -61,6 +63,7 @@ impl Index {
             dims,
             blocks: Vec::new(),
             slots: HashMap::new(),
+            tags: Shared::default(),
             hasher: RandomState::new(),
         }
     }
@@ -91,23 +94,24 @@ impl Index {
         key: i64,
         vector: &[f32],
         q: f64,
-        metadata: Option<Arc<Metadata>>,
+        metadata: &Metadata,
     ) -> Result<(), Error> {
         self.check(vector)?;
         check_utility(q)?;
-        let metadata = metadata.filter(|m| !m.is_empty());
         let entry = Entry {
             key,
             fingerprint: self.fingerprint(vector),
-            signature: metadata.as_deref().map_or(0, signature),
-            metadata,
+            signature: signature(metadata),
+            tags: self.tags.of(metadata),
         };
         let end = self.slots.len();
         let slot = *self.slots.entry(key).or_insert(end);
         if slot == end && end.is_multiple_of(ROWS) {
             self.blocks.push(Block::new(self.dims));
         }
+        let before = (slot < end).then(|| self.tags_at(slot)).flatten();
         self.blocks[slot / ROWS].put(slot % ROWS, vector, q, entry);
+        self.tags.release(before);
         Ok(())
     }
 
@@ -126,6 +130,7 @@ impl Index {
         let Some(slot) = self.slots.remove(&key) else {
             return false;
         };
+        let tags = self.tags_at(slot);
         // The last memory moves into the gap.
         let Some(last) = self.blocks.last_mut().and_then(Block::pop) else {
             return false;
@@ -133,7 +138,10 @@ impl Index {
         if last.key() != key {
             self.slots.insert(last.key(), slot);
             self.blocks[slot / ROWS].replace(slot % ROWS, last);
+        } else {
+            drop(last);
         }
+        self.tags.release(tags);
         if self.blocks.last().is_some_and(Block::is_empty) {
             self.blocks.pop();
         }
@@ -160,8 +168,6 @@ impl Index {
     }
 
     /// The memory it takes, what is reserved but unused included.
-    ///
-    /// Metadata counts at every memory that shares it. It walks over all metadata: not for hot paths.
     pub fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Block::bytes).sum();
         let spare_blocks = self.blocks.capacity() - self.blocks.len();
@@ -173,13 +179,13 @@ impl Index {
         };
         size_of::<Self>()
             + blocks
+            + self.tags.bytes()
             + spare_blocks * size_of::<Block>()
             + buckets * (size_of::<(i64, usize)>() + 1)
     }
 
-    /// The memory that the vectors take, without metadata: cheap to ask for.
-    pub(crate) fn bytes_of_vectors(&self) -> usize {
-        self.blocks.iter().map(Block::bytes_of_vectors).sum()
+    fn tags_at(&self, slot: usize) -> Option<Tags> {
+        self.blocks[slot / ROWS].row(slot % ROWS).entry.tags.clone()
     }
 
     fn check(&self, vector: &[f32]) -> Result<(), Error> {

@@ -157,7 +157,8 @@ impl<'a> Filter<'a> {
 
     fn passes(&self, row: &Row) -> bool {
         self.filter.is_none_or(|filter| {
-            self.may_pass(row) && rank::matches(filter, row.entry.metadata.as_deref())
+            let tags = row.entry.tags.as_ref();
+            self.may_pass(row) && rank::all_match(filter, |key| tags?.get(key))
         })
     }
 }

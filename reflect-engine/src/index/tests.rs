@@ -11,7 +11,7 @@ use crate::rank::{self, Candidate, Dropped, Ranked, explain, rank};
 struct Stored {
     vector: Vec<f32>,
     q: f64,
-    metadata: Option<Arc<Metadata>>,
+    metadata: Metadata,
 }
 
 type Memories = BTreeMap<i64, Stored>;
@@ -19,8 +19,7 @@ type Memories = BTreeMap<i64, Stored>;
 fn index_of(dims: usize, memories: &Memories) -> Index {
     let mut index = Index::new(dims);
     for (key, m) in memories {
-        let metadata = m.metadata.clone();
-        index.upsert(*key, &m.vector, m.q, metadata).unwrap();
+        index.upsert(*key, &m.vector, m.q, &m.metadata).unwrap();
     }
     index
 }
@@ -30,7 +29,7 @@ fn candidates<'a>(memories: &'a Memories, keys: &[i64]) -> Vec<Candidate<'a>> {
         key: *key,
         vector: &memories[key].vector,
         q: memories[key].q,
-        metadata: memories[key].metadata.as_deref(),
+        metadata: Some(&memories[key].metadata),
     };
     keys.iter().map(of).collect()
 }
@@ -50,8 +49,7 @@ fn checked_shortlist(
     let shortlist = index.shortlist(probe, params, filter).unwrap();
     assert!(shortlist.is_sorted_by(|a, b| a < b));
 
-    let passes =
-        |m: &Stored| filter.is_none_or(|filter| rank::matches(filter, m.metadata.as_deref()));
+    let passes = |m: &Stored| filter.is_none_or(|filter| rank::matches(filter, Some(&m.metadata)));
     let passing: Vec<_> = memories
         .iter()
         .filter_map(|(key, m)| passes(m).then_some(*key))
@@ -91,14 +89,15 @@ fn vector(dims: usize, centres: Vec<Vec<f32>>) -> impl Strategy<Value = Vec<f32>
     })
 }
 
-fn metadata() -> impl Strategy<Value = Option<Arc<Metadata>>> {
+fn metadata() -> impl Strategy<Value = Metadata> {
     let value = prop_oneof![
         Just(json!({"team": "a"})),
         Just(json!({"team": ["a", "b"]})),
         Just(json!({"team": "b", "n": 1})),
         Just(json!({})),
     ];
-    prop::option::of(value.prop_map(|v| Arc::new(serde_json::from_value(v).unwrap())))
+    let some = value.prop_map(|v| serde_json::from_value(v).unwrap());
+    prop_oneof![Just(Metadata::new()), some]
 }
 
 fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
@@ -169,7 +168,7 @@ proptest! {
             };
             if change == 0 {
                 let stored = Stored { q, ..first[&key].clone() };
-                index.upsert(key, &stored.vector, q, stored.metadata.clone()).unwrap();
+                index.upsert(key, &stored.vector, q, &stored.metadata).unwrap();
                 memories.insert(key, stored);
             } else if change == 1 {
                 let known = memories.get_mut(&key).map(|m| m.q = q).is_some();
@@ -208,7 +207,7 @@ fn noisy_memories(count: u64, dims: usize) -> Memories {
     let stored = |seed| Stored {
         vector: noise(seed, dims),
         q: f64::from(noise(seed, 1)[0].abs()),
-        metadata: None,
+        metadata: Metadata::new(),
     };
     (0..count)
         .map(|seed| (i64::try_from(seed).unwrap(), stored(seed)))
@@ -236,7 +235,7 @@ fn a_task_met_again_and_again_does_not_flood_the_shortlist() {
     let stored = |key: i64| Stored {
         vector: one.clone(),
         q: if key % 3 == 0 { 0.5 } else { 0.65 },
-        metadata: None,
+        metadata: Metadata::new(),
     };
     let memories: Memories = (0..2_000).map(|key| (key, stored(key))).collect();
     let index = index_of(48, &memories);
@@ -259,7 +258,7 @@ fn what_just_misses_the_floor_pushes_nothing_out() {
         }
         .to_vec(),
         q: if key < 200 { 1.0 } else { 0.0 },
-        metadata: None,
+        metadata: Metadata::new(),
     };
     let memories: Memories = (0..210).map(|key| (key, stored(key))).collect();
     let params = Params {
@@ -287,7 +286,7 @@ fn a_vector_takes_less_than_700_bytes() {
     let mut index = Index::new(384);
     let vector = noise(3, 384);
     for key in 0..count {
-        index.upsert(key, &vector, 0.5, None).unwrap();
+        index.upsert(key, &vector, 0.5, &Metadata::new()).unwrap();
     }
     let each = index.bytes() / index.len();
     assert!(each < 700, "{each}");
@@ -299,13 +298,52 @@ fn a_vector_takes_less_than_700_bytes() {
 }
 
 #[test]
+fn equal_metadata_is_kept_once_and_other_metadata_costs_little() {
+    const COUNT: i64 = 10_000;
+    let vector = noise(3, 384);
+    let each = |metadata: &dyn Fn(i64) -> serde_json::Value| {
+        let mut index = Index::new(384);
+        for key in 0..COUNT {
+            let metadata = serde_json::from_value(metadata(key)).unwrap();
+            index.upsert(key, &vector, 0.5, &metadata).unwrap();
+        }
+        index.bytes() / index.len()
+    };
+    let plain = each(&|_| json!({}));
+    let shared = each(&|key| json!({"team": format!("team {}", key % 7), "n": [1, {"a": 2}]}));
+    assert!(shared < 700 && shared <= plain + 2, "{shared}, not {plain}");
+    let own = each(&|key| json!({"run": format!("run {key}"), "team": "a"}));
+    assert!(own < plain + 250, "{own}, not {plain}");
+}
+
+#[test]
+fn metadata_that_nobody_has_any_more_is_forgotten() {
+    let metadata = |value| serde_json::from_value::<Metadata>(value).unwrap();
+    let (large, small) = (
+        metadata(json!({"text": "x".repeat(5_000)})),
+        metadata(json!({"team": "a"})),
+    );
+    let mut index = Index::new(4);
+    for key in 0..3 {
+        index.upsert(key, &[1.0; 4], 0.5, &large).unwrap();
+    }
+    let full = index.bytes();
+    index.upsert(0, &[1.0; 4], 0.5, &small).unwrap();
+    index.upsert(1, &[1.0; 4], 0.5, &large).unwrap();
+    assert!(index.remove(1));
+    assert!(index.bytes() + 1_000 > full, "one is left");
+    assert!(index.remove(2));
+    assert!(index.bytes() + 4_500 < full, "none is left");
+    let filter = Some(&small);
+    assert_eq!(index.shortlist(&[1.0; 4], &PARAMS, filter), Ok(vec![0]));
+}
+
+#[test]
 fn metadata_counts_only_where_there_is_some() {
     let bytes = |metadata: serde_json::Value| {
         let metadata = serde_json::from_value(metadata).unwrap();
         let mut index = Index::new(4);
-        index
-            .upsert(1, &[1.0; 4], 0.5, Some(Arc::new(metadata)))
-            .unwrap();
+        index.upsert(1, &[1.0; 4], 0.5, &metadata).unwrap();
         index.bytes()
     };
     assert!(bytes(json!({})) + 500 <= bytes(json!({"a": [{"b": "x".repeat(500)}]})));
@@ -314,19 +352,22 @@ fn metadata_counts_only_where_there_is_some() {
 #[test]
 fn what_cannot_be_compared_is_refused_and_changes_nothing() {
     let mut index = Index::new(2);
-    index.upsert(1, &[1.0, 0.0], 0.5, None).unwrap();
+    index.upsert(1, &[1.0, 0.0], 0.5, &Metadata::new()).unwrap();
     let dims = Error::Dims {
         expected: 2,
         got: 1,
     };
-    assert_eq!(index.upsert(2, &[1.0], 0.5, None), Err(dims.clone()));
+    assert_eq!(
+        index.upsert(2, &[1.0], 0.5, &Metadata::new()),
+        Err(dims.clone())
+    );
     let not_finite = Error::NotFinite { position: 1 };
     assert_eq!(
-        index.upsert(2, &[1.0, f32::NAN], 0.5, None),
+        index.upsert(2, &[1.0, f32::NAN], 0.5, &Metadata::new()),
         Err(not_finite.clone())
     );
     assert_eq!(
-        index.upsert(2, &[1.0, 1.0], f64::NAN, None),
+        index.upsert(2, &[1.0, 1.0], f64::NAN, &Metadata::new()),
         Err(Error::Utility)
     );
     assert_eq!(index.set_q(1, f64::INFINITY), Err(Error::Utility));

@@ -15,24 +15,20 @@ use serde_json::{Number, Value};
 ///
 /// An empty filter lets everything through, also memories without metadata.
 pub fn matches(filter: &Metadata, metadata: Option<&Metadata>) -> bool {
-    let every_key = |stored| object_matches(filter, stored);
-    metadata.map_or(filter.is_empty(), every_key)
+    all_match(filter, |key| metadata?.get(key))
 }
 
-fn object_matches(filter: &Metadata, stored: &Metadata) -> bool {
+/// Whether every key of the filter matches what is `stored` under it.
+pub(crate) fn all_match<'a>(filter: &Metadata, stored: impl Fn(&str) -> Option<&'a Value>) -> bool {
     let mut keys = filter.iter();
-    keys.all(|(key, wanted)| {
-        stored
-            .get(key)
-            .is_some_and(|stored| value_matches(wanted, stored))
-    })
+    keys.all(|(key, wanted)| stored(key).is_some_and(|stored| value_matches(wanted, stored)))
 }
 
 fn value_matches(wanted: &Value, stored: &Value) -> bool {
     match (wanted, stored) {
         (Value::Array(any), _) => any.iter().any(|wanted| value_matches(wanted, stored)),
         (_, Value::Array(held)) => held.iter().any(|stored| value_matches(wanted, stored)),
-        (Value::Object(wanted), Value::Object(stored)) => object_matches(wanted, stored),
+        (Value::Object(wanted), Value::Object(stored)) => all_match(wanted, |key| stored.get(key)),
         (Value::Number(wanted), Value::Number(stored)) => number_matches(wanted, stored),
         _ => wanted == stored,
     }

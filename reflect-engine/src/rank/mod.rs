@@ -16,7 +16,7 @@ use reflect_types::{Metadata, QueryMemories};
 
 pub use explain::{Dropped, Explained, explain};
 pub use filter::matches;
-pub(crate) use filter::{required_signature, signature};
+pub(crate) use filter::{all_match, required_signature, signature};
 use vector::Direction;
 
 /// How to rank.

@@ -98,7 +98,7 @@ struct Found {
     key: MemoryKey,
     vector: Vec<f32>,
     q: f64,
-    metadata: Option<Arc<Metadata>>,
+    metadata: Metadata,
 }
 
 impl Found {
@@ -107,7 +107,7 @@ impl Found {
             key: self.key,
             vector: &self.vector,
             q: self.q,
-            metadata: self.metadata.as_deref(),
+            metadata: Some(&self.metadata),
         }
     }
 }

@@ -18,8 +18,8 @@ use crate::store::{Change, Changes, MemoryKey, Revision, StoredMemory};
 pub(crate) use explain::explain;
 pub use explain::{ExplainedMemory, Explanation};
 
-/// How many changes are read from the store at a time.
-const PAGE: usize = 4_096;
+/// How many changes are read from the store at a time. Tests turn many pages.
+const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };
 
 /// The indexes of the projects that were asked for.
 #[derive(Debug)]
@@ -106,6 +106,13 @@ impl Recall {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The project's index, where it was asked for before.
+    fn known(&self, project: &ProjectId) -> Option<Arc<Shelf>> {
+        let shelf = self.shelves().get(project).cloned();
+        shelf.inspect(|shelf| self.used(shelf))
+    }
+
+    /// The project's index; an empty one where there was none.
     fn shelf(&self, project: &ProjectId, dims: usize) -> Arc<Shelf> {
         let mut shelves = self.shelves();
         let shelf = shelves.entry(project.clone()).or_insert_with(|| {
@@ -118,16 +125,20 @@ impl Recall {
                 turn: tokio::sync::Mutex::default(),
             })
         });
+        self.used(shelf);
+        Arc::clone(shelf)
+    }
+
+    fn used(&self, shelf: &Shelf) {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         shelf.used.store(now, Ordering::Relaxed);
-        Arc::clone(shelf)
     }
 }
 
 impl Shelf {
     fn bytes(&self) -> usize {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.index.bytes_of_vectors()
+        known.index.bytes()
     }
 
     fn revision(&self) -> Revision {
@@ -161,7 +172,7 @@ impl Shelf {
                     q,
                     metadata,
                 } => {
-                    if let Err(error) = known.index.upsert(key, &vector, q, metadata) {
+                    if let Err(error) = known.index.upsert(key, &vector, q, &metadata) {
                         tracing::warn!(key, %error, "a stored memory cannot be found by queries");
                         known.index.remove(key);
                     }
@@ -177,28 +188,43 @@ impl Shelf {
 
 /// The project's index, with all that was committed before the call; `None` where there is no such
 /// project.
-async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>>> {
+async fn caught_up(core: &Arc<Core>, project: &ProjectId) -> Result<Option<Arc<Shelf>>> {
     core.claim_embedder().await?;
-    let known = core.recall.shelves().get(project).cloned();
+    // Held on to from here: another query may let go of it to make room, and what is new is asked
+    // for by what this one knows.
+    let known = core.recall.known(project);
     let since = known.as_ref().map(|shelf| shelf.revision());
-    let since = since.unwrap_or_default();
-    let embedder = core.embedder.id();
     // In most cases nothing happened, and then this is all.
     let news = core
         .store
-        .memory_changes(project, embedder, since, 1)
+        .memory_changes(project, core.embedder.id(), since.unwrap_or_default(), 1)
         .await?;
     core.same_space(news.embedder.as_deref())?;
     if news.revision.epoch == 0 {
         core.recall.forget(project);
         return Ok(None);
     }
-    let shelf = core.recall.shelf(project, core.embedder.dims());
-    if !news.reset && news.changes.is_empty() {
-        return Ok(Some(shelf));
-    }
-    let turn = shelf.turn.lock().await;
-    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
+    let shelf = match known {
+        Some(shelf) if !news.reset && news.changes.is_empty() => return Ok(Some(shelf)),
+        Some(shelf) => shelf,
+        None => core.recall.shelf(project, core.embedder.dims()),
+    };
+    // In a task of its own: a caller that turns away in the middle must not leave a page half
+    // applied while the next one goes on.
+    let work = catch_up(Arc::clone(core), project.clone(), Arc::clone(&shelf));
+    contained(work).await?;
+    core.recall.make_room(project);
+    Ok(Some(shelf))
+}
+
+/// Applies all that the store has and the index has not.
+async fn catch_up(core: Arc<Core>, project: ProjectId, shelf: Arc<Shelf>) -> Result<()> {
+    let _turn = shelf.turn.lock().await;
+    let embedder = core.embedder.id();
+    let after = |revision| {
+        core.store
+            .memory_changes(&project, embedder, revision, PAGE)
+    };
     let mut page = after(shelf.revision()).await?;
     loop {
         let (more, revision) = (page.more, page.revision);
@@ -207,17 +233,13 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
             computed(move || shelf.apply(page))
         };
         if !more {
-            applying.await?;
-            break;
+            return applying.await;
         }
         // The next page is read while this one is applied.
         let (applied, next) = tokio::join!(applying, after(revision));
         applied?;
         page = next?;
     }
-    drop(turn);
-    core.recall.make_room(project);
-    Ok(Some(shelf))
 }
 
 async fn probe(core: &Arc<Core>, task: &str) -> Result<Vec<f32>> {
@@ -248,9 +270,65 @@ fn ranked(probe: &[f32], found: Vec<StoredMemory>, params: &Params) -> Vec<Memor
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll};
+
     use super::*;
     use crate::engine::Engine;
     use reflect_types::{CreateTrace, Review};
+
+    async fn learn(engine: &Engine, project: &ProjectId, runs: usize) {
+        for _ in 0..runs {
+            let run = CreateTrace::new("Refund order 7", "done");
+            let stored = engine.create_trace(project, run, None).await.unwrap();
+            let judged = engine.review_trace(project, &stored.trace_id, Review::pass());
+            judged.await.unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn queries_that_take_each_other_s_room_find_everything() {
+        let engine = Engine::builder().index_room(1).start().unwrap();
+        let projects = ["a", "b", "c"].map(ProjectId::from);
+        for project in &projects {
+            learn(&engine, project, 1).await;
+        }
+        let mut queries = tokio::task::JoinSet::new();
+        for n in 0..300 {
+            let (engine, project) = (engine.clone(), projects[n % 3].clone());
+            queries.spawn(async move {
+                let query = QueryMemories::new("Refund order 8");
+                engine.query_memories(&project, &query).await.unwrap().len()
+            });
+        }
+        while let Some(found) = queries.join_next().await {
+            assert_eq!(found.unwrap(), 1);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_query_that_is_given_up_halfway_leaves_the_index_whole() {
+        const MEMORIES: usize = 5 * PAGE + 1;
+        let engine = Engine::builder().start().unwrap();
+        let project = ProjectId::from("a");
+        learn(&engine, &project, MEMORIES).await;
+        let mut query = QueryMemories::new("Refund order 8");
+        query.limit = u32::try_from(MEMORIES).unwrap();
+        query.mmr_lambda = 1.0;
+        for polls in 0..12 {
+            engine.core().recall.forget(&project);
+            let mut given_up = Box::pin(engine.query_memories(&project, &query));
+            for _ in 0..polls {
+                let once = |cx: &mut Context<'_>| Poll::Ready(given_up.as_mut().poll(cx));
+                if std::future::poll_fn(once).await.is_ready() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            drop(given_up);
+            let found = engine.query_memories(&project, &query).await.unwrap();
+            assert_eq!(found.len(), MEMORIES, "after {polls} polls");
+        }
+    }
 
     #[tokio::test]
     async fn an_index_that_makes_room_is_built_again_when_it_is_asked_for() {

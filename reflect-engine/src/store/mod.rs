@@ -4,8 +4,6 @@
 //! happened durably. A project is always a parameter; who may touch it is decided elsewhere.
 //! One suite, behind the feature `conformance`, is passed by every adapter.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
@@ -428,8 +426,8 @@ pub enum Change {
         vector: Vec<f32>,
         /// Its utility.
         q: f64,
-        /// Its metadata; `None` where there is none.
-        metadata: Option<Arc<Metadata>>,
+        /// Its metadata.
+        metadata: Metadata,
     },
     /// It is gone, or has no vector in this space.
     Gone(MemoryKey),

@@ -23,7 +23,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
             key,
             vector,
             q,
-            metadata: Some(data),
+            metadata: data,
         },
     ] = first.changes.as_slice()
     else {
@@ -31,7 +31,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
     };
     let key = *key;
     assert_eq!((vector, *q), (&vector_of("t-changes-0"), learn::INITIAL));
-    assert_eq!(**data, metadata(&json!({"team": "support"})));
+    assert_eq!(*data, metadata(&json!({"team": "support"})));
     let found = store
         .memories(&project, EMBEDDER, &[key, -1])
         .await
@@ -64,7 +64,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
             q,
             metadata,
             ..
-        } if *k == key => Some((*q, metadata.is_some())),
+        } if *k == key => Some((*q, !metadata.is_empty())),
         _ => None,
     });
     assert_eq!(moved_q, Some((0.65, true)));

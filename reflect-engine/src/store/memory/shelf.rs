@@ -1,7 +1,6 @@
 //! One project.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use reflect_types::{
     IngestStatus, InvalidField, ListTraces, MemoryId, ReviewStatus, Skill, Trace, TraceId,
@@ -236,12 +235,11 @@ impl Shelf {
             .collect();
         changes.extend(self.memories.iter().map(|(key, memory)| {
             let change = if memory.embedder == embedder {
-                let metadata = &memory.record.metadata;
                 Change::Put {
                     key: *key,
                     vector: memory.vector.clone(),
                     q: memory.record.q_value,
-                    metadata: (!metadata.is_empty()).then(|| Arc::new(metadata.clone())),
+                    metadata: memory.record.metadata.clone(),
                 }
             } else {
                 Change::Gone(*key)

@@ -1,8 +1,6 @@
 //! What an index has to know of the memories: which changed, and which have no vector yet.
 
-use std::sync::Arc;
-
-use reflect_types::{Metadata, ProjectId};
+use reflect_types::ProjectId;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -122,12 +120,11 @@ fn put_since(
         let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
             Change::Gone(key)
         } else {
-            let metadata: Metadata = row::json(found, 3)?;
             Change::Put {
                 key,
                 vector: row::from_blob(found, 4)?,
                 q: found.get(2)?,
-                metadata: (!metadata.is_empty()).then(|| Arc::new(metadata)),
+                metadata: row::json(found, 3)?,
             }
         };
         changes.push((revision, change));

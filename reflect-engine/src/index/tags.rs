@@ -1,0 +1,98 @@
+//! Metadata as an index keeps it: flat, and once for all memories that have the same.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use reflect_types::Metadata;
+use serde_json::Value;
+
+/// The metadata of a memory, by rising keys.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Tags(Arc<[(Box<str>, Value)]>);
+
+impl Tags {
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        let found = self
+            .0
+            .binary_search_by(|(known, _)| known.as_ref().cmp(key));
+        found.ok().map(|place| &self.0[place].1)
+    }
+
+    /// About what it takes on the heap, its place among the others included.
+    fn bytes(&self) -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        // A hash table keeps an eighth of its places free, and a byte for each.
+        const PLACE: usize = (size_of::<Tags>() + 1) * 8 / 7;
+        let entries = self.0.iter();
+        let held: usize = entries
+            .map(|(key, value)| key.len() + value_bytes(value))
+            .sum();
+        PLACE + COUNTS + size_of_val(&*self.0) + held
+    }
+}
+
+/// All metadata of an index, each once.
+#[derive(Default)]
+pub(super) struct Shared {
+    known: HashSet<Tags>,
+    bytes: usize,
+}
+
+impl Shared {
+    /// The metadata as it is kept; `None` where there is none.
+    pub(super) fn of(&mut self, metadata: &Metadata) -> Option<Tags> {
+        if metadata.is_empty() {
+            return None;
+        }
+        let mut entries: Vec<(Box<str>, Value)> = metadata
+            .iter()
+            .map(|(key, value)| (key.as_str().into(), value.clone()))
+            .collect();
+        entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let tags = Tags(entries.into());
+        if let Some(known) = self.known.get(&tags) {
+            return Some(known.clone());
+        }
+        self.bytes += tags.bytes();
+        self.known.insert(tags.clone());
+        Some(tags)
+    }
+
+    /// Takes back what a memory had, and forgets it if it was the last.
+    pub(super) fn release(&mut self, tags: Option<Tags>) {
+        if let Some(tags) = tags
+            && Arc::strong_count(&tags.0) == 2
+            && self.known.remove(&tags)
+        {
+            self.bytes -= tags.bytes();
+            if self.known.len() < self.known.capacity() / 4 {
+                self.known.shrink_to(self.known.len() * 2);
+            }
+        }
+    }
+
+    /// About what all of it takes on the heap.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn value_bytes(value: &Value) -> usize {
+    // A tree's nodes have eleven places each, and are on average two thirds full.
+    const NODE: usize = 11 * size_of::<(String, Value)>() + 16;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.capacity(),
+        Value::Array(values) => {
+            let held: usize = values.iter().map(value_bytes).sum();
+            values.capacity() * size_of::<Value>() + held
+        }
+        Value::Object(object) => {
+            let entries = object.iter();
+            let held: usize = entries
+                .map(|(key, value)| key.capacity() + value_bytes(value))
+                .sum();
+            object.len().div_ceil(7) * NODE + held
+        }
+    }
+}
