@@ -204,9 +204,7 @@ impl Engine {
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        let memory = found.ok_or_else(|| Error::not_found("memory", id.as_str()))?;
-        let events = core.store.utility_events(project, id).await?;
-        Ok(MemoryHistory { memory, events })
+        found.ok_or_else(|| Error::not_found("memory", id.as_str()))
     }
 
     /// The project in numbers.
@@ -305,7 +303,7 @@ pub(crate) fn new_id() -> String {
 
 /// A key that is empty names nothing, and would make one run of all.
 fn usable_key(key: &str) -> Result<()> {
-    if (1..=MAX_KEY).contains(&key.trim().len()) {
+    if !key.trim().is_empty() && key.chars().count() <= MAX_KEY {
         return Ok(());
     }
     let problem = format!("must have from 1 to {MAX_KEY} characters: send a new UUID for each run");

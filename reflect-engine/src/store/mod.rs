@@ -14,9 +14,7 @@ use reflect_types::{
 use crate::archive::ArchivedTrace;
 use crate::error::{Error, Result};
 use crate::model::Reflection;
-use crate::record::{
-    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
-};
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
@@ -148,12 +146,8 @@ pub trait Store: Send + Sync + 'static {
     /// [`Error::Invalid`](crate::Error).
     async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage>;
 
-    /// One memory.
-    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>>;
-
-    /// All that moved one memory, oldest first.
-    async fn utility_events(&self, project: &ProjectId, id: &MemoryId)
-    -> Result<Vec<UtilityEvent>>;
+    /// One memory with all that moved it, oldest first.
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>>;
 
     /// The memories of passed, or of failed, runs that are worth the most: highest utility first,
     /// then most uses, then newest.

@@ -1,6 +1,6 @@
 //! Which rows of the table a text touches.
 
-use super::words::{normalise, words};
+use super::words::{is_punctuation_mark, normalise, words};
 use crate::model::hash::Fnv;
 
 /// The pieces of a text beyond these are not read.
@@ -59,14 +59,26 @@ impl Vocabulary {
         self.starts.len() - 1
     }
 
-    /// The rows of the text's pieces, then of its word pairs.
-    pub(super) fn rows(&self, text: &str) -> Vec<usize> {
+    /// The rows of the text's pieces, then of its word pairs. Words that no pieces cover are told to
+    /// `unknown`, each with the one right before it where that is unknown too.
+    pub(super) fn rows(
+        &self,
+        text: &str,
+        mut unknown: impl FnMut(&str, Option<&str>),
+    ) -> Vec<usize> {
         let text = normalise(text);
         let (mut pieces, mut pairs) = (Vec::with_capacity(64), Vec::new());
         let mut before: Option<&str> = None;
+        let mut unknown_before: Option<&str> = None;
         for word in words(&text) {
             if pieces.len() < MAX_PIECES {
-                self.push_pieces(word, &mut pieces);
+                let known = self.push_pieces(word, &mut pieces);
+                // What is ASCII and unknown is no word but a blob of over a hundred characters.
+                let says_something = !known && !word.is_ascii() && !is_punctuation_mark(word);
+                if says_something {
+                    unknown(word, unknown_before);
+                }
+                unknown_before = says_something.then_some(word);
             }
             if pairs.len() < MAX_PAIRS {
                 pairs.extend(before.and_then(|before| self.pair(before, word)));
@@ -81,9 +93,9 @@ impl Vocabulary {
     }
 
     /// The longest pieces that cover the word from its beginning; none if they do not cover it.
-    fn push_pieces(&self, word: &str, rows: &mut Vec<usize>) {
+    fn push_pieces(&self, word: &str, rows: &mut Vec<usize>) -> bool {
         if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
-            return;
+            return false;
         }
         let before = rows.len();
         let mut rest = word;
@@ -91,11 +103,12 @@ impl Vocabulary {
             let prefix = if rest.len() == word.len() { "" } else { "##" };
             let Some((row, length)) = self.longest_piece(prefix, rest) else {
                 rows.truncate(before);
-                return;
+                return false;
             };
             rows.push(row);
             rest = &rest[length..];
         }
+        true
     }
 
     fn longest_piece(&self, prefix: &str, rest: &str) -> Option<(usize, usize)> {
@@ -173,24 +186,46 @@ mod tests {
         Vocabulary::new("[UNK]\nrun\n##ning\n##n\nü\na\nrunn a\na run\n", 6).unwrap()
     }
 
+    fn rows(text: &str) -> Vec<usize> {
+        small().rows(text, |_, _| {})
+    }
+
     #[test]
     fn the_longest_pieces_cover_a_word_or_it_is_skipped() {
-        assert_eq!(small().rows("running"), [1, 2]);
-        assert_eq!(small().rows("runn"), [1, 3]);
-        assert_eq!(small().rows("runs a"), [5]);
+        assert_eq!(rows("running"), [1, 2]);
+        assert_eq!(rows("runn"), [1, 3]);
+        assert_eq!(rows("runs a"), [5]);
     }
 
     #[test]
     fn pairs_follow_the_pieces_even_where_a_word_is_unknown() {
-        assert_eq!(small().rows("a run"), [5, 1, 7]);
-        assert_eq!(small().rows("runn a"), [1, 3, 5, 6]);
+        assert_eq!(rows("a run"), [5, 1, 7]);
+        assert_eq!(rows("runn a"), [1, 3, 5, 6]);
+    }
+
+    #[test]
+    fn what_no_pieces_cover_is_told_with_its_neighbour() {
+        let mut told = Vec::new();
+        let mut tell = |word: &str, before: Option<&str>| {
+            told.push(format!("{word} after {}", before.unwrap_or("-")));
+        };
+        small().rows("a ждать ответ run — 日本", &mut tell);
+        assert_eq!(
+            told,
+            [
+                "ждать after -",
+                "ответ after ждать",
+                "日 after -",
+                "本 after 日"
+            ]
+        );
     }
 
     #[test]
     fn a_long_text_is_read_up_to_its_limits() {
-        let rows = small().rows(&"a run ".repeat(1_000));
-        assert_eq!(rows.len(), MAX_PIECES + MAX_PAIRS);
-        assert_eq!(small().rows(&"run".repeat(34)), Vec::<usize>::new());
+        let found = rows(&"a run ".repeat(1_000));
+        assert_eq!(found.len(), MAX_PIECES + MAX_PAIRS);
+        assert_eq!(rows(&"run".repeat(34)), Vec::<usize>::new());
     }
 
     #[test]

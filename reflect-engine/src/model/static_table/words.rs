@@ -44,6 +44,11 @@ pub(super) fn words(normalised: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a word is no more than a mark.
+pub(super) fn is_punctuation_mark(word: &str) -> bool {
+    word.chars().all(is_punctuation)
+}
+
 fn clean_ascii(c: char) -> Option<char> {
     if is_space(c) {
         Some(' ')

@@ -5,6 +5,7 @@ mod jobs;
 mod memories;
 mod reviews;
 mod support;
+mod together;
 mod traces;
 
 use jiff::{SignedDuration, Timestamp};
@@ -50,6 +51,11 @@ pub async fn all(store: &dyn Store) {
     changes::changes_come_in_pages_that_miss_nothing(store).await;
     changes::a_project_made_again_is_told_from_the_one_before(store).await;
     changes::vectors_of_another_embedder_are_found_and_replaced(store).await;
+    together::one_idempotency_key_sent_at_once_stores_one_run(store).await;
+    together::reviews_at_once_all_move_the_memory_they_were_given(store).await;
+    together::a_run_reviewed_twice_at_once_has_one_review_and_one_memory(store).await;
+    together::jobs_claimed_at_once_go_to_one_owner_each(store).await;
+    together::an_index_that_follows_writers_misses_nothing(store).await;
     changes::the_embedder_that_was_claimed_last_is_told(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;

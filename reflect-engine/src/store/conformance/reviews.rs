@@ -12,7 +12,8 @@ pub(super) async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn
         .memory(&project, &"m-t-learn-1".into())
         .await
         .unwrap()
-        .unwrap();
+        .unwrap()
+        .memory;
     assert_eq!(memory.task, "the task of t-learn-1");
     assert_eq!(memory.metadata, metadata(&json!({"team": "support"})));
     assert_eq!(memory.reflection, reflection("t-learn-1"));
@@ -52,9 +53,11 @@ pub(super) async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn
     assert_eq!(q(store, &project, "m-t-learn-2").await, (learn::INITIAL, 0));
 
     let events = store
-        .utility_events(&project, &"m-t-learn-1".into())
+        .memory(&project, &"m-t-learn-1".into())
         .await
-        .unwrap();
+        .unwrap()
+        .unwrap()
+        .events;
     let [event] = events.as_slice() else {
         panic!("one event, not {events:?}")
     };
@@ -153,9 +156,11 @@ pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
     let pass = |alpha| learn::Move { alpha, reward: 1.0 };
     let expected: Vec<_> = learn::replay([fail(0.25), fail(0.3), pass(0.3)]).collect();
     let events = store
-        .utility_events(&project, &"m-t-change-0".into())
+        .memory(&project, &"m-t-change-0".into())
         .await
-        .unwrap();
+        .unwrap()
+        .unwrap()
+        .events;
     let steps: Vec<_> = events
         .iter()
         .map(|event| learn::Step {
@@ -181,8 +186,8 @@ pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(memory.reflection, reflection("rewritten"));
-    assert!(!memory.success);
+    assert_eq!(memory.memory.reflection, reflection("rewritten"));
+    assert!(!memory.memory.success);
     assert_eq!(
         store.memory(&project, &"m-another".into()).await.unwrap(),
         None

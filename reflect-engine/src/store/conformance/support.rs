@@ -70,7 +70,8 @@ pub(super) async fn apply(
 }
 
 pub(super) async fn q(store: &dyn Store, project: &ProjectId, id: &str) -> (f64, u64) {
-    let memory = store.memory(project, &id.into()).await.unwrap().unwrap();
+    let found = store.memory(project, &id.into()).await.unwrap();
+    let memory = found.unwrap().memory;
     (memory.q_value, memory.uses)
 }
 

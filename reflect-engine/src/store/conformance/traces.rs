@@ -10,7 +10,8 @@ pub(super) async fn a_trace_comes_back_as_it_went(store: &dyn Store) {
         Message::tool_calls([ToolCall::new("call_1", "weather", json!({"city": "Oslo"}))]),
         Message::tool("call_1", "4 °C").with("odd", json!([1, null])),
     ];
-    trace.metadata = metadata(&json!({"team": "support", "nested": {"a": [1, 2]}}));
+    trace.metadata =
+        metadata(&json!({"team": "support", "nested": {"a": [1, 36.323_157_585_588_476]}}));
     trace.retrieved_memory_ids = vec!["m-1".into(), "m-1".into()];
     trace.reference_context = Some("Be polite.".to_owned());
     trace.model = Some("some-model".to_owned());

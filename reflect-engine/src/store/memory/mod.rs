@@ -14,9 +14,7 @@ use super::{
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
-use crate::record::{
-    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
-};
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 
 mod archive;
 mod book;
@@ -189,23 +187,14 @@ impl Store for InMemory {
         }
     }
 
-    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>> {
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
         let book = self.book();
         let shelf = book.projects.get(project);
-        Ok(shelf.and_then(|shelf| Some(shelf.memory(id)?.record.clone())))
-    }
-
-    async fn utility_events(
-        &self,
-        project: &ProjectId,
-        id: &MemoryId,
-    ) -> Result<Vec<UtilityEvent>> {
-        let book = self.book();
-        let memory = book
-            .projects
-            .get(project)
-            .and_then(|shelf| shelf.memory(id));
-        Ok(memory.map_or_else(Vec::new, shelf::Stored::history))
+        let stored = shelf.and_then(|shelf| shelf.memory(id));
+        Ok(stored.map(|stored| MemoryHistory {
+            memory: stored.record.clone(),
+            events: stored.history(),
+        }))
     }
 
     async fn best_memories(

@@ -141,3 +141,56 @@ fn use_wal(db: &Connection) -> Result<(), Fault> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file as the version that knew so many formats left it, with a run and its memory.
+    fn older(path: &Path, formats: usize) {
+        let db = Connection::open(path).unwrap();
+        for step in &MIGRATIONS[..formats] {
+            db.execute_batch(step).unwrap();
+        }
+        db.execute_batch(
+            "INSERT INTO project (id, revision) VALUES ('support', 1);
+             INSERT INTO trace (project, id, receipt, ingest_status, metadata, retrieved, created_at,
+                 task, final_response, trajectory, reviewed, created_memory)
+             VALUES (1, 't-1', 'completed', 'completed', '{}', '[]', '2026-01-01T00:00:00Z',
+                 'Refund order 7', 'done', '[]', 1, 'm-1');",
+        )
+        .unwrap();
+        db.pragma_update(None, "application_id", APPLICATION_ID)
+            .unwrap();
+        db.pragma_update(None, "user_version", formats).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_every_older_format_is_brought_up_to_date_with_what_it_holds() {
+        let fresh = tempfile::tempdir().unwrap();
+        let schema = |db: &Connection| {
+            let mut select = db
+                .prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")
+                .unwrap();
+            let rows = select.query_map([], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+            });
+            rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        let newest = schema(&open(&fresh.path().join("reflect.db")).unwrap());
+        for formats in 1..=MIGRATIONS.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("reflect.db");
+            older(&path, formats);
+            let db = open(&path).unwrap();
+            assert_eq!(format(&db, &path).unwrap(), known());
+            assert_eq!(schema(&db), newest, "from format {formats}");
+            let task: String = db
+                .query_row("SELECT task FROM trace WHERE id = 't-1'", [], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            assert_eq!(task, "Refund order 7");
+        }
+    }
+}

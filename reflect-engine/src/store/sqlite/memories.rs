@@ -156,13 +156,18 @@ pub(super) fn get(
     db: &Connection,
     project: &ProjectId,
     id: &MemoryId,
-) -> Result<Option<MemoryRecord>, Fault> {
+) -> Result<Option<MemoryHistory>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM memory m JOIN project p ON p.key = m.project WHERE m.id = ?1 AND p.id = ?2",
         row::MEMORY
     ))?;
     let mut rows = select.query([id.as_str(), project.as_str()])?;
-    rows.next()?.map(row::memory).transpose()
+    let Some(found) = rows.next()? else {
+        return Ok(None);
+    };
+    let events = events_of(db, found.get(0)?, id)?;
+    let memory = row::memory(found)?;
+    Ok(Some(MemoryHistory { memory, events }))
 }
 
 pub(super) fn list(
@@ -206,21 +211,6 @@ pub(super) fn list(
         page.memories.push(MemoryHistory { memory, events });
     }
     Ok(page)
-}
-
-pub(super) fn events(
-    db: &Connection,
-    project: &ProjectId,
-    id: &MemoryId,
-) -> Result<Vec<UtilityEvent>, Fault> {
-    let key = db
-        .prepare_cached(
-            "SELECT m.key FROM memory m JOIN project p ON p.key = m.project \
-             WHERE m.id = ?1 AND p.id = ?2",
-        )?
-        .query_row([id.as_str(), project.as_str()], |row| row.get(0))
-        .optional()?;
-    key.map_or(Ok(Vec::new()), |key| events_of(db, key, id))
 }
 
 pub(super) fn best(

@@ -19,9 +19,7 @@ use super::{
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
-use crate::record::{
-    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
-};
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 
 mod archive;
 mod changes;
@@ -252,19 +250,9 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryRecord>> {
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |db| memories::get(db, &project, &id)).await
-    }
-
-    async fn utility_events(
-        &self,
-        project: &ProjectId,
-        id: &MemoryId,
-    ) -> Result<Vec<UtilityEvent>> {
-        let (project, id) = (project.clone(), id.clone());
-        self.read(move |db| memories::events(db, &project, &id))
-            .await
     }
 
     async fn best_memories(

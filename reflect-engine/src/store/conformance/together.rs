@@ -1,0 +1,96 @@
+//! Several at once: what a store gets wrong that reads, thinks and then writes.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+pub(super) async fn one_idempotency_key_sent_at_once_stores_one_run(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/key");
+    let send = async |id: &str| {
+        let trace = NewTrace {
+            idempotency_key: Some("the same".to_owned()),
+            ..new_trace(id)
+        };
+        let sent = store.insert_trace(&project, trace, Intake::Unreviewed);
+        sent.await.unwrap()
+    };
+    let (a, b, c, d) = tokio::join!(send("t-a"), send("t-b"), send("t-c"), send("t-d"));
+    assert!([&b, &c, &d].iter().all(|receipt| **receipt == a));
+    assert_eq!(store.stats(&project).await.unwrap().traces, 1);
+}
+
+pub(super) async fn reviews_at_once_all_move_the_memory_they_were_given(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/moves");
+    insert(store, &project, new_trace("t-given"), Intake::Unreviewed).await;
+    judge(store, &project, "t-given", Verdict::Pass).await;
+    let run = async |id: &str| {
+        let trace = using(id, &["m-t-given"]);
+        insert(store, &project, trace, Intake::Unreviewed).await;
+        judge(store, &project, id, Verdict::Pass).await;
+    };
+    tokio::join!(run("t-1"), run("t-2"), run("t-3"), run("t-4"));
+    let found = store.memory(&project, &"m-t-given".into()).await.unwrap();
+    let history = found.unwrap();
+    let mut utility = learn::INITIAL;
+    for event in &history.events {
+        assert_eq!(event.before.to_bits(), utility.to_bits());
+        utility = event.after;
+    }
+    assert_eq!((history.events.len(), history.memory.uses), (4, 4));
+    assert_eq!(history.memory.q_value.to_bits(), utility.to_bits());
+}
+
+pub(super) async fn a_run_reviewed_twice_at_once_has_one_review_and_one_memory(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/verdicts");
+    insert(store, &project, new_trace("t-twice"), Intake::Unreviewed).await;
+    let judged = async |verdict| apply(store, &project, "t-twice", Basis::Fresh, verdict).await;
+    let (pass, fail) = tokio::join!(judged(Verdict::Pass), judged(Verdict::Fail));
+    let done = [&pass, &fail].map(|applied| *applied == Applied::Done);
+    assert!(done[0] != done[1], "{pass:?} and {fail:?}");
+    assert_eq!(store.stats(&project).await.unwrap().memories, 1);
+}
+
+pub(super) async fn jobs_claimed_at_once_go_to_one_owner_each(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/jobs");
+    for n in 0..8 {
+        let queued = Intake::Queued(review(&format!("r-{n}"), Verdict::Pass));
+        insert(store, &project, new_trace(&format!("t-{n}")), queued).await;
+    }
+    let claim = async |owner: &str| {
+        let claims = store.claim_jobs(seconds(0), &lease(owner, 60), 3).await;
+        let jobs = claims.unwrap().jobs.into_iter();
+        jobs.map(|job| job.trace.id.to_string()).collect::<Vec<_>>()
+    };
+    let (a, b, c, d) = tokio::join!(claim("a"), claim("b"), claim("c"), claim("d"));
+    let all = [a, b, c, d].concat();
+    let distinct: BTreeSet<_> = all.iter().collect();
+    assert_eq!((all.len(), distinct.len()), (8, 8), "{all:?}");
+    for owner in ["a", "b", "c", "d"] {
+        store.release_jobs(owner).await.unwrap();
+    }
+    drain(store).await;
+}
+
+pub(super) async fn an_index_that_follows_writers_misses_nothing(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/following");
+    let write = async |name: &str| {
+        for n in 0..5 {
+            let id = format!("t-{name}-{n}");
+            insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+            judge(store, &project, &id, Verdict::Pass).await;
+        }
+    };
+    let follow = async {
+        let (mut known, mut since) = (BTreeSet::new(), Revision::default());
+        while known.len() < 15 {
+            let changes = store.memory_changes(&project, EMBEDDER, since, 2).await;
+            let changes = changes.unwrap();
+            known.extend(changes.changes.iter().map(key_of));
+            since = changes.revision;
+            tokio::task::yield_now().await;
+        }
+    };
+    let followed = tokio::time::timeout(std::time::Duration::from_secs(30), follow);
+    let (.., followed) = tokio::join!(write("a"), write("b"), write("c"), followed);
+    followed.expect("a change became visible after a later one was read");
+}
