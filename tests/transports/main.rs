@@ -8,6 +8,7 @@
 
 mod attribute;
 mod embedded;
+mod failing;
 mod learning;
 mod recording;
 mod reflexion;

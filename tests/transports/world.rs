@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_engine::Engine;
+use reflect_engine::model::{Extractive, Reflector};
+use reflect_engine::store::Sqlite;
+use reflect_engine::{Builder as EngineBuilder, Engine};
 use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
 use reflect_server::keys::{InMemory, Keys};
 use reflect_server::{App, Settings, serve};
@@ -22,10 +24,13 @@ pub(crate) struct World {
 /// Where the memories are kept, which goes with the world.
 enum Place {
     Folder(TempDir),
+    /// An engine on a file, with a reflector of its own.
+    Engine(TempDir, Arc<dyn Reflector>),
     Server {
         base_url: String,
         key: String,
         _runtime: Runtime,
+        _folder: TempDir,
     },
 }
 
@@ -35,18 +40,30 @@ impl World {
         Self::at(Place::Folder(tempfile::tempdir().unwrap()))
     }
 
-    /// A server on a port of its own, and HTTP in between.
+    /// The same with another reflector.
+    pub(crate) fn embedded_with(reflector: Arc<dyn Reflector>) -> Self {
+        Self::at(Place::Engine(tempfile::tempdir().unwrap(), reflector))
+    }
+
+    /// A server on a file and a port of its own, and HTTP in between.
     pub(crate) fn http() -> Self {
+        Self::http_with(Arc::new(Extractive))
+    }
+
+    /// The same with another reflector.
+    pub(crate) fn http_with(reflector: Arc<dyn Reflector>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .unwrap();
-        let (base_url, key) = runtime.block_on(start_server());
+        let (base_url, key) = runtime.block_on(start_server(engine(&folder, reflector)));
         Self::at(Place::Server {
             base_url,
             key,
             _runtime: runtime,
+            _folder: folder,
         })
     }
 
@@ -121,15 +138,25 @@ impl Place {
     fn client(&self, builder: ClientBuilder) -> ReflectClient {
         match self {
             Self::Folder(folder) => builder.embedded(folder.path().join("reflect.db")),
+            Self::Engine(folder, reflector) => {
+                builder.embedded_engine(engine(folder, Arc::clone(reflector)))
+            }
             Self::Server { base_url, key, .. } => builder.http(base_url, key),
         }
         .unwrap()
     }
 }
 
+fn engine(folder: &TempDir, reflector: Arc<dyn Reflector>) -> EngineBuilder {
+    let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
+    Engine::builder()
+        .store(Arc::new(store))
+        .reflector(reflector)
+}
+
 /// Starts a server that ends with its runtime; gives its address and its master key.
-async fn start_server() -> (String, String) {
-    let engine = Engine::builder().start().unwrap();
+async fn start_server(engine: EngineBuilder) -> (String, String) {
+    let engine = engine.start().unwrap();
     let keys = Keys::new(Arc::new(InMemory::new()), None);
     let key = keys.ensure_master().await.unwrap().unwrap().api_key;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -12,6 +12,7 @@ use reflect_types::{
 use tokio::sync::OnceCell;
 
 use super::Transport;
+use super::listing::Listing;
 use crate::error::{Error, Result};
 
 /// An engine in the same process, on the client's own I/O thread.
@@ -102,12 +103,14 @@ impl Transport for Embedded {
     }
 
     async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
-        Ok(self
-            .started()
-            .await?
-            .list_traces(project, which)
-            .await?
-            .traces)
+        let engine = self.started().await?;
+        let mut listing = Listing::of(which);
+        loop {
+            let page = engine.list_traces(project, &listing.rest).await?;
+            if !listing.add(page.traces, page.next.is_none()) {
+                return Ok(listing.found());
+            }
+        }
     }
 
     async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {

@@ -8,13 +8,14 @@ use reflect_types::{
     KeyId, ListTraces, Memory, ProjectId, QueryMemories, Review, Skill, Trace, TraceId,
     TraceReceipt, path,
 };
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Transport;
+use super::listing::Listing;
 use super::redact::Redact;
 use crate::error::{ApiError, Error, Result};
 
@@ -125,7 +126,14 @@ impl Transport for Http {
     }
 
     async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
-        self.get(&path::list_traces(project, which)).reply().await
+        let mut listing = Listing::of(which);
+        loop {
+            let request = self.get(&path::list_traces(project, &listing.rest));
+            let (page, headers) = request.reply_and_headers().await?;
+            if !listing.add(page, !headers.contains_key(LINK)) {
+                return Ok(listing.found());
+            }
+        }
     }
 
     async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
@@ -274,17 +282,23 @@ impl Request {
     }
 
     async fn reply<T: DeserializeOwned>(self) -> Result<T> {
+        let (reply, _) = self.reply_and_headers().await?;
+        Ok(reply)
+    }
+
+    async fn reply_and_headers<T: DeserializeOwned>(self) -> Result<(T, HeaderMap)> {
         let response = self.builder.send().await.map_err(no_answer)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = whole(response).await?;
         if !status.is_success() {
             return Err(refusal(status.as_u16(), &headers, &body, &self.redact));
         }
-        serde_json::from_slice(&body).map_err(|error| Error::Decode {
+        let reply = serde_json::from_slice(&body).map_err(|error| Error::Decode {
             status: status.as_u16(),
             problem: self.redact.text(&error.to_string()),
             excerpt: self.redact.excerpt(&body),
-        })
+        })?;
+        Ok((reply, headers))
     }
 }
 

@@ -4,6 +4,7 @@
 #[cfg(feature = "embedded")]
 mod embedded;
 mod http;
+mod listing;
 mod nowhere;
 mod redact;
 

@@ -162,7 +162,8 @@ mod tests {
         .unwrap();
         db.pragma_update(None, "application_id", APPLICATION_ID)
             .unwrap();
-        db.pragma_update(None, "user_version", formats).unwrap();
+        let format = i64::try_from(formats).unwrap();
+        db.pragma_update(None, "user_version", format).unwrap();
     }
 
     #[test]

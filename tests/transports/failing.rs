@@ -1,0 +1,102 @@
+//! A model that does not do its work: what its runs say, and how they get their memories later.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use reflect_engine::model::{Error, Extractive, JudgedRun, Reflection, Reflector};
+use reflect_sdk::{IngestStatus, ReviewStatus};
+
+use crate::world::World;
+
+macro_rules! on_every_transport {
+    ($($behaviour:ident),+ $(,)?) => {
+        mod embedded {
+            $(
+                #[test]
+                fn $behaviour() {
+                    super::$behaviour($crate::world::World::embedded_with);
+                }
+            )+
+        }
+
+        mod http {
+            $(
+                #[test]
+                fn $behaviour() {
+                    super::$behaviour($crate::world::World::http_with);
+                }
+            )+
+        }
+    };
+}
+
+on_every_transport!(
+    a_review_that_cannot_be_learned_from_says_why_and_can_be_retried,
+    what_has_not_failed_is_not_retried,
+);
+
+type Open = fn(Arc<dyn Reflector>) -> World;
+
+/// Refuses until it is mended.
+#[derive(Default)]
+struct Broken {
+    mended: AtomicBool,
+}
+
+#[async_trait]
+impl Reflector for Broken {
+    fn id(&self) -> &'static str {
+        "broken"
+    }
+
+    async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error> {
+        if self.mended.load(Ordering::SeqCst) {
+            return Extractive.reflect(run).await;
+        }
+        Err(Error {
+            message: "the account is empty".to_owned(),
+            retryable: false,
+            source: None,
+        })
+    }
+}
+
+fn a_review_that_cannot_be_learned_from_says_why_and_can_be_retried(open: Open) {
+    let reflector = Arc::new(Broken::default());
+    let world = open(Arc::clone(&reflector) as Arc<dyn Reflector>);
+    let client = world.client();
+    let run = client.create_trace_and_wait("Refund order 7", "done");
+    let error = run.fail("Too old").call().unwrap_err();
+    let reflect_sdk::Error::IngestFailed { trace_id, reason } = &error else {
+        panic!("{error}");
+    };
+    assert!(reason.contains("the account is empty"), "{reason}");
+
+    let listed = client.list_traces().failed().call().unwrap();
+    assert_eq!(listed.len(), 1);
+    let failed = client.get_trace(trace_id).call().unwrap();
+    assert_eq!(failed.ingest_status, IngestStatus::Failed);
+    assert_eq!(failed.review_status, ReviewStatus::Pending);
+    assert_eq!(failed.review.unwrap().feedback_text.unwrap(), "Too old");
+
+    reflector.mended.store(true, Ordering::SeqCst);
+    client.retry_trace(trace_id).call().unwrap();
+    let wait = client.wait_for_trace(trace_id).require_reviewed();
+    let learned = wait.call().unwrap();
+    assert!(learned.created_memory_id.is_some());
+    assert_eq!(client.list_traces().failed().call().unwrap(), []);
+    assert_eq!(world.recall("Refund order 8").len(), 1);
+}
+
+fn what_has_not_failed_is_not_retried(open: Open) {
+    let reflector = Broken::default();
+    reflector.mended.store(true, Ordering::SeqCst);
+    let world = open(Arc::new(reflector));
+    let client = world.client();
+    let learned = world.learn("Refund order 7", None, &[]);
+    let refused = client.retry_trace(&learned.id).call().unwrap_err();
+    assert_eq!(refused.status(), Some(409), "{refused}");
+    let absent = client.retry_trace("no-such-trace").call().unwrap_err();
+    assert_eq!(absent.status(), Some(404), "{absent}");
+}
