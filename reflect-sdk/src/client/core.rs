@@ -142,17 +142,22 @@ impl Core {
     /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
     pub(super) fn send_left_overs(self: &Arc<Self>) {
         let Some(spool) = &self.spool else { return };
-        match spool.take_over() {
-            Ok(left) => {
-                for entry in left {
-                    let job = Job::left_over(Arc::clone(self), entry);
-                    self.outbox().submit(self, job);
-                }
-            }
-            Err(error) => self.notices.warn(
-                Cause::Spool,
-                format_args!("what was spooled before cannot be sent: {error}"),
-            ),
+        let left = spool.take_over();
+        for entry in left.entries {
+            let job = Job::left_over(Arc::clone(self), entry);
+            self.outbox().submit(self, job);
+        }
+        if let Some(error) = left.problem {
+            let what = format!("what was spooled before cannot be sent, or not all of it: {error}");
+            self.notices.warn(Cause::Spool, what);
+        }
+        if left.foreign > 0 {
+            let what = format!(
+                "{} spooled runs are left alone, as they are for another server: a client of that \
+                 server sends them, or remove them",
+                left.foreign
+            );
+            self.notices.warn(Cause::Foreign, what);
         }
     }
 

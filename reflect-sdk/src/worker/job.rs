@@ -158,6 +158,15 @@ impl Job {
                 self.core.notices.warn(Cause::Unreadable, &why);
                 why
             }
+            Err(Missing::Newer(why)) => {
+                self.core.notices.warn(Cause::Unreadable, &why);
+                why
+            }
+            Err(Missing::NotNow(why)) => {
+                failed(&self.core, &self.delivery, Error::Worker(why), true);
+                self.again().try_later();
+                return None;
+            }
         };
         self.delivery.settle(Err(Error::NotRecorded(why)));
         None

@@ -23,6 +23,8 @@ pub(crate) enum Cause {
     Spool,
     /// A file in the spool could not be read.
     Unreadable,
+    /// A file in the spool is for another server.
+    Foreign,
     /// A thread that drives a runtime was held up.
     HeldUpRuntime,
 }

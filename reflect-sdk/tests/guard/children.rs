@@ -131,6 +131,7 @@ fn aborts_on_a_panic_in_a_future() {
 #[test]
 #[ignore = "a part of another test"]
 fn spools_until_it_is_killed() {
+    println!("begins");
     let client = spooling();
     loop {
         println!("ended {}", end_one(&client));
