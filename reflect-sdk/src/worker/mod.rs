@@ -35,6 +35,8 @@ use crate::error::{Error, Result};
 
 /// How many runs are sent at the same time.
 const LANES: usize = 8;
+/// How many runs may have failed, and be waiting to be tried again, before no more are begun.
+const TRIED: usize = 64;
 
 /// The locks of the queue; its test has others.
 mod sync {
