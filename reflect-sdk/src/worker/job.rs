@@ -267,6 +267,11 @@ fn arrived(
     // Beside the lanes: a slow reflection must not hold up the runs behind it.
     tokio::spawn(async move {
         let trace = wait_for(&core, &receipt.trace_id, true, Patience::eager(limit)).await;
+        if let Err(error) = &trace {
+            core.counters.not_learned.add_one();
+            let what = format!("a run is stored, but was waited for in vain: {error}");
+            core.notices.warn(Cause::Learning, what);
+        }
         delivery.settle(trace.map(|trace| TraceReceipt {
             trace_id: trace.id,
             ingest_status: trace.ingest_status,

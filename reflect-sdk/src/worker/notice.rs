@@ -17,6 +17,8 @@ pub(crate) enum Cause {
     Submission,
     /// A run was refused for good.
     Refused,
+    /// A run is stored, but its memory did not come, or not in time.
+    Learning,
     /// There was no room for a run.
     QueueFull,
     /// A run could not be kept on disk.

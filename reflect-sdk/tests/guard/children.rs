@@ -76,7 +76,8 @@ fn exits_inside_a_runtime() {
 #[test]
 #[ignore = "a part of another test"]
 fn aborts_with_a_spool() {
-    end_one(&spooling());
+    let client = spooling();
+    end_one(&client);
     process::abort();
 }
 

@@ -22,7 +22,10 @@ fn recorded_by(body: impl FnOnce(&ReflectClient)) -> Vec<CreateTrace> {
     let _ = catch_unwind(AssertUnwindSafe(|| body(&client)));
     let report = client.blocking().flush(LIMIT);
     assert!(report.all_sent(), "{report:?}");
-    script.taken()
+    let taken = script.taken();
+    let attempts = *script.attempts.lock().unwrap();
+    assert_eq!(attempts, taken.len(), "every run is submitted once");
+    taken
 }
 
 fn only(traces: Vec<CreateTrace>) -> CreateTrace {
@@ -66,6 +69,9 @@ async fn a_finished_guard_has_submitted_once_and_tells_the_trace() {
     assert_eq!(context.trace_id(), Some(receipt.trace_id.clone()));
     assert_eq!(handle.wait().await.unwrap(), receipt);
     assert_eq!(script.keys(), [context.run_id()]);
+    // The script, like the server, takes a key once; so what counts is what was tried.
+    assert!(client.flush(LIMIT).await.all_sent());
+    assert_eq!(*script.attempts.lock().unwrap(), 1);
 }
 
 #[test]
