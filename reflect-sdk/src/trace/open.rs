@@ -79,6 +79,7 @@ impl Ending {
         let why = Panic {
             message,
             place: None,
+            certain: true,
         };
         Self::Failed { why, output }
     }
@@ -231,10 +232,13 @@ fn failed(why: Panic, mut output: TraceOutput) -> TraceOutput {
     if output.feedback.as_ref().is_none_or(String::is_empty) {
         output.feedback = Some(why.message);
     }
-    match why.place {
-        Some(place) => output.metadata("panicked_at", place),
-        None => output,
+    if let Some(place) = why.place {
+        output = output.metadata("panicked_at", place);
     }
+    if !why.certain {
+        output = output.metadata("panic_certain", false);
+    }
+    output
 }
 
 fn cancelled() -> TraceOutput {

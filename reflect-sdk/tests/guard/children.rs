@@ -99,6 +99,21 @@ fn aborts_on_a_panic_with_an_open_guard() {
 
 #[test]
 #[ignore = "a part of another test"]
+fn aborts_on_a_panic_where_the_guard_was_used_last() {
+    abort_on_panic();
+    let client = builder().flush_on_panic(true).http(url(), "key").unwrap();
+    let run = client.trace("moved").no_retrieval().start_blocking();
+    let left = client.trace("left").no_retrieval().start_blocking();
+    let elsewhere = thread::spawn(move || {
+        run.record(reflect_sdk::Message::assistant("step 1"));
+        panic!("the end");
+    });
+    let _ = elsewhere.join();
+    drop(left);
+}
+
+#[test]
+#[ignore = "a part of another test"]
 fn aborts_on_a_panic_in_a_future() {
     abort_on_panic();
     let client = builder().flush_on_panic(true).http(url(), "key").unwrap();

@@ -102,6 +102,19 @@ async fn where_panics_abort_the_run_is_recorded_before_the_end() {
 }
 
 #[tokio::test]
+async fn where_panics_abort_a_guard_belongs_to_the_thread_that_used_it_last() {
+    let server = server().await;
+    let test = "aborts_on_a_panic_where_the_guard_was_used_last";
+    assert!(!child(test, &server.uri()).status().unwrap().success());
+    let runs = arrived(&server).await;
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    let failed = runs.values().next().unwrap();
+    assert_eq!(failed["task"], "moved");
+    assert_eq!(failed["review"]["feedback_text"], "the end");
+    assert_eq!(failed["trajectory"][0]["content"], "step 1");
+}
+
+#[tokio::test]
 async fn where_panics_abort_only_the_runs_of_the_culprit_fail() {
     let server = server().await;
     let output = child("aborts_on_a_panic_in_a_future", &server.uri()).output();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -11,11 +12,13 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber, subscriber};
 
-use crate::script::{Script, client};
+use crate::script::{Script, builder, client};
 
 /// Notes the spans and events of the SDK.
 #[derive(Clone, Debug, Default)]
 struct Log {
+    /// Whether it also looks at what is told for debugging.
+    debugging: bool,
     next: Arc<AtomicU64>,
     events: Arc<Mutex<Vec<Fields>>>,
     spans: Arc<Mutex<BTreeMap<u64, Fields>>>,
@@ -33,7 +36,12 @@ impl Visit for Fields {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "reflect" && *metadata.level() <= tracing::Level::INFO
+        let level = if self.debugging {
+            tracing::Level::DEBUG
+        } else {
+            tracing::Level::INFO
+        };
+        metadata.target() == "reflect" && *metadata.level() <= level
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -107,4 +115,26 @@ fn every_run_is_a_span_that_says_how_it_ended() {
     assert_eq!(spans[1]["otel.status_description"], "\"no such order\"");
     // A guard enters no scope; a closure does.
     assert_eq!(*log.entered.lock().unwrap(), [2]);
+}
+
+#[test]
+fn an_output_that_comes_too_late_is_told_of() {
+    let script = Arc::new(Script::default());
+    let settings = builder().flush_on_panic(true);
+    let client = settings.transport(Arc::clone(&script) as _).unwrap();
+    let log = Log {
+        debugging: true,
+        ..Log::default()
+    };
+    subscriber::with_default(log.clone(), || {
+        let run = client.trace("task").start_blocking();
+        // The hook takes it for the end of the process, and records the run.
+        let _ = catch_unwind(|| panic!("handled"));
+        run.set_output(TraceOutput::new("done").pass());
+    });
+    assert!(client.blocking().flush(crate::LIMIT).all_sent());
+    assert_eq!(script.taken().len(), 1);
+    let events = log.events.lock().unwrap();
+    let late = |event: &Fields| event.0["message"].contains("after the end");
+    assert!(events.iter().any(late), "{events:?}");
 }
