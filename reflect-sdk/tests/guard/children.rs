@@ -8,6 +8,7 @@ use reflect_sdk::{ReflectClient, TraceOutput};
 
 use crate::LIMIT;
 use crate::script::{Script, builder, client};
+use crate::visibility::Log;
 
 fn url() -> String {
     std::env::var("REFLECT_TEST_URL").unwrap()
@@ -21,6 +22,9 @@ fn spooling() -> ReflectClient {
     let folder = std::env::var("REFLECT_TEST_FOLDER").unwrap();
     builder().spool(folder).http(url(), "key").unwrap()
 }
+
+/// A key that no log may show.
+pub(crate) const SECRET: &str = "rf_live_abc123_secret456";
 
 /// Ends a run; tells its key.
 fn end_one(client: &ReflectClient) -> String {
@@ -142,6 +146,30 @@ fn aborts_on_a_panic_in_a_future() {
         .unwrap();
     let _ = runtime.block_on(runtime.spawn(async { tokio::join!(sibling, run) }));
     drop(other);
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn logs_all_that_goes_wrong() {
+    let log = Log::of_everything();
+    // Of all threads, that of the client among them.
+    tracing::subscriber::set_global_default(log.clone()).unwrap();
+    let client = builder().http(url(), SECRET).unwrap();
+    let run = client.trace("task").blocking(true).start_blocking();
+    assert!(run.retrieval_error().is_some());
+    run.set_output(TraceOutput::new("done").pass());
+    drop(run);
+    assert!(client.blocking().health().call().is_err());
+    assert_eq!(client.blocking().flush(LIMIT).failed, 1);
+    let told = format!("{log:?} {:?}", client.stats());
+    for expected in ["retrying", "starts without memories", "was not recorded"] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    // Any part of it would be too much.
+    assert!(
+        !told.contains("secret") && !told.contains("abc123"),
+        "{told}"
+    );
 }
 
 #[test]

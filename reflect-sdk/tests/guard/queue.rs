@@ -267,6 +267,37 @@ fn a_connection_lost_in_the_middle_of_the_answer_is_tried_again() {
 }
 
 #[test]
+fn an_attempt_that_is_not_answered_in_time_is_made_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        // The first connection is held and never answered.
+        let _hung = listener.accept();
+        let body = r#"{"trace_id": "t", "ingest_status": "completed"}"#;
+        let head = format!(
+            "HTTP/1.1 201 Created\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // On a busy machine it may be given up as well; then there is another.
+            let _ = stream.read(&mut [0; 8192]);
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    let limit = Duration::from_millis(50);
+    let quick = RetryPolicy::default().backoff(Duration::ZERO, Duration::ZERO);
+    let client = builder()
+        .timeout(limit)
+        .background_retry(quick.attempts(u32::MAX), LIMIT)
+        .http(address, "key")
+        .unwrap();
+    let start = Instant::now();
+    end_one(&client).wait_blocking(LIMIT).unwrap();
+    assert!((limit..limit + SOON).contains(&start.elapsed()));
+}
+
+#[test]
 fn a_retrieval_does_not_queue_behind_submissions() {
     let script = Arc::new(Script::shut());
     let client = build(builder().shutdown_timeout(Duration::ZERO), &script);

@@ -10,19 +10,41 @@ use reflect_sdk::{TraceOutput, Verdict};
 use reflect_types::ErrorCode;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber, subscriber};
+use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 
 use crate::script::{Script, builder, client};
 
 /// Notes the spans and events of the SDK.
-#[derive(Clone, Debug, Default)]
-struct Log {
-    /// Whether it also looks at what is told for debugging.
-    debugging: bool,
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    /// How much it looks at.
+    level: Level,
+    /// Whether it looks at what others say too.
+    others: bool,
     next: Arc<AtomicU64>,
     events: Arc<Mutex<Vec<Fields>>>,
     spans: Arc<Mutex<BTreeMap<u64, Fields>>>,
     entered: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Log {
+    fn new(level: Level) -> Self {
+        Self {
+            level,
+            others: false,
+            next: Arc::default(),
+            events: Arc::default(),
+            spans: Arc::default(),
+            entered: Arc::default(),
+        }
+    }
+
+    pub(crate) fn of_everything() -> Self {
+        Self {
+            others: true,
+            ..Self::new(Level::TRACE)
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -36,12 +58,7 @@ impl Visit for Fields {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let level = if self.debugging {
-            tracing::Level::DEBUG
-        } else {
-            tracing::Level::INFO
-        };
-        metadata.target() == "reflect" && *metadata.level() <= level
+        (self.others || metadata.target() == "reflect") && *metadata.level() <= self.level
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -77,7 +94,7 @@ fn a_storm_of_failures_is_told_once() {
     let script = Arc::new(Script::default());
     *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
     let client = client(&script);
-    let log = Log::default();
+    let log = Log::new(Level::INFO);
     subscriber::with_default(log.clone(), || {
         for _ in 0..100 {
             client.trace("task").start_blocking().discard();
@@ -93,7 +110,7 @@ fn a_storm_of_failures_is_told_once() {
 #[test]
 fn every_run_is_a_span_that_says_how_it_ended() {
     let client = client(&Arc::new(Script::with_memory("m1")));
-    let log = Log::default();
+    let log = Log::new(Level::INFO);
     subscriber::with_default(log.clone(), || {
         let run = client.trace("good").start_blocking();
         run.set_output(TraceOutput::new("done").verdict(Verdict::Pass));
@@ -122,10 +139,7 @@ fn an_output_that_comes_too_late_is_told_of() {
     let script = Arc::new(Script::default());
     let settings = builder().flush_on_panic(true);
     let client = settings.transport(Arc::clone(&script) as _).unwrap();
-    let log = Log {
-        debugging: true,
-        ..Log::default()
-    };
+    let log = Log::new(Level::DEBUG);
     subscriber::with_default(log.clone(), || {
         let run = client.trace("task").start_blocking();
         // The hook takes it for the end of the process, and records the run.
