@@ -253,24 +253,24 @@ pub(crate) async fn wait_for(
 mod tests {
     use super::*;
 
-    /// When something is seen that is there after so long.
-    fn seen(patience: Patience, there: Duration) -> Duration {
+    /// How late something is seen that is there after so long.
+    fn late(patience: Patience, there: Duration) -> Duration {
         let mut now = Duration::ZERO;
         while now < there {
             now += patience.pause(now);
         }
-        now
+        now.saturating_sub(there)
     }
 
     #[test]
     fn a_memory_that_somebody_waits_for_is_seen_soon_after_it_is_there() {
         let patience = Patience::eager(Duration::from_secs(60));
         for there in (0..800).map(Duration::from_millis) {
-            let late = seen(patience, there) - there;
+            let late = late(patience, there);
             assert!(late < Duration::from_millis(50), "{there:?}: {late:?}");
         }
         for there in (1..60).map(Duration::from_secs) {
-            let late = seen(patience, there) - there;
+            let late = late(patience, there);
             assert!(late <= Duration::from_millis(250), "{there:?}: {late:?}");
         }
     }

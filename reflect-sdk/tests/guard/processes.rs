@@ -155,13 +155,14 @@ async fn a_program_that_aborts_on_panics_has_its_run_recorded() {
 
 /// The library that was built last, and so with these tests.
 fn newest_sdk(libraries: &Path) -> PathBuf {
-    let files = fs::read_dir(libraries).unwrap().map(Result::unwrap);
-    let built = files.filter(|file| {
-        let name = file.file_name().into_string().unwrap_or_default();
-        name.starts_with("libreflect_sdk-") && name.ends_with(".rlib")
+    let files = fs::read_dir(libraries).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let built = paths.filter(|path| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        name.starts_with("libreflect_sdk-") && path.extension() == Some("rlib".as_ref())
     });
-    let newest = built.max_by_key(|file| file.metadata().and_then(|file| file.modified()).ok());
-    newest.unwrap().path()
+    let age = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+    built.max_by_key(age).unwrap()
 }
 
 #[tokio::test]
