@@ -90,7 +90,11 @@ impl ClientBuilder {
     }
 
     /// How often a finished run is sent in the background, and for how long in all: for ten
-    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time.
+    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time; where
+    /// it goes beyond, the last attempt is made when the time is up, and gets ten seconds more.
+    ///
+    /// While 64 runs wait to be sent again no others are begun, and the time of those that wait for
+    /// their turn has not begun either.
     pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
         self.settings.submit_retry = policy;
         self.settings.submit_deadline = deadline;
