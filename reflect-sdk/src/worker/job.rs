@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
 
+use super::attempts::{Attempt, Attempts};
 use super::delivery::Delivery;
 use super::notice::Cause;
-use super::retry::{Attempt, Attempts};
 use super::spool::{Entry, Missing};
 use crate::client::{Core, Patience, wait_for};
 use crate::error::Error;

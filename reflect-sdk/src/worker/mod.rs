@@ -5,6 +5,7 @@
 //! a runtime that is no longer driven hangs), and a blocking call can never dead-lock the caller's
 //! runtime: it waits on a condition of the standard library, with a limit.
 
+mod attempts;
 pub(crate) mod delivery;
 #[cfg(test)]
 mod explored;

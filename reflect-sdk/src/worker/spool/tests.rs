@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use super::left_over::LeftOver;
 use super::*;
 
 /// A folder that is removed at the end of the test.
