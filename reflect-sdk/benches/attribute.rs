@@ -219,15 +219,18 @@ static ROWS: [Row; 13] = [
     row("#[fastrace::trace]", 0, |q, c| Some(fastraced(q, c))),
     row("#[reflect_trace], context used", 0, |q, c| {
         Some(with_context(q, c))
-    }),
+    })
+    .at_most(650.0),
     row("#[reflect_trace], no parameter", 0, |q, c| {
         Some(without_parameter(q, c))
-    }),
-    row("client.trace(…).run(…)", 0, |q, c| Some(closure(q, c))),
+    })
+    .at_most(650.0),
+    row("client.trace(…).run(…)", 0, |q, c| Some(closure(q, c))).at_most(750.0),
     row("async: plain", PLAIN_LATER, |q, c| poll(plain_later(q, c))),
     row("async: #[reflect_trace]", PLAIN_LATER, |q, c| {
         poll(traced_later(q, c))
-    }),
+    })
+    .at_most(150.0),
     row("async: #[tracing::instrument]", PLAIN_LATER, |q, c| {
         poll(instrumented_later(q, c))
     }),
@@ -238,7 +241,8 @@ static ROWS: [Row; 13] = [
         "async: #[reflect_trace], context used",
         PLAIN_LATER,
         |q, c| poll(with_context_later(q, c)),
-    ),
+    )
+    .at_most(1_000.0),
 ];
 
 /// Set for the child whose instructions are counted: the row, and how often it is called.

@@ -13,7 +13,7 @@ use crate::transport::Embedded;
 use crate::transport::{Http, HttpOptions, Transport};
 use crate::worker::outbox::Overflow;
 use crate::worker::retry::RetryPolicy;
-use crate::worker::spool::{Spool, SpoolSettings};
+use crate::worker::spool::{Destination, Spool, SpoolSettings};
 
 /// Puts a [`ReflectClient`] together: the settings first, the way to Reflect last.
 ///
@@ -90,7 +90,11 @@ impl ClientBuilder {
     }
 
     /// How often a finished run is sent in the background, and for how long in all: for ten
-    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time.
+    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time; where
+    /// it goes beyond, the last attempt is made when the time is up, and gets ten seconds more.
+    ///
+    /// While 64 runs wait to be sent again no others are begun, and the time of those that wait for
+    /// their turn has not begun either.
     pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
         self.settings.submit_retry = policy;
         self.settings.submit_deadline = deadline;
@@ -108,9 +112,9 @@ impl ClientBuilder {
     /// Keeps every finished run in this folder until Reflect has acknowledged it.
     ///
     /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
-    /// returns; what a process leaves behind is sent by the next client with the same folder and
-    /// project. Several processes may share the folder. Runs that Reflect refuses for good are put
-    /// into its folder `rejected`, with the reason.
+    /// returns; what a process leaves behind is sent by the next client with the same folder,
+    /// project and server. Several processes may share the folder. Runs that Reflect refuses for
+    /// good are put into its folder `rejected`, with the reason.
     ///
     /// ```no_run
     /// # use reflect_sdk::ReflectClient;
@@ -251,7 +255,11 @@ impl ClientBuilder {
     }
 
     pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
-        let spool = Spool::open(self.spool, &self.project)?;
+        let to = Destination {
+            server: transport.server(),
+            project: self.project.clone(),
+        };
+        let spool = Spool::open(self.spool, to)?;
         Ok(Core::new(self.project, self.settings, transport, spool))
     }
 }

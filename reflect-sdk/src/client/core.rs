@@ -1,7 +1,5 @@
 use std::future::Future;
-use std::mem;
-use std::process;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_types::ProjectId;
@@ -12,6 +10,7 @@ use crate::worker::Worker;
 use crate::worker::job::Job;
 use crate::worker::notice::{Cause, Notices};
 use crate::worker::outbox::{Outbox, Overflow};
+use crate::worker::per_process::PerProcess;
 use crate::worker::retry::{Repeat, RetryPolicy, with_retries};
 use crate::worker::spool::Spool;
 use crate::worker::stats::Counters;
@@ -25,7 +24,7 @@ pub(crate) struct Core {
     pub(crate) notices: Notices,
     pub(crate) spool: Option<Spool>,
     enabled: bool,
-    process: Process,
+    live: PerProcess<Live>,
 }
 
 /// What a client was told about waiting, trying again and giving up.
@@ -84,7 +83,7 @@ impl Core {
             notices: Notices::default(),
             spool,
             enabled: true,
-            process: Process::new(transport),
+            live: PerProcess::new(Live::new(transport)),
         }
     }
 
@@ -109,26 +108,30 @@ impl Core {
         }
     }
 
+    fn live(&self) -> &Live {
+        self.live.get_or_make(Live::after_fork)
+    }
+
     pub(crate) fn transport(&self) -> &dyn Transport {
-        &*self.process.live().transport
+        &*self.live().transport
     }
 
     pub(crate) fn worker(&self) -> &Worker {
-        &self.process.live().worker
+        &self.live().worker
     }
 
     pub(crate) fn outbox(&self) -> &Arc<Outbox> {
-        &self.process.live().outbox
+        &self.live().outbox
     }
 
     /// The outbox, unless this process has sent nothing yet.
     pub(crate) fn outbox_in_use(&self) -> Option<&Arc<Outbox>> {
-        self.process.in_use().map(|live| &live.outbox)
+        self.live.get().map(|live| &live.outbox)
     }
 
     /// The worker and the transport, if this process has used them and nothing is on its way.
     pub(super) fn idle_in_use(&self) -> Option<(&Worker, Arc<dyn Transport>)> {
-        let live = self.process.in_use()?;
+        let live = self.live.get()?;
         let idle = live.worker.is_running() && live.outbox.is_idle();
         idle.then(|| (&live.worker, Arc::clone(&live.transport)))
     }
@@ -142,17 +145,22 @@ impl Core {
     /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
     pub(super) fn send_left_overs(self: &Arc<Self>) {
         let Some(spool) = &self.spool else { return };
-        match spool.take_over() {
-            Ok(left) => {
-                for entry in left {
-                    let job = Job::left_over(Arc::clone(self), entry);
-                    self.outbox().submit(self, job);
-                }
-            }
-            Err(error) => self.notices.warn(
-                Cause::Spool,
-                format_args!("what was spooled before cannot be sent: {error}"),
-            ),
+        let left = spool.take_over();
+        for entry in left.entries {
+            let job = Job::left_over(Arc::clone(self), entry);
+            self.outbox().submit(self, job);
+        }
+        if let Some(error) = left.problem {
+            let what = format!("what was spooled before cannot be sent, or not all of it: {error}");
+            self.notices.warn(Cause::Spool, what);
+        }
+        if left.foreign > 0 {
+            let what = format!(
+                "{} spooled runs are left alone, as they are for another server: a client of that \
+                 server sends them, or remove them",
+                left.foreign
+            );
+            self.notices.warn(Cause::Foreign, what);
         }
     }
 
@@ -175,18 +183,8 @@ impl Core {
     }
 }
 
-/// What works in one process only. A fork copies a client's memory but not its thread, and shares
-/// its connections, so a child finds the wrong process id here and starts its own set.
-///
-/// The sets form a chain that only grows: no lock is involved that another thread of the parent
-/// could have held at the moment of the fork.
-#[derive(Debug)]
-struct Process {
-    id: u32,
-    live: Arc<Live>,
-    child: OnceLock<Box<Process>>,
-}
-
+/// What works in one process only: a fork copies a client's memory but not its thread, and shares
+/// its connections.
 #[derive(Debug)]
 struct Live {
     transport: Arc<dyn Transport>,
@@ -194,47 +192,18 @@ struct Live {
     outbox: Arc<Outbox>,
 }
 
-impl Process {
+impl Live {
     fn new(transport: Arc<dyn Transport>) -> Self {
         Self {
-            id: process::id(),
-            live: Arc::new(Live {
-                transport,
-                worker: Worker::default(),
-                outbox: Arc::default(),
-            }),
-            child: OnceLock::new(),
+            transport,
+            worker: Worker::default(),
+            outbox: Arc::default(),
         }
     }
 
-    fn in_use(&self) -> Option<&Live> {
-        let here = process::id();
-        let mut found = self;
-        while found.id != here {
-            found = found.child.get()?;
-        }
-        Some(&found.live)
-    }
-
-    fn live(&self) -> &Live {
-        let here = process::id();
-        let mut found = self;
-        while found.id != here {
-            found = found.child.get_or_init(|| {
-                let inherited = &self.live.transport;
-                let fresh = Arc::clone(inherited).after_fork();
-                Box::new(Process::new(fresh.unwrap_or_else(|| Arc::clone(inherited))))
-            });
-        }
-        &found.live
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Ending the parent's thread, or closing its connections, is not the child's business.
-        if self.id != process::id() {
-            mem::forget(Arc::clone(&self.live));
-        }
+    /// The same for a forked child.
+    fn after_fork(&self) -> Self {
+        let fresh = Arc::clone(&self.transport).after_fork();
+        Self::new(fresh.unwrap_or_else(|| Arc::clone(&self.transport)))
     }
 }

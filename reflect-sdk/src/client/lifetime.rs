@@ -67,7 +67,7 @@ impl Core {
 
 impl ReflectClient<Async> {
     /// Waits until all runs that ended before this call are sent, at most for `limit`, and tells
-    /// what became of them.
+    /// what became of all runs so far.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -124,7 +124,7 @@ impl ReflectClient<Async> {
 
 impl ReflectClient<Blocking> {
     /// Waits until all runs that ended before this call are sent, at most for `limit`, and tells
-    /// what became of them.
+    /// what became of all runs so far.
     pub fn flush(&self, limit: Duration) -> FlushReport {
         let core = self.core();
         core.wait_for_pending(limit);

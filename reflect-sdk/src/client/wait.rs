@@ -29,7 +29,7 @@ pub struct RecordAndWait {
 /// How often is asked, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// The first pause; later ones grow twofold up to the interval.
+    /// The shortest pause. They grow with the time that was waited, up to the interval.
     first_pause: Duration,
     poll_interval: Duration,
     timeout: Duration,
@@ -43,6 +43,12 @@ impl Patience {
             timeout,
             ..Self::default()
         }
+    }
+
+    /// How long to pause after that much was waited. What is waited for is then seen late by a
+    /// sixteenth of the time it took, whether that is little or much.
+    fn pause(&self, waited: Duration) -> Duration {
+        (waited / 16).max(self.first_pause).min(self.poll_interval)
     }
 }
 
@@ -210,7 +216,7 @@ pub(crate) async fn wait_for(
         }
     };
     let deadline = far(patience.timeout);
-    let mut pause = patience.first_pause;
+    let start = Instant::now();
     loop {
         let look = core.send(|| core.transport().get_trace(&core.project, id));
         let left = deadline.saturating_duration_since(Instant::now());
@@ -238,7 +244,43 @@ pub(crate) async fn wait_for(
             return Err(late());
         }
         // The last look is at the deadline, however rarely is looked.
+        let pause = patience.pause(start.elapsed());
         sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
-        pause = pause.saturating_mul(2).min(patience.poll_interval);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How late something is seen that is there after so long.
+    fn late(patience: Patience, there: Duration) -> Duration {
+        let mut now = Duration::ZERO;
+        while now < there {
+            now += patience.pause(now);
+        }
+        now.saturating_sub(there)
+    }
+
+    #[test]
+    fn a_memory_that_somebody_waits_for_is_seen_soon_after_it_is_there() {
+        let patience = Patience::eager(Duration::from_secs(60));
+        for there in (0..800).map(Duration::from_millis) {
+            let late = late(patience, there);
+            assert!(late < Duration::from_millis(50), "{there:?}: {late:?}");
+        }
+        for there in (1..60).map(Duration::from_secs) {
+            let late = late(patience, there);
+            assert!(late <= Duration::from_millis(250), "{there:?}: {late:?}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_kept_to() {
+        let patience = Patience::default();
+        for waited in [0, 1, 10_000] {
+            let pause = patience.pause(Duration::from_millis(waited));
+            assert_eq!(pause, Duration::from_millis(250));
+        }
     }
 }

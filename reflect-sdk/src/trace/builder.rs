@@ -133,7 +133,8 @@ impl TraceBuilder {
     }
 
     /// Whether the end of the run waits until its memory exists, so that the next run is shown it:
-    /// `true` for up to 60 s, or a limit of your own. After that, or when the thread is unwinding,
+    /// `true` for up to 60 s, or a limit of your own; but not for more than 2 s where a guard is
+    /// dropped by a panic, and not at all where a closure or a function ends with one. After that
     /// the run is sent in the background all the same.
     pub fn blocking(mut self, wait: impl Into<Wait>) -> Self {
         self.options.blocking = wait.into().0;

@@ -135,8 +135,7 @@ impl Open {
         }
         let (mut value, handle) = Watched::new(self, body).await;
         if let Some(limit) = blocking {
-            // What became of it is told by the handle.
-            let _ = handle.wait_within(&client, limit).await;
+            Self::wait(&client, limit, &handle).await;
         }
         value.attach(&handle);
         value

@@ -160,6 +160,7 @@ impl TraceContext {
     /// else, and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
         if let Some(live) = self.live() {
+            super::panics::over();
             live.recorded().push(message);
         }
     }
@@ -224,6 +225,11 @@ impl TraceContext {
         self.live()
             .map(|live| mem::take(&mut *live.said()))
             .unwrap_or_default()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.live()
+            .is_some_and(|live| live.ended.load(Ordering::Acquire))
     }
 
     /// Ends the run; tells whether it had not ended before, and there is something to end.

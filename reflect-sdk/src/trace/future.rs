@@ -144,8 +144,7 @@ struct Pending {
 
 impl Pending {
     async fn wait(self) {
-        // What became of it is told by the handle.
-        let _ = self.handle.wait_within(&self.client, self.limit).await;
+        Open::wait(&self.client, self.limit, &self.handle).await;
     }
 }
 

@@ -18,13 +18,27 @@ use crate::error::{Error, Result};
 /// - Otherwise it said nothing, and nothing is sent.
 ///
 /// It can be sent, shared between branches of a `join!`, kept in a struct, held across `.await` and
-/// dropped anywhere; dropping it hands the run over and returns, unless
-/// [`blocking`](super::TraceBuilder::blocking) was asked for.
+/// dropped anywhere. Dropping it hands the run over, which takes some microseconds, except:
 ///
-/// A guard cannot tell whose panic unwinds it: in a `join!`, that of a sibling looks like its own.
-/// The closure of [`run_async`](super::TraceBuilder::run_async) can. And it knows the message of a
-/// panic from the panic hook, which [`resume_unwind`](std::panic::resume_unwind) passes by: if a panic
-/// was handled, and the guard has not been used since, such an unwinding is taken for that panic.
+/// - with a [spool](crate::ClientBuilder::spool) it writes the run to disk;
+/// - where the [queue](crate::ClientBuilder::queue) is full, and there is no spool, it waits for
+///   room, for up to 1 s unless set otherwise;
+/// - as the last handle of its client it waits until what is pending is sent, for up to the
+///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout), 5 s unless set;
+/// - if it is [`blocking`](super::TraceBuilder::blocking) it waits for the memory.
+///
+/// # Whose panic it is
+///
+/// A guard learns that its thread unwinds, but not from which panic: it tells the last one that the
+/// panic hook has seen on the thread. In a `join!`, that of a sibling looks like its own. And what
+/// [`resume_unwind`](std::panic::resume_unwind) starts is seen by no hook: it is taken for a panic
+/// that was handled before, if nothing of a run was used on the thread in between. The metadata of
+/// such a trace therefore has `panic_certain: false`, beside the place in `panicked_at`. The closures
+/// of [`run`](super::TraceBuilder::run) and [`run_async`](super::TraceBuilder::run_async), and traced
+/// functions, are certain.
+///
+/// Where panics abort, the run is recorded by the hook, if the panic is on the thread that used the
+/// guard last.
 #[derive(Debug)]
 #[must_use = "the run ends when the guard is dropped: keep it for as long as the run takes"]
 pub struct TraceGuard {
@@ -86,6 +100,11 @@ impl TraceGuard {
     /// Says what the run came to. A later call replaces an earlier one, but its task and alpha
     /// stay unless given again.
     pub fn set_output(&self, mut output: TraceOutput) {
+        if self.context.has_ended() {
+            // By the panic hook, which took a panic on this thread for the end of the process.
+            let run_id = self.context.run_id();
+            tracing::debug!(target: "reflect", run_id, "an output came after the end of its run");
+        }
         self.context.say(|said| {
             if let Some(before) = said.output.take() {
                 output.task = output.task.take().or(before.task);
@@ -181,6 +200,8 @@ impl TraceGuard {
     fn renew(&self) {
         if let Some(open) = &self.open {
             open.mark.renew();
+            #[cfg(feature = "panic-hook")]
+            super::rescue::watch_thread(open);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, Metadata, Review, Verdict};
+use reflect_types::{CreateTrace, Metadata, Review, TraceReceipt, Verdict};
 
 use super::builder::OnCancel;
 use super::context::TraceContext;
@@ -11,7 +11,7 @@ use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use super::panics::{Mark, Panic};
 use super::returns::Outcome;
-use crate::client::Handle;
+use crate::client::{Core, Handle};
 use crate::error::Error;
 use crate::worker::job::Job;
 use crate::worker::notice::Cause;
@@ -79,6 +79,7 @@ impl Ending {
         let why = Panic {
             message,
             place: None,
+            certain: true,
         };
         Self::Failed { why, output }
     }
@@ -174,9 +175,13 @@ impl Open {
                  closure or a function async",
             );
         }
-        if let Err(error @ Error::Timeout { .. }) = handle.wait_blocking(limit) {
-            core.notices.warn(Cause::Submission, error);
-        }
+        warn_if_late(core, handle.wait_blocking(limit));
+    }
+
+    /// The same without holding up the thread.
+    pub(super) async fn wait(client: &Handle, limit: Duration, handle: &TraceHandle) {
+        let waited = handle.wait_within(client, limit).await;
+        warn_if_late(client.core(), waited);
     }
 
     fn note_in_span(&self, ending: &Ending) {
@@ -188,6 +193,14 @@ impl Open {
             span.record("otel.status_code", "ERROR");
             span.record("otel.status_description", why.message.as_str());
         }
+    }
+}
+
+/// Everything else that can go wrong is told of by the worker, who notices it first.
+fn warn_if_late(core: &Core, waited: Result<TraceReceipt, Error>) {
+    if let Err(error @ Error::Timeout { .. }) = waited {
+        let what = format!("a blocking run does not wait any longer: {error}");
+        core.notices.warn(Cause::Learning, what);
     }
 }
 
@@ -219,10 +232,13 @@ fn failed(why: Panic, mut output: TraceOutput) -> TraceOutput {
     if output.feedback.as_ref().is_none_or(String::is_empty) {
         output.feedback = Some(why.message);
     }
-    match why.place {
-        Some(place) => output.metadata("panicked_at", place),
-        None => output,
+    if let Some(place) = why.place {
+        output = output.metadata("panicked_at", place);
     }
+    if !why.certain {
+        output = output.metadata("panic_certain", false);
+    }
+    output
 }
 
 fn cancelled() -> TraceOutput {

@@ -5,7 +5,8 @@
 //! during its life from one that was over before.
 //!
 //! What `resume_unwind` starts is seen by no hook. Behind a panic that was handled, it is told from
-//! that one only if the guard was used in between.
+//! that one only if something of a run was used on the thread in between: a destructor does not learn
+//! which panic unwinds it. What a guard says of a panic is therefore marked as uncertain.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +21,9 @@ pub(super) struct Panic {
     pub(super) message: String,
     /// `src/agent.rs:7:9`
     pub(super) place: Option<String>,
+    /// Whether it is certain to be the panic that ended the run, and not only the last one that was
+    /// seen on the thread.
+    pub(super) certain: bool,
 }
 
 impl Panic {
@@ -30,7 +34,11 @@ impl Panic {
         let place = noted
             .filter(|noted| noted.message == message)
             .and_then(|noted| noted.place);
-        Self { message, place }
+        Self {
+            message,
+            place,
+            certain: true,
+        }
     }
 }
 
@@ -44,6 +52,7 @@ pub(super) struct Mark {
 impl Mark {
     pub(super) fn now() -> Self {
         hook::install();
+        over();
         Self {
             panics: AtomicU64::new(PANICS.load(Ordering::Relaxed)),
             unwinding: AtomicBool::new(thread::panicking()),
@@ -53,6 +62,7 @@ impl Mark {
     /// Moves the mark to this moment. Code that runs normally proves that all panics before it are
     /// over.
     pub(super) fn renew(&self) {
+        over();
         if !thread::panicking() {
             self.panics
                 .store(PANICS.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -70,10 +80,24 @@ impl Mark {
             // Made in a destructor, while a panic was passing that has nothing to do with it.
             return None;
         }
-        Some(noted.unwrap_or_else(|| Panic {
+        let silent = || Panic {
             message: "panicked".to_owned(),
             place: None,
-        }))
+            certain: true,
+        };
+        let last = noted.map(|noted| Panic {
+            certain: false,
+            ..noted
+        });
+        Some(last.unwrap_or_else(silent))
+    }
+}
+
+/// Forgets the last panic of this thread, unless it is passing through. Whatever code runs normally
+/// may say so.
+pub(super) fn over() {
+    if !thread::panicking() {
+        hook::forget();
     }
 }
 
@@ -98,6 +122,8 @@ use hook::noted_since;
 #[cfg(not(feature = "panic-hook"))]
 mod hook {
     pub(super) fn install() {}
+
+    pub(super) fn forget() {}
 }
 
 #[cfg(feature = "panic-hook")]
@@ -142,11 +168,21 @@ mod hook {
         .flatten()
     }
 
+    pub(super) fn forget() {
+        // Without success while the thread ends.
+        let _ = LAST.try_with(|last| {
+            if let Ok(mut last) = last.try_borrow_mut() {
+                *last = None;
+            }
+        });
+    }
+
     fn note(info: &PanicHookInfo<'_>) {
         let number = PANICS.fetch_add(1, Ordering::Relaxed) + 1;
         let panic = Panic {
             message: message(info.payload()),
             place: info.location().map(ToString::to_string),
+            certain: true,
         };
         rescue::panicked(&panic);
         // A panic while the thread ends goes unnoted; nothing may go wrong in here.

@@ -2,6 +2,7 @@
 //!
 //! Where panics abort, no destructor runs: the hook is the last that is heard of the run.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -11,11 +12,11 @@ use super::open::{Ending, Open, Options};
 use super::panics::{Mark, Panic};
 use crate::client::{Handle, registry};
 
-/// The open runs of all clients that asked for this.
-static OPEN: Mutex<Vec<Rescue>> = Mutex::new(Vec::new());
+/// The open runs of all clients that asked for this, by their ids.
+static OPEN: Mutex<BTreeMap<String, Rescue>> = Mutex::new(BTreeMap::new());
 
 struct Rescue {
-    /// Where the run started, for a guard. A closure or a future is known by its scope instead.
+    /// Where a guard was used last. A closure or a future is known by its scope instead.
     thread: Option<ThreadId>,
     client: Weak<Handle>,
     context: TraceContext,
@@ -25,20 +26,20 @@ struct Rescue {
 /// Remembers a run that has started.
 pub(super) fn watch(open: &Open) {
     if open.client.core().settings.flush_on_panic {
-        lock().push(Rescue {
+        let run = Rescue {
             thread: None,
             client: Arc::downgrade(&open.client),
             context: open.context.clone(),
             options: open.options.clone(),
-        });
+        };
+        lock().insert(open.context.run_id().to_owned(), run);
     }
 }
 
 /// Makes a run that of a guard: whatever panics on this thread counts as a part of it.
 pub(super) fn watch_thread(open: &Open) {
     if open.client.core().settings.flush_on_panic {
-        let id = open.context.run_id();
-        for run in lock().iter_mut().filter(|run| run.context.run_id() == id) {
+        if let Some(run) = lock().get_mut(open.context.run_id()) {
             run.thread = Some(thread::current().id());
         }
     }
@@ -47,7 +48,9 @@ pub(super) fn watch_thread(open: &Open) {
 /// Forgets a run that has ended.
 pub(super) fn unwatch(open: &Open) {
     if open.client.core().settings.flush_on_panic {
-        lock().retain(|run| run.context.run_id() != open.context.run_id());
+        let ended = lock().remove(open.context.run_id());
+        // Outside of the lock.
+        drop(ended);
     }
 }
 
@@ -66,17 +69,18 @@ pub(super) fn panicked(panic: &Panic) {
 
 fn take_mine() -> Vec<Rescue> {
     let mut open = lock();
-    let mut mine = Vec::new();
     // Without such a client nothing more is looked at, as the thread may be at its very end.
     if open.is_empty() {
-        return mine;
+        return Vec::new();
     }
     let (here, current) = (thread::current().id(), TraceContext::current());
-    for run in std::mem::take(&mut *open) {
-        let is_mine = run.thread == Some(here) || run.is_around(current.as_ref());
-        if is_mine { &mut mine } else { &mut *open }.push(run);
-    }
-    mine
+    let (mine, others) = std::mem::take(&mut *open)
+        .into_iter()
+        .partition(|(_, run)| run.thread == Some(here) || run.is_around(current.as_ref()));
+    *open = others;
+    drop(open);
+    let mine: BTreeMap<String, Rescue> = mine;
+    mine.into_values().collect()
 }
 
 impl Rescue {
@@ -107,6 +111,6 @@ impl Rescue {
     }
 }
 
-fn lock() -> MutexGuard<'static, Vec<Rescue>> {
+fn lock() -> MutexGuard<'static, BTreeMap<String, Rescue>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -192,6 +192,10 @@ impl Transport for Embedded {
         })))
     }
 
+    fn server(&self) -> Option<String> {
+        Some("embedded".to_owned())
+    }
+
     async fn close(&self) {
         let Some(engine) = self.engine.get() else {
             return;

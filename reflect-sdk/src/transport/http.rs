@@ -227,6 +227,10 @@ impl Transport for Http {
             .await
     }
 
+    fn server(&self) -> Option<String> {
+        Some(self.base.clone())
+    }
+
     fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
         // A second client can only fail where the first one did, and that one was built.
         Some(Arc::new(Self {

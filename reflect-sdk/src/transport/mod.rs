@@ -104,6 +104,12 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Removes the project with all it holds.
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject>;
 
+    /// Which Reflect it reaches, without anything secret: a run that is kept on disk is sent to no
+    /// other. `None` tells nothing apart.
+    fn server(&self) -> Option<String> {
+        None
+    }
+
     /// Lets go of what the transport holds; called once, after the last call.
     async fn close(&self) {}
 

@@ -51,6 +51,8 @@ mod job {
         pub(super) name: usize,
         pub(super) is_on_disk: bool,
         pub(super) is_in_memory: bool,
+        /// How often it is still to fail.
+        pub(super) faults: usize,
     }
 
     impl Job {
@@ -70,6 +72,7 @@ mod job {
 }
 
 const LANES: usize = 2;
+const TRIED: usize = 1;
 
 use std::time::Duration;
 
@@ -91,6 +94,8 @@ const SCHEDULES: usize = 600;
 struct World {
     queue: Queue,
     capacity: usize,
+    /// How often a run fails.
+    faults: Option<fn(usize) -> usize>,
     accepted: Mutex<Vec<usize>>,
     delivered: Mutex<Vec<usize>>,
 }
@@ -108,6 +113,7 @@ impl World {
             name,
             is_on_disk,
             is_in_memory: true,
+            faults: self.faults.map_or(0, |faults| faults(name)),
         };
         let handed = self.queue.submit(job, self.capacity, EVER);
         self.accepted.lock().unwrap().push(name);
@@ -152,17 +158,42 @@ async fn dispatch(world: Arc<World>) {
 
 async fn lane(world: Arc<World>, first: Numbered) {
     let mut next = Some(first);
-    while let Some(Numbered { number, job }) = next {
+    while let Some(Numbered { ticket, mut job }) = next {
         shuttle::future::yield_now().await;
+        if job.faults > 0 {
+            job.faults -= 1;
+            let mut run = Numbered { ticket, job };
+            next = world.queue.rest_and_take(&mut run);
+            drop(spawn(rest(Arc::clone(&world), run)));
+            continue;
+        }
         world.delivered.lock().unwrap().push(job.name);
-        next = world.queue.settle_and_take(number, job.is_on_disk);
+        next = world.queue.settle_and_take(ticket);
     }
+}
+
+async fn rest(world: Arc<World>, run: Numbered) {
+    shuttle::future::yield_now().await;
+    world.queue.back(run);
 }
 
 /// Two threads submit three runs each while a third one flushes twice.
 fn explore(capacity: usize, on_disk: fn(usize) -> bool, flush: fn(&Queue)) {
+    explore_with_faults(capacity, on_disk, |_| 0, flush);
+}
+
+fn explore_with_faults(
+    capacity: usize,
+    on_disk: fn(usize) -> bool,
+    faults: fn(usize) -> usize,
+    flush: fn(&Queue),
+) {
     let scenario = move || {
-        let world = World::new(capacity);
+        let world = Arc::new(World {
+            capacity,
+            faults: Some(faults),
+            ..World::default()
+        });
         let producers = [0..3, 3..6].map(|names| {
             let world = Arc::clone(&world);
             thread::spawn(move || names.for_each(|name| world.submit(name, on_disk(name))))
@@ -204,6 +235,13 @@ fn whoever_waits_for_room_gets_it_and_runs_on_disk_need_none() {
     explore(1, |name| name % 3 == 0, flush_blocking);
 }
 
+#[test]
+fn runs_that_fail_are_delivered_too_and_hold_up_nobody_for_good() {
+    explore_with_faults(100, |_| false, |name| name % 3, flush_blocking);
+    explore_with_faults(100, |_| false, |_| 1, flush_async);
+    explore_with_faults(1, |name| name % 3 == 0, |name| 2 - name % 3, flush_blocking);
+}
+
 /// The thread cannot be started at first: those who wait are told, and the next run starts it.
 #[test]
 fn abandoned_runs_are_settled_for_whoever_waits() {
@@ -213,6 +251,7 @@ fn abandoned_runs_are_settled_for_whoever_waits() {
             name: 0,
             is_on_disk: false,
             is_in_memory: true,
+            faults: 0,
         };
         let handed = world.queue.submit(first, 100, EVER);
         assert!(matches!(handed, Handed::AcceptedFirst));
@@ -221,9 +260,9 @@ fn abandoned_runs_are_settled_for_whoever_waits() {
             let world = Arc::clone(&world);
             thread::spawn(move || flush(&world.queue))
         });
-        for Numbered { number, job } in world.queue.abandon() {
+        for Numbered { ticket, job } in world.queue.abandon() {
             world.delivered.lock().unwrap().push(job.name);
-            world.queue.settle(number, job.is_on_disk);
+            world.queue.settle(ticket);
         }
         assert!(world.queue.is_settled(mark));
         world.submit(1, false);

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use reflect_types::{CreateTrace, IngestStatus, TraceReceipt, Validate};
 
+use super::attempts::{Attempt, Attempts};
 use super::delivery::Delivery;
 use super::notice::Cause;
-use super::retry::{Repeat, with_retries};
 use super::spool::{Entry, Missing};
 use crate::client::{Core, Patience, wait_for};
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// A run that is to be sent.
 #[derive(Debug)]
@@ -23,6 +23,7 @@ pub(crate) struct Job {
     /// How long somebody waits for the memory.
     blocking: Option<Duration>,
     entry: Option<Entry>,
+    attempts: Attempts,
 }
 
 #[derive(Debug)]
@@ -47,6 +48,7 @@ impl Job {
             delivery,
             blocking,
             entry: None,
+            attempts: Attempts::default(),
         }
     }
 
@@ -59,6 +61,7 @@ impl Job {
             delivery: Arc::default(),
             blocking: None,
             entry: Some(entry),
+            attempts: Attempts::default(),
         }
     }
 
@@ -114,10 +117,17 @@ impl Job {
         failed(&self.core, &self.delivery, error, self.is_on_disk());
     }
 
-    /// Sends the run, again and again if need be.
-    pub(super) async fn deliver(mut self) {
-        let Some(trace) = self.unpack() else { return };
-        match self.send(&trace).await {
+    /// Sends the run. If it is to be sent again, it gives it back with how long it has to rest.
+    pub(super) async fn deliver(mut self) -> Option<(Self, Duration)> {
+        let trace = self.unpack()?;
+        let outcome = match self.send(&trace).await {
+            Attempt::Last(outcome) => outcome,
+            Attempt::Rest(wait) => {
+                self.cargo = Cargo::Trace(Box::new(trace));
+                return Some((self, wait));
+            }
+        };
+        match outcome {
             Ok(receipt) => {
                 self.clear_disk();
                 self.core.counters.sent.add_one();
@@ -130,17 +140,20 @@ impl Job {
             }
             Err(error) => self.put_off(error),
         }
+        None
     }
 
-    async fn send(&self, trace: &CreateTrace) -> Result<TraceReceipt> {
-        trace.validate()?;
-        let settings = &self.core.settings;
+    async fn send(&mut self, trace: &CreateTrace) -> Attempt<TraceReceipt> {
+        let (core, key) = (&self.core, &self.idempotency_key);
+        let sending = async {
+            trace.validate()?;
+            core.transport()
+                .create_trace(&core.project, trace, key)
+                .await
+        };
+        let settings = &core.settings;
         let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
-        with_retries(policy, limit, Repeat::Freely, || {
-            let (project, key) = (&self.core.project, &self.idempotency_key);
-            self.core.transport().create_trace(project, trace, key)
-        })
-        .await
+        self.attempts.make(policy, limit, sending).await
     }
 
     /// The run itself, from memory or from disk; `None` where it is not to be had.
@@ -157,6 +170,15 @@ impl Job {
                 self.core.counters.failed.add_one();
                 self.core.notices.warn(Cause::Unreadable, &why);
                 why
+            }
+            Err(Missing::Newer(why)) => {
+                self.core.notices.warn(Cause::Unreadable, &why);
+                why
+            }
+            Err(Missing::NotNow(why)) => {
+                failed(&self.core, &self.delivery, Error::Worker(why), true);
+                self.again().try_later();
+                return None;
             }
         };
         self.delivery.settle(Err(Error::NotRecorded(why)));
@@ -245,6 +267,11 @@ fn arrived(
     // Beside the lanes: a slow reflection must not hold up the runs behind it.
     tokio::spawn(async move {
         let trace = wait_for(&core, &receipt.trace_id, true, Patience::eager(limit)).await;
+        if let Err(error) = &trace {
+            core.counters.not_learned.add_one();
+            let what = format!("a run is stored, but was waited for in vain: {error}");
+            core.notices.warn(Cause::Learning, what);
+        }
         delivery.settle(trace.map(|trace| TraceReceipt {
             trace_id: trace.id,
             ingest_status: trace.ingest_status,

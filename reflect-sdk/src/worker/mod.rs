@@ -5,6 +5,7 @@
 //! a runtime that is no longer driven hangs), and a blocking call can never dead-lock the caller's
 //! runtime: it waits on a condition of the standard library, with a limit.
 
+mod attempts;
 pub(crate) mod delivery;
 #[cfg(test)]
 mod explored;
@@ -35,6 +36,8 @@ use crate::error::{Error, Result};
 
 /// How many runs are sent at the same time.
 const LANES: usize = 8;
+/// How many runs may have failed, and be waiting to be tried again, before no more are begun.
+const TRIED: usize = 64;
 
 /// The locks of the queue; its test has others.
 mod sync {

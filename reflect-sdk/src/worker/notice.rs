@@ -17,12 +17,16 @@ pub(crate) enum Cause {
     Submission,
     /// A run was refused for good.
     Refused,
+    /// A run is stored, but its memory did not come, or not in time.
+    Learning,
     /// There was no room for a run.
     QueueFull,
     /// A run could not be kept on disk.
     Spool,
     /// A file in the spool could not be read.
     Unreadable,
+    /// A file in the spool is for another server.
+    Foreign,
     /// A thread that drives a runtime was held up.
     HeldUpRuntime,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::job::{Job, failed};
 use super::queue::{Handed, Numbered, Queue};
@@ -91,11 +91,10 @@ impl Outbox {
 
     /// There is no thread to send anything.
     fn fail_all(&self, error: &Error) {
-        for Numbered { number, job } in self.0.abandon() {
-            let on_disk = job.is_on_disk();
+        for Numbered { ticket, job } in self.0.abandon() {
             job.give_up(error.duplicate());
             // Last, so that whoever waits finds it counted.
-            self.0.settle(number, on_disk);
+            self.0.settle(ticket);
         }
     }
 }
@@ -109,19 +108,32 @@ async fn dispatch(outbox: Arc<Outbox>) {
     }
 }
 
-/// Sends one run after the other until none is left.
+/// Sends one run after the other until none is left. One that has to be sent again rests elsewhere
+/// until then, so that runs that Reflect cannot take hold up no others.
 async fn lane(outbox: Arc<Outbox>, first: Numbered) {
     let mut next = Some(first);
-    while let Some(Numbered { number, job }) = next {
+    while let Some(Numbered { ticket, job }) = next {
         let (core, on_disk) = (Arc::clone(job.core()), job.is_on_disk());
         let (delivery, again) = (Arc::clone(job.delivery()), job.again());
         // A task of its own, so that a panic in a transport ends this run alone.
-        if let Err(panic) = tokio::spawn(job.deliver()).await {
+        let delivered = tokio::spawn(job.deliver()).await;
+        if let Ok(Some((job, wait))) = delivered {
+            let mut run = Numbered { ticket, job };
+            next = outbox.0.rest_and_take(&mut run);
+            tokio::spawn(rest(Arc::clone(&outbox), run, wait));
+            continue;
+        }
+        if let Err(panic) = delivered {
             let error = Error::Worker(format!("sending the run failed: {panic}"));
             failed(&core, &delivery, error, on_disk);
             again.try_later();
         }
         drop(core);
-        next = outbox.0.settle_and_take(number, on_disk);
+        next = outbox.0.settle_and_take(ticket);
     }
+}
+
+async fn rest(outbox: Arc<Outbox>, run: Numbered, wait: Duration) {
+    sleep(wait).await;
+    outbox.0.back(run);
 }

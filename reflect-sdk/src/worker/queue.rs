@@ -8,10 +8,10 @@ use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
-use super::LANES;
 use super::job::Job;
 use super::numbers::Numbers;
 use super::sync::{Condvar, Mutex, MutexGuard, Notify, PoisonError};
+use super::{LANES, TRIED};
 
 /// The queue, and a record of what is done with it.
 ///
@@ -41,15 +41,30 @@ pub(super) enum Handed {
 /// A run that was accepted.
 #[derive(Debug)]
 pub(super) struct Numbered {
-    pub(super) number: u64,
+    pub(super) ticket: Ticket,
     pub(super) job: Job,
+}
+
+/// What the queue knows of a run that is in a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    number: u64,
+    on_disk: bool,
+    /// Whether it has failed before.
+    tried: bool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Numbered>,
-    /// How many of those hold their run in memory; only these count against the capacity.
+    /// Those that have rested, and are to be tried again.
+    rested: VecDeque<Numbered>,
+    /// How many of those, and of those that rest, hold their run in memory; only these count against
+    /// the capacity.
     in_memory: usize,
+    /// How many runs have failed and are not settled. When there are many of them it is Reflect that
+    /// is at fault, and no more are begun: the time that a run has begins with its first attempt.
+    tried: usize,
     /// How many lanes are busy.
     lanes: usize,
     numbers: Numbers,
@@ -77,7 +92,7 @@ impl Queue {
             }
         }
         state.accept(job);
-        let wake = state.lanes < LANES && !mem::replace(&mut state.woken, true);
+        let wake = state.wakes();
         let start = !mem::replace(&mut state.dispatching, true);
         drop(state);
         if start {
@@ -152,16 +167,41 @@ impl Queue {
     }
 
     /// Settles a run, and takes the next one or closes the lane.
-    pub(super) fn settle_and_take(&self, number: u64, on_disk: bool) -> Option<Numbered> {
+    pub(super) fn settle_and_take(&self, ticket: Ticket) -> Option<Numbered> {
         let mut state = self.lock();
-        state.settle(number, on_disk);
-        let next = state.take();
-        if next.is_none() {
-            state.lanes -= 1;
-        }
+        state.settle(ticket);
+        let next = state.take_or_close();
+        // There may be work for other lanes too, now that one run less has failed.
+        let wake = ticket.tried && state.wakes();
         drop(state);
         self.tell();
+        if wake {
+            self.work.notify_one();
+        }
         next
+    }
+
+    /// Lets a run rest, which then is not settled but holds up nobody, until it is handed
+    /// [back](Self::back); takes the next one or closes the lane.
+    pub(super) fn rest_and_take(&self, run: &mut Numbered) -> Option<Numbered> {
+        let mut state = self.lock();
+        state.in_memory += usize::from(run.job.is_in_memory());
+        state.tried += usize::from(!mem::replace(&mut run.ticket.tried, true));
+        let next = state.take_or_close();
+        drop(state);
+        self.changed.notify_all();
+        next
+    }
+
+    /// Takes a run that has rested.
+    pub(super) fn back(&self, run: Numbered) {
+        let mut state = self.lock();
+        state.rested.push_back(run);
+        let wake = state.wakes();
+        drop(state);
+        if wake {
+            self.work.notify_one();
+        }
     }
 
     /// Takes all runs that wait, because there is nobody to send them. The next run that is
@@ -170,12 +210,13 @@ impl Queue {
         let mut state = self.lock();
         state.dispatching = false;
         state.woken = false;
+        // Without anybody to send them none has failed yet.
         std::iter::from_fn(|| state.take()).collect()
     }
 
     /// Settles a run that belongs to no lane.
-    pub(super) fn settle(&self, number: u64, on_disk: bool) {
-        self.lock().settle(number, on_disk);
+    pub(super) fn settle(&self, ticket: Ticket) {
+        self.lock().settle(ticket);
         self.tell();
     }
 
@@ -191,21 +232,40 @@ impl Queue {
 
 impl State {
     fn accept(&mut self, job: Job) {
-        let number = self.numbers.give();
+        let ticket = Ticket {
+            number: self.numbers.give(),
+            on_disk: job.is_on_disk(),
+            tried: false,
+        };
         self.in_memory += usize::from(job.is_in_memory());
-        self.on_no_disk += u64::from(!job.is_on_disk());
-        self.waiting.push_back(Numbered { number, job });
+        self.on_no_disk += u64::from(!ticket.on_disk);
+        self.waiting.push_back(Numbered { ticket, job });
     }
 
     fn take(&mut self) -> Option<Numbered> {
-        let next = self.waiting.pop_front()?;
+        let next = match self.rested.pop_front() {
+            None if self.tried < TRIED => self.waiting.pop_front(),
+            rested => rested,
+        }?;
         self.in_memory -= usize::from(next.job.is_in_memory());
         Some(next)
     }
 
-    fn settle(&mut self, number: u64, on_disk: bool) {
-        let is_new = self.numbers.settle(number);
-        debug_assert!(is_new, "run {number} is settled twice");
-        self.on_no_disk -= u64::from(!on_disk);
+    fn take_or_close(&mut self) -> Option<Numbered> {
+        let next = self.take();
+        self.lanes -= usize::from(next.is_none());
+        next
+    }
+
+    /// Whether the dispatcher has to be woken, because another lane could be opened.
+    fn wakes(&mut self) -> bool {
+        self.lanes < LANES && !mem::replace(&mut self.woken, true)
+    }
+
+    fn settle(&mut self, ticket: Ticket) {
+        let is_new = self.numbers.settle(ticket.number);
+        debug_assert!(is_new, "run {} is settled twice", ticket.number);
+        self.on_no_disk -= u64::from(!ticket.on_disk);
+        self.tried -= usize::from(ticket.tried);
     }
 }

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 /// How often a call is tried, and how long is waited in between.
 ///
 /// Waits grow twofold from `base` to `cap` and are drawn at random from zero to that bound, so that
-/// many clients do not come back at once. A server's `Retry-After` is honoured instead.
+/// many clients do not come back at once. A server's `Retry-After` makes them longer, not shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    attempts: u32,
+    pub(super) attempts: u32,
     base: Duration,
     cap: Duration,
 }
@@ -47,6 +47,13 @@ impl RetryPolicy {
 
     fn jittered(&self, retry: u32) -> Duration {
         self.bound(retry).mul_f64(fastrand::f64())
+    }
+
+    /// How long to wait after the error. A server that asks for nothing, or for a moment that is
+    /// past, is not asked again at once, and again.
+    pub(super) fn wait(&self, retry: u32, error: &Error) -> Duration {
+        let asked = error.retry_after().unwrap_or_default();
+        asked.max(self.jittered(retry))
     }
 }
 
@@ -103,9 +110,7 @@ where
             Repeat::Freely => error.is_retryable(),
             Repeat::IfNotDone => error.nothing_was_done(),
         };
-        let wait = error
-            .retry_after()
-            .unwrap_or_else(|| policy.jittered(retry));
+        let wait = policy.wait(retry, &error);
         retry += 1;
         // Waiting past the deadline could only turn this error into a less telling one.
         if !may_repeat
@@ -120,7 +125,7 @@ where
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::cell::RefCell;
 
     use proptest::prelude::*;
@@ -131,7 +136,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(120);
 
-    fn refused(code: ErrorCode, retry_after: Option<u64>) -> Error {
+    pub(in crate::worker) fn refused(code: ErrorCode, retry_after: Option<u64>) -> Error {
         let Error::Api(api) = Error::from(ErrorBody::new(code, "no")) else {
             unreachable!()
         };
@@ -258,6 +263,18 @@ mod tests {
         .await;
         assert!(matches!(hung, Err(Error::Timeout { .. })), "{hung:?}");
         assert!((LIMIT..LIMIT + Duration::from_millis(5)).contains(&start.elapsed()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_asks_for_no_wait_is_not_asked_without_one() {
+        let faults = vec![
+            refused(ErrorCode::Unavailable, Some(0)),
+            refused(ErrorCode::Unavailable, Some(0)),
+        ];
+        let (result, calls, took) =
+            play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
+        assert_eq!((result.unwrap(), calls), (7, 3));
+        assert!(took > Duration::ZERO);
     }
 
     proptest! {

@@ -1,7 +1,6 @@
 //! What became of the runs of a client.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::per_process::PerProcess;
 use super::spool::Spool;
@@ -28,14 +27,16 @@ pub struct Stats {
     pub discarded: u64,
     /// Runs that started without their memories, because those did not come (in time).
     pub retrievals_failed: u64,
+    /// Runs that are stored, but of which somebody waited for the memory in vain.
+    pub not_learned: u64,
     /// The last thing that went wrong, for a person.
     pub last_problem: Option<String>,
 }
 
 /// What a flush found; see [`ReflectClient::flush`](crate::ReflectClient::flush).
 ///
-/// `sent`, `failed` and `dropped` count what happened since the report before, so that every run
-/// stands in one report.
+/// Like [`Stats`], it counts all runs of this process since the client was made, whoever has asked
+/// before: what was lost stays lost in every later report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlushReport {
@@ -52,7 +53,7 @@ pub struct FlushReport {
 }
 
 impl FlushReport {
-    /// Whether every run has arrived.
+    /// Whether every run of this process so far has arrived.
     pub fn all_sent(&self) -> bool {
         self.failed + self.spooled + self.dropped + self.pending == 0
     }
@@ -69,7 +70,7 @@ pub(crate) struct Counts {
     pub(crate) abandoned: Counter,
     pub(crate) discarded: Counter,
     pub(crate) retrievals_failed: Counter,
-    reported: Mutex<FlushReport>,
+    pub(crate) not_learned: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -97,28 +98,18 @@ impl Core {
             abandoned: counters.abandoned.get(),
             discarded: counters.discarded.get(),
             retrievals_failed: counters.retrievals_failed.get(),
+            not_learned: counters.not_learned.get(),
             last_problem: self.notices.last_problem(),
         }
     }
 
     pub(crate) fn flush_report(&self) -> FlushReport {
         let counters = &self.counters;
-        let mut reported = counters
-            .reported
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let now = FlushReport {
+        FlushReport {
             sent: counters.sent.get(),
             failed: counters.failed.get(),
-            dropped: counters.dropped.get(),
-            ..FlushReport::default()
-        };
-        let before = std::mem::replace(&mut *reported, now);
-        FlushReport {
-            sent: now.sent - before.sent,
-            failed: now.failed - before.failed,
-            dropped: now.dropped - before.dropped,
             spooled: self.spooled(),
+            dropped: counters.dropped.get(),
             pending: self.pending(),
         }
     }

@@ -8,6 +8,7 @@ use reflect_sdk::{ReflectClient, TraceOutput};
 
 use crate::LIMIT;
 use crate::script::{Script, builder, client};
+use crate::visibility::Log;
 
 fn url() -> String {
     std::env::var("REFLECT_TEST_URL").unwrap()
@@ -21,6 +22,9 @@ fn spooling() -> ReflectClient {
     let folder = std::env::var("REFLECT_TEST_FOLDER").unwrap();
     builder().spool(folder).http(url(), "key").unwrap()
 }
+
+/// A key that no log may show.
+pub(crate) const SECRET: &str = "rf_live_abc123_secret456";
 
 /// Ends a run; tells its key.
 fn end_one(client: &ReflectClient) -> String {
@@ -76,7 +80,8 @@ fn exits_inside_a_runtime() {
 #[test]
 #[ignore = "a part of another test"]
 fn aborts_with_a_spool() {
-    end_one(&spooling());
+    let client = spooling();
+    end_one(&client);
     process::abort();
 }
 
@@ -94,6 +99,21 @@ fn aborts_on_a_panic_with_an_open_guard() {
     let run = client.trace("guard").no_retrieval().start_blocking();
     run.set_output(TraceOutput::new("did a lot").pass());
     panic!("the end");
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn aborts_on_a_panic_where_the_guard_was_used_last() {
+    abort_on_panic();
+    let client = builder().flush_on_panic(true).http(url(), "key").unwrap();
+    let run = client.trace("moved").no_retrieval().start_blocking();
+    let left = client.trace("left").no_retrieval().start_blocking();
+    let elsewhere = thread::spawn(move || {
+        run.record(reflect_sdk::Message::assistant("step 1"));
+        panic!("the end");
+    });
+    let _ = elsewhere.join();
+    drop(left);
 }
 
 #[test]
@@ -130,7 +150,32 @@ fn aborts_on_a_panic_in_a_future() {
 
 #[test]
 #[ignore = "a part of another test"]
+fn logs_all_that_goes_wrong() {
+    let log = Log::of_everything();
+    // Of all threads, that of the client among them.
+    tracing::subscriber::set_global_default(log.clone()).unwrap();
+    let client = builder().http(url(), SECRET).unwrap();
+    let run = client.trace("task").blocking(true).start_blocking();
+    assert!(run.retrieval_error().is_some());
+    run.set_output(TraceOutput::new("done").pass());
+    drop(run);
+    assert!(client.blocking().health().call().is_err());
+    assert_eq!(client.blocking().flush(LIMIT).failed, 1);
+    let told = format!("{log:?} {:?}", client.stats());
+    for expected in ["retrying", "starts without memories", "was not recorded"] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    // Any part of it would be too much.
+    assert!(
+        !told.contains("secret") && !told.contains("abc123"),
+        "{told}"
+    );
+}
+
+#[test]
+#[ignore = "a part of another test"]
 fn spools_until_it_is_killed() {
+    println!("begins");
     let client = spooling();
     loop {
         println!("ended {}", end_one(&client));

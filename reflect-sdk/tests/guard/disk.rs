@@ -1,12 +1,14 @@
 //! A client with a spool.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, TraceHandle, TraceOutput};
 use reflect_types::ErrorCode;
+use wiremock::MockServer;
 
 use crate::LIMIT;
 use crate::script::{Script, Step, builder};
@@ -32,6 +34,21 @@ impl Folder {
         let items = fs::read_dir(self.0.join("default").join(folder));
         let paths = items.into_iter().flatten().map(|item| item.unwrap().path());
         paths.filter(|path| path.is_file()).collect()
+    }
+
+    /// Makes the owners of all runs ones that are gone; tells where the runs are now.
+    fn orphan(&self) -> Vec<PathBuf> {
+        let runs = self.runs("").into_iter().map(|run| {
+            let name = run.file_name().unwrap().to_str().unwrap();
+            let mut parts = name.strip_suffix(".json").unwrap().split('@');
+            let (key, _) = (parts.next().unwrap(), parts.next().unwrap());
+            let server = parts.next().map(|server| format!("@{server}"));
+            let server = server.unwrap_or_default();
+            let orphan = run.with_file_name(format!("{key}@4294967295-1-0{server}.json"));
+            fs::rename(&run, &orphan).unwrap();
+            orphan
+        });
+        runs.collect()
     }
 
     fn client(&self, script: &Arc<Script>) -> ReflectClient {
@@ -149,6 +166,45 @@ fn a_run_of_another_project_is_left_alone() {
     assert!(open.taken().is_empty());
 }
 
+#[tokio::test]
+async fn a_run_for_another_server_is_left_alone_and_told_of() {
+    let folder = Folder::new("server");
+    let client = |url: String| {
+        let settings = builder().shutdown_timeout(Duration::ZERO);
+        settings.spool(folder.path()).http(url, "key").unwrap()
+    };
+    // As long as nobody accepts, nobody answers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let staging = client(format!("http://{}", listener.local_addr().unwrap()));
+    end_one(&staging);
+    // As if its process had been killed.
+    let run = folder.orphan().pop().unwrap();
+
+    let server = MockServer::start().await;
+    let production = client(server.uri());
+    assert!(production.flush(LIMIT).await.all_sent());
+    assert_eq!(folder.runs(""), [run]);
+    assert_eq!(server.received_requests().await.unwrap().len(), 0);
+    let told = production.stats().last_problem.unwrap();
+    assert!(told.contains("for another server"), "{told}");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_now_is_not_given_up() {
+    let folder = Folder::new("not-now");
+    let script = Arc::new(Script::shut());
+    end_one(&folder.client(&script));
+    let run = folder.orphan().pop().unwrap();
+    fs::remove_file(&run).unwrap();
+    // What is a folder cannot be read, as little as anything when there are too many open files.
+    fs::create_dir(&run).unwrap();
+    let client = folder.client(&Arc::new(Script::default()));
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!((report.spooled, report.failed), (1, 0), "{report:?}");
+    let problem = client.stats().last_problem.unwrap();
+    assert!(problem.contains("kept on disk"), "{problem}");
+}
+
 #[test]
 fn a_refused_run_is_put_aside_with_the_reason() {
     let folder = Folder::new("refused");
@@ -183,12 +239,7 @@ fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
 
 /// A client that finds the runs of another as if its process had been killed.
 fn take_over(folder: &Folder, script: &Arc<Script>) -> ReflectClient {
-    for run in folder.runs("") {
-        let name = run.file_name().unwrap().to_str().unwrap();
-        let (run_name, _) = name.split_once('@').unwrap();
-        let orphan = run.with_file_name(format!("{run_name}@4294967295-1-0.json"));
-        fs::rename(&run, orphan).unwrap();
-    }
+    folder.orphan();
     folder.client(script)
 }
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use reflect_sdk::{Error, Message, ReflectClient, TraceGuard, TraceOutput, Verdict};
+use reflect_sdk::{Error, Message, ReflectClient, TraceContext, TraceGuard, TraceOutput, Verdict};
 use reflect_types::{CreateTrace, ErrorCode, Trajectory};
 use serde_json::json;
 
@@ -22,7 +22,10 @@ fn recorded_by(body: impl FnOnce(&ReflectClient)) -> Vec<CreateTrace> {
     let _ = catch_unwind(AssertUnwindSafe(|| body(&client)));
     let report = client.blocking().flush(LIMIT);
     assert!(report.all_sent(), "{report:?}");
-    script.taken()
+    let taken = script.taken();
+    let attempts = *script.attempts.lock().unwrap();
+    assert_eq!(attempts, taken.len(), "every run is submitted once");
+    taken
 }
 
 fn only(traces: Vec<CreateTrace>) -> CreateTrace {
@@ -66,6 +69,9 @@ async fn a_finished_guard_has_submitted_once_and_tells_the_trace() {
     assert_eq!(context.trace_id(), Some(receipt.trace_id.clone()));
     assert_eq!(handle.wait().await.unwrap(), receipt);
     assert_eq!(script.keys(), [context.run_id()]);
+    // The script, like the server, takes a key once; so what counts is what was tried.
+    assert!(client.flush(LIMIT).await.all_sent());
+    assert_eq!(*script.attempts.lock().unwrap(), 1);
 }
 
 #[test]
@@ -114,6 +120,7 @@ fn a_panic_fails_the_run_with_its_message_and_place() {
     assert_eq!(judged(&trace), (Verdict::Fail, "the tool broke in task"));
     let place = trace.metadata["panicked_at"].as_str().unwrap();
     assert!(place.contains("endings.rs:"), "{place}");
+    assert_eq!(trace.metadata["panic_certain"], false);
     let step = Message::assistant("step 1");
     assert_eq!(trace.trajectory, Trajectory::from([step]));
 }
@@ -188,7 +195,67 @@ fn a_panic_that_was_over_leaves_no_stale_message() {
     assert_eq!(traces.len(), 9);
     for trace in &traces {
         assert_eq!(judged(trace), (Verdict::Fail, "panicked"));
+        assert!(trace.metadata.is_empty(), "{trace:?}");
     }
+}
+
+#[test]
+fn a_panic_that_was_over_for_another_run_is_over_for_all_on_the_thread() {
+    let traces = recorded_by(|client| {
+        let uses: [fn(&ReflectClient, &TraceContext); 2] = [
+            |_, context| context.record(Message::assistant("went on")),
+            |client, _| client.trace("other").start_blocking().discard(),
+        ];
+        for go_on in uses {
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let run = client.trace("task").start_blocking();
+                let context = run.context().clone();
+                let _ = catch_unwind(|| panic!("handled"));
+                go_on(client, &context);
+                resume_unwind(Box::new("silent"));
+            }));
+        }
+    });
+    assert_eq!(traces.len(), 2);
+    for trace in &traces {
+        assert_eq!(judged(trace), (Verdict::Fail, "panicked"));
+    }
+}
+
+/// Nothing tells a destructor which panic unwinds it, so what is recorded says that it may be
+/// another's.
+#[test]
+fn a_guard_that_tells_of_another_panic_says_that_it_is_not_certain() {
+    let trace = only(recorded(|_run| {
+        let _ = catch_unwind(|| panic!("handled"));
+        // No hook sees this one.
+        resume_unwind(Box::new("silent"));
+    }));
+    assert_eq!(judged(&trace), (Verdict::Fail, "handled"));
+    assert_eq!(trace.metadata["panic_certain"], false);
+
+    let trace = only(recorded_by(|client| {
+        let innocent = async {
+            let run = client.trace("innocent").no_retrieval().start_blocking();
+            std::future::pending::<()>().await;
+            drop(run);
+        };
+        pollster::block_on(async { tokio::join!(innocent, async { panic!("sibling") }) });
+    }));
+    assert_eq!(judged(&trace), (Verdict::Fail, "sibling"));
+    assert_eq!(trace.metadata["panic_certain"], false);
+}
+
+#[test]
+fn a_closure_knows_which_panic_ends_it() {
+    let trace = only(recorded_by(|client| {
+        client.trace("task").run(|_| -> String {
+            let _ = catch_unwind(|| panic!("handled"));
+            resume_unwind(Box::new("silent"));
+        });
+    }));
+    assert_eq!(judged(&trace), (Verdict::Fail, "silent"));
+    assert!(trace.metadata.is_empty(), "{trace:?}");
 }
 
 #[test]

@@ -18,3 +18,6 @@ use std::time::Duration;
 
 /// Longer than anything here takes, shorter than the patience of whoever runs the tests.
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// How much later than it should a thread may get its turn, on a machine with much to do.
+const SOON: Duration = Duration::from_secs(1);

@@ -15,8 +15,8 @@ use serde_json::json;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::LIMIT;
 use crate::script::{Script, Step, builder, client};
+use crate::{LIMIT, SOON};
 
 fn end_one(client: &ReflectClient) -> TraceHandle {
     let run = client.trace("task").no_retrieval().start_blocking();
@@ -43,11 +43,12 @@ fn a_full_queue_drops_the_newest_counts_it_and_does_not_hold_up_a_flush() {
     let limit = Duration::from_millis(100);
     let start = Instant::now();
     let report = client.blocking().flush(limit);
-    assert!((limit..LIMIT).contains(&start.elapsed()));
+    assert!((limit..limit + SOON).contains(&start.elapsed()));
     assert_eq!(report.pending + report.dropped, 100, "{report:?}");
     script.open();
     let report = client.blocking().flush(LIMIT);
-    assert_eq!(report.sent + dropped, 100, "{report:?}");
+    assert_eq!(report.sent + report.dropped, 100, "{report:?}");
+    assert_eq!(report.dropped, dropped);
     let told = handles.iter().filter(|handle| {
         let outcome = handle.wait_blocking(LIMIT);
         matches!(outcome, Err(Error::NotRecorded(why)) if why.contains(".spool("))
@@ -114,12 +115,61 @@ async fn an_awaited_flush_misses_nothing_either() {
 }
 
 #[test]
-fn every_run_stands_in_one_report() {
-    let client = client(&Arc::new(Script::default()));
+fn what_was_lost_stands_in_every_later_report() {
+    let faults = [Step::Refuse(ErrorCode::MalformedJson)];
+    let client = client(&Arc::new(Script::steps(faults)));
     assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 0, 0));
     end_one(&client);
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (1, 0, 0));
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 0, 0));
+    // Somebody else, who flushes now and then.
+    assert_eq!(counts(client.clone().blocking().flush(LIMIT)), (0, 1, 0));
+    end_one(&client);
+    let report = client.blocking().flush(LIMIT);
+    assert_eq!(counts(report), (1, 1, 0));
+    assert!(!report.all_sent());
+}
+
+/// A client whose failed runs are tried again only after this test is over.
+fn patient(script: &Arc<Script>) -> ReflectClient {
+    let hours = Duration::from_secs(1_000_000);
+    let policy = RetryPolicy::default().backoff(hours, hours);
+    let settings = builder()
+        .background_retry(policy.attempts(5), hours * 2)
+        .shutdown_timeout(Duration::ZERO);
+    build(settings, script)
+}
+
+#[test]
+fn runs_that_cannot_be_taken_hold_up_no_others() {
+    let script = Arc::new(Script::default());
+    *script.poison.lock().unwrap() = Some("poison");
+    let client = patient(&script);
+    for _ in 0..20 {
+        let run = client.trace("poison").no_retrieval().start_blocking();
+        run.set_output(TraceOutput::new("done"));
+    }
+    let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
+    for handle in handles {
+        handle.wait_blocking(LIMIT).unwrap();
+    }
+    let report = client.blocking().flush(Duration::ZERO);
+    assert_eq!(report.sent, 50, "{report:?}");
+    // Nothing has become of these, and the lanes may not have settled the last of the others.
+    assert!((20..=28).contains(&report.pending), "{report:?}");
+}
+
+#[test]
+fn an_outage_is_not_met_with_every_run_there_is() {
+    let script = Arc::new(Script::default());
+    *script.poison.lock().unwrap() = Some("task");
+    let client = patient(&script);
+    for _ in 0..200 {
+        end_one(&client);
+    }
+    let report = client.blocking().flush(Duration::from_millis(100));
+    assert_eq!(report.pending, 200, "{report:?}");
+    // The last of them may have been under way together.
+    let attempts = *script.attempts.lock().unwrap();
+    assert!((1..64 + 8).contains(&attempts), "{attempts}");
 }
 
 #[test]
@@ -217,6 +267,37 @@ fn a_connection_lost_in_the_middle_of_the_answer_is_tried_again() {
 }
 
 #[test]
+fn an_attempt_that_is_not_answered_in_time_is_made_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        // The first connection is held and never answered.
+        let _hung = listener.accept();
+        let body = r#"{"trace_id": "t", "ingest_status": "completed"}"#;
+        let head = format!(
+            "HTTP/1.1 201 Created\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // On a busy machine it may be given up as well; then there is another.
+            let _ = stream.read(&mut [0; 8192]);
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    let limit = Duration::from_millis(50);
+    let quick = RetryPolicy::default().backoff(Duration::ZERO, Duration::ZERO);
+    let client = builder()
+        .timeout(limit)
+        .background_retry(quick.attempts(u32::MAX), LIMIT)
+        .http(address, "key")
+        .unwrap();
+    let start = Instant::now();
+    end_one(&client).wait_blocking(LIMIT).unwrap();
+    assert!((limit..limit + SOON).contains(&start.elapsed()));
+}
+
+#[test]
 fn a_retrieval_does_not_queue_behind_submissions() {
     let script = Arc::new(Script::shut());
     let client = build(builder().shutdown_timeout(Duration::ZERO), &script);
@@ -251,7 +332,7 @@ fn the_last_handle_waits_no_longer_than_it_was_told() {
         let handle = end_one(&client);
         let start = Instant::now();
         drop(client);
-        assert!((timeout..LIMIT).contains(&start.elapsed()));
+        assert!((timeout..timeout + SOON).contains(&start.elapsed()));
         // It was not cut off: the background carries on.
         script.open();
         handle.wait_blocking(LIMIT).unwrap();

@@ -25,6 +25,13 @@ pub(crate) enum Step {
     Hang,
 }
 
+/// What a look at a run shows that no memory comes of.
+#[derive(Clone, Debug)]
+pub(crate) enum Unlearnable {
+    Ingestion(&'static str),
+    Refused(ErrorCode),
+}
+
 pub(crate) struct Script {
     pub(crate) memories: Mutex<Result<Vec<Memory>, ErrorCode>>,
     pub(crate) steps: Mutex<VecDeque<Step>>,
@@ -38,6 +45,10 @@ pub(crate) struct Script {
     pub(crate) slow_queries: Mutex<bool>,
     /// What the next query does on the I/O thread.
     pub(crate) errands: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+    /// Runs with this task are never taken.
+    pub(crate) poison: Mutex<Option<&'static str>>,
+    /// Why no memory comes of any run.
+    pub(crate) unlearnable: Mutex<Option<Unlearnable>>,
     /// A submission needs a permit; there are plenty unless a test takes them away.
     pub(crate) gate: Semaphore,
     /// What a receipt says, and how many looks later the memory exists.
@@ -55,6 +66,8 @@ impl Default for Script {
             tried_keys: Mutex::default(),
             slow_queries: Mutex::default(),
             errands: Mutex::default(),
+            poison: Mutex::default(),
+            unlearnable: Mutex::default(),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
             looks: Mutex::default(),
         }
@@ -167,6 +180,9 @@ impl Transport for Script {
     ) -> Result<TraceReceipt> {
         *self.attempts.lock().unwrap() += 1;
         self.note_key(key);
+        if *self.poison.lock().unwrap() == Some(&*trace.task) {
+            return Err(refused(&ErrorCode::Unavailable));
+        }
         self.gate.acquire().await.unwrap().forget();
         let step = self.steps.lock().unwrap().pop_front();
         match step {
@@ -192,6 +208,15 @@ impl Transport for Script {
     }
 
     async fn get_trace(&self, _: &ProjectId, id: &TraceId) -> Result<Trace> {
+        match &*self.unlearnable.lock().unwrap() {
+            Some(Unlearnable::Ingestion(why)) => {
+                let trace = json!({"id": id, "task": "t", "review_status": "pending",
+                    "ingest_status": "failed", "last_ingest_error": why});
+                return Ok(serde_json::from_value(trace).unwrap());
+            }
+            Some(Unlearnable::Refused(code)) => return Err(refused(code)),
+            None => {}
+        }
         let mut looks = self.looks.lock().unwrap();
         let left = looks.unwrap_or(0);
         *looks = Some(left.saturating_sub(1));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,17 +10,41 @@ use reflect_sdk::{TraceOutput, Verdict};
 use reflect_types::ErrorCode;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber, subscriber};
+use tracing::{Event, Level, Metadata, Subscriber, subscriber};
 
-use crate::script::{Script, client};
+use crate::script::{Script, builder, client};
 
 /// Notes the spans and events of the SDK.
-#[derive(Clone, Debug, Default)]
-struct Log {
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    /// How much it looks at.
+    level: Level,
+    /// Whether it looks at what others say too.
+    others: bool,
     next: Arc<AtomicU64>,
     events: Arc<Mutex<Vec<Fields>>>,
     spans: Arc<Mutex<BTreeMap<u64, Fields>>>,
     entered: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Log {
+    fn new(level: Level) -> Self {
+        Self {
+            level,
+            others: false,
+            next: Arc::default(),
+            events: Arc::default(),
+            spans: Arc::default(),
+            entered: Arc::default(),
+        }
+    }
+
+    pub(crate) fn of_everything() -> Self {
+        Self {
+            others: true,
+            ..Self::new(Level::TRACE)
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -33,7 +58,7 @@ impl Visit for Fields {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "reflect" && *metadata.level() <= tracing::Level::INFO
+        (self.others || metadata.target() == "reflect") && *metadata.level() <= self.level
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -69,7 +94,7 @@ fn a_storm_of_failures_is_told_once() {
     let script = Arc::new(Script::default());
     *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
     let client = client(&script);
-    let log = Log::default();
+    let log = Log::new(Level::INFO);
     subscriber::with_default(log.clone(), || {
         for _ in 0..100 {
             client.trace("task").start_blocking().discard();
@@ -85,7 +110,7 @@ fn a_storm_of_failures_is_told_once() {
 #[test]
 fn every_run_is_a_span_that_says_how_it_ended() {
     let client = client(&Arc::new(Script::with_memory("m1")));
-    let log = Log::default();
+    let log = Log::new(Level::INFO);
     subscriber::with_default(log.clone(), || {
         let run = client.trace("good").start_blocking();
         run.set_output(TraceOutput::new("done").verdict(Verdict::Pass));
@@ -107,4 +132,23 @@ fn every_run_is_a_span_that_says_how_it_ended() {
     assert_eq!(spans[1]["otel.status_description"], "\"no such order\"");
     // A guard enters no scope; a closure does.
     assert_eq!(*log.entered.lock().unwrap(), [2]);
+}
+
+#[test]
+fn an_output_that_comes_too_late_is_told_of() {
+    let script = Arc::new(Script::default());
+    let settings = builder().flush_on_panic(true);
+    let client = settings.transport(Arc::clone(&script) as _).unwrap();
+    let log = Log::new(Level::DEBUG);
+    subscriber::with_default(log.clone(), || {
+        let run = client.trace("task").start_blocking();
+        // The hook takes it for the end of the process, and records the run.
+        let _ = catch_unwind(|| panic!("handled"));
+        run.set_output(TraceOutput::new("done").pass());
+    });
+    assert!(client.blocking().flush(crate::LIMIT).all_sent());
+    assert_eq!(script.taken().len(), 1);
+    let events = log.events.lock().unwrap();
+    let late = |event: &Fields| event.0["message"].contains("after the end");
+    assert!(events.iter().any(late), "{events:?}");
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use reflect_types::CreateTrace;
+use reflect_types::{CreateTrace, ProjectId};
 use serde::{Deserialize, Serialize};
 
 use super::{ignore_missing, sync_folder};
@@ -19,6 +19,12 @@ pub(super) struct Stored<'a> {
     idempotency_key: String,
     /// For people; the file's name has it for programs.
     ended: String,
+    /// Where it is to be sent; absent in the first files that there were, and where the transport
+    /// does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     /// Why the server would not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
@@ -28,11 +34,18 @@ pub(super) struct Stored<'a> {
 impl<'a> Stored<'a> {
     const VERSION: u32 = 1;
 
-    pub(super) fn new(trace: &'a CreateTrace, key: &str, ended: SystemTime) -> Self {
+    pub(super) fn new(
+        trace: &'a CreateTrace,
+        key: &str,
+        ended: SystemTime,
+        to: &Destination,
+    ) -> Self {
         Self {
             version: Self::VERSION,
             idempotency_key: key.to_owned(),
             ended: httpdate::fmt_http_date(ended),
+            server: to.server.clone(),
+            project: Some(to.project.to_string()),
             refused: None,
             trace: Cow::Borrowed(trace),
         }
@@ -42,17 +55,40 @@ impl<'a> Stored<'a> {
         Ok(serde_json::to_vec_pretty(self)?)
     }
 
-    pub(super) fn from_json(content: &[u8]) -> io::Result<Self> {
-        let stored: Self = serde_json::from_slice(content)?;
-        if stored.version != Self::VERSION {
-            return Err(io::Error::other(format!(
-                "it has version {}, and this program reads version {}",
-                stored.version,
+    pub(super) fn from_json(content: &[u8]) -> Result<Self, Unread> {
+        let garbled = |error: serde_json::Error| Unread::Garbled(error.to_string());
+        // The version first: what else a newer file has is not known here.
+        let Version { version } = serde_json::from_slice(content).map_err(garbled)?;
+        if version > Self::VERSION {
+            return Err(Unread::Newer(format!(
+                "it has version {version}, and this program reads version {}",
                 Self::VERSION
             )));
         }
-        Ok(stored)
+        serde_json::from_slice(content).map_err(garbled)
     }
+}
+
+/// Where runs go.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    /// As far as the transport says.
+    pub(crate) server: Option<String>,
+    pub(crate) project: ProjectId,
+}
+
+/// Why what is in a file is of no use here.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// To nobody.
+    Garbled(String),
+    /// But to a newer program.
+    Newer(String),
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// Writes a file so that after a crash it is there as a whole or not at all.

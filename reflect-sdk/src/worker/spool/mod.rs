@@ -1,11 +1,13 @@
 //! Finished runs on disk, so that they survive the process.
 //!
 //! Each run is a file of its own, in a folder per project. Its name has the time it ended, its
-//! idempotency key and its owner: the client that will send it. Files whose owner is gone are taken
-//! over by the next client that opens the folder, with a rename that only one of several can win.
-//! Were two to send the same run all the same, the key would keep it from being stored twice.
+//! idempotency key, its owner, which is the client that will send it, and its server. Files whose
+//! owner is gone are taken over by the next client of the same server that opens the folder, with a
+//! rename that only one of several can win. Were two to send the same run all the same, the key
+//! would keep it from being stored twice.
 
 mod file;
+mod left_over;
 mod name;
 mod owner;
 
@@ -13,12 +15,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use reflect_types::{CreateTrace, ProjectId};
+use reflect_types::CreateTrace;
 
-use self::file::Stored;
-use self::name::{Name, folder_of};
+pub(crate) use self::file::Destination;
+use self::file::{Stored, Unread};
+use self::name::{Name, ServerTag, folder_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
 use crate::worker::per_process::PerProcess;
@@ -40,6 +43,7 @@ pub(crate) struct Spool {
     folder: PathBuf,
     limit: u64,
     owner: Owner,
+    to: Destination,
     /// How much the folder holds, as far as this process knows.
     bytes: AtomicU64,
     /// How many runs of this client are in it, and of this process.
@@ -65,26 +69,31 @@ impl Entry {
 pub(crate) enum Missing {
     /// Another process has taken it over.
     Gone,
-    /// It cannot be read, and was set aside; the text says where.
+    /// What is in it makes no sense, and was set aside; the text says where.
     Unreadable(String),
+    /// A newer program wrote it, and it was left to such a one.
+    Newer(String),
+    /// The system does not hand it out, which may be over the next time.
+    NotNow(String),
 }
 
 impl Spool {
     /// Opens the project's folder, and makes it if need be.
-    pub(crate) fn open(settings: SpoolSettings, project: &ProjectId) -> Result<Option<Self>> {
+    pub(crate) fn open(settings: SpoolSettings, to: Destination) -> Result<Option<Self>> {
         /// Some tens of thousands of ordinary runs.
         const LIMIT: u64 = 64 * 1024 * 1024;
 
         let Some(directory) = settings.directory else {
             return Ok(None);
         };
-        let folder = directory.join(folder_of(project));
+        let folder = directory.join(folder_of(&to.project));
         let spool = Self {
             limit: settings.limit.unwrap_or(LIMIT),
             owner: Owner::new(),
             bytes: AtomicU64::new(0),
             waiting: PerProcess::default(),
             folder,
+            to,
         };
         let opened = fs::create_dir_all(&spool.folder)
             .and_then(|()| file::try_out(&spool.folder, &spool.owner.name()))
@@ -101,11 +110,12 @@ impl Spool {
 
     /// Writes a run to disk. When this returns, the run survives whatever happens to the process.
     pub(crate) fn keep(&self, trace: &CreateTrace, key: &str) -> io::Result<Entry> {
-        let stored = Stored::new(trace, key, SystemTime::now());
+        let ended = SystemTime::now();
+        let stored = Stored::new(trace, key, ended, &self.to);
         let content = stored.to_json()?;
         let bytes = content.len() as u64;
         self.make_room(bytes)?;
-        let name = Name::new(key, self.owner.name(), SystemTime::now());
+        let name = Name::new(key, self.owner.name(), self.server(), ended);
         let path = self.folder.join(name.file());
         let written = file::write(&path, &content);
         if written.is_err() {
@@ -116,59 +126,62 @@ impl Spool {
         Ok(Entry { path, name, bytes })
     }
 
-    /// Takes over the runs whose owners are gone, oldest first.
-    pub(crate) fn take_over(&self) -> io::Result<Vec<Entry>> {
-        let mut left = Vec::new();
-        for item in fs::read_dir(&self.folder)? {
-            let item = item?;
-            let file = item.file_name();
-            let Some((name, whole)) = file.to_str().and_then(Name::parse_any) else {
-                continue;
-            };
-            if owner::is_alive(&name.owner) || (!whole && may_be_written(&item, &name.owner)) {
-                continue;
-            }
-            let mine = Name {
-                owner: self.owner.name(),
-                ..name
-            };
-            let path = self.folder.join(mine.file());
-            // Without success another client was quicker.
-            if fs::rename(item.path(), &path).is_ok() {
-                let bytes = fs::metadata(&path).map_or(0, |file| file.len());
-                left.push(Entry {
-                    path,
-                    name: mine,
-                    bytes,
-                });
-            }
-        }
-        self.waiting.fetch_add(left.len() as u64, Ordering::Relaxed);
-        left.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(left)
+    fn server(&self) -> Option<ServerTag> {
+        self.to.server.as_deref().map(ServerTag::of)
     }
 
-    /// Reads a run back. A file that cannot be read is set aside.
+    /// Reads a run back. A file that makes no sense is set aside.
     pub(crate) fn load(&self, entry: &Entry) -> Result<CreateTrace, Missing> {
-        let problem = match fs::read(&entry.path).map(|content| Stored::from_json(&content)) {
-            Ok(Ok(stored)) => return Ok(stored.trace.into_owned()),
-            Ok(Err(problem)) => problem.to_string(),
+        let run = entry.name.plain_file();
+        let content = match fs::read(&entry.path) {
+            Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.forget(entry);
                 return Err(Missing::Gone);
             }
-            Err(error) => error.to_string(),
+            Err(error) => {
+                let what = format!("the spooled run {run} cannot be read now: {error}");
+                return Err(Missing::NotNow(what));
+            }
         };
+        match Stored::from_json(&content) {
+            Ok(stored) => Ok(stored.trace.into_owned()),
+            Err(Unread::Garbled(problem)) => {
+                let place = self.set_aside(entry);
+                Err(Missing::Unreadable(format!(
+                    "the spooled run {run} cannot be read ({problem}); it is in {}",
+                    place.display()
+                )))
+            }
+            Err(Unread::Newer(problem)) => {
+                self.leave(entry);
+                Err(Missing::Newer(format!(
+                    "the spooled run {run} is left to a newer program: {problem}"
+                )))
+            }
+        }
+    }
+
+    /// Puts a file where nobody takes it for a run; tells where it is.
+    fn set_aside(&self, entry: &Entry) -> PathBuf {
+        self.forget(entry);
         let aside = self.folder.join(UNREADABLE);
         let moved = fs::create_dir_all(&aside)
             .and_then(|()| fs::rename(&entry.path, aside.join(entry.name.plain_file())));
+        match moved {
+            Ok(()) => aside,
+            Err(_) => self.folder.clone(),
+        }
+    }
+
+    /// Leaves a run to the next client that can make something of it.
+    fn leave(&self, entry: &Entry) {
         self.forget(entry);
-        let place = if moved.is_ok() { &aside } else { &self.folder };
-        Err(Missing::Unreadable(format!(
-            "the spooled run {} cannot be read ({problem}); it is in {}",
-            entry.name.plain_file(),
-            place.display()
-        )))
+        let unowned = self.folder.join(entry.name.unowned().file());
+        if let Err(error) = fs::rename(&entry.path, unowned) {
+            // It is found again when this process is gone.
+            tracing::debug!(target: "reflect", %error, "a spooled run keeps its owner");
+        }
     }
 
     /// The run has arrived.
@@ -181,7 +194,8 @@ impl Spool {
     pub(crate) fn reject(&self, entry: &Entry, trace: &CreateTrace, why: &str) -> io::Result<()> {
         let folder = self.folder.join(REJECTED);
         fs::create_dir_all(&folder)?;
-        let mut stored = Stored::new(trace, entry.idempotency_key(), entry.name.ended());
+        let (key, ended) = (entry.idempotency_key(), entry.name.ended());
+        let mut stored = Stored::new(trace, key, ended, &self.to);
         stored.refused = Some(why.to_owned());
         let content = stored.to_json()?;
         file::write(&folder.join(entry.name.plain_file()), &content)?;
@@ -243,17 +257,6 @@ impl Spool {
         self.bytes.store(bytes, Ordering::Relaxed);
         Ok(())
     }
-}
-
-/// Whether somebody may still be writing a file that is not whole. Where the system cannot tell that
-/// the owner is gone, the file's age does.
-fn may_be_written(item: &fs::DirEntry, owner: &str) -> bool {
-    /// Far more than it takes to write a run.
-    const LONG: Duration = Duration::from_secs(60);
-
-    let modified = item.metadata().and_then(|file| file.modified());
-    let age = modified.map(|modified| modified.elapsed().unwrap_or_default());
-    !owner::is_gone(owner) && age.is_ok_and(|age| age < LONG)
 }
 
 fn bytes_in(folder: &Path) -> io::Result<u64> {

@@ -5,33 +5,64 @@ use std::time::{Duration, SystemTime};
 
 use reflect_types::ProjectId;
 
-/// `0001740823872123-<key>@<owner>.json`, so that the names sort by time.
+/// `0001740823872123-<key>@<owner>@<server>.json`, so that the names sort by time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
     /// When the run ended, in milliseconds since 1970.
     pub(super) millis: u64,
     pub(super) key: String,
     pub(super) owner: String,
+    /// The server it is for; `None` in a file that does not say.
+    pub(super) server: Option<ServerTag>,
+}
+
+/// Stands for a server, in few characters that any file system takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ServerTag(u64);
+
+impl ServerTag {
+    /// FNV-1a, because it must be the same in every build.
+    pub(super) fn of(server: &str) -> Self {
+        let hash = server.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self(hash)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        u64::from_str_radix(text, 16).ok().map(Self)
+    }
 }
 
 impl Name {
-    pub(super) fn new(key: &str, owner: String, ended: SystemTime) -> Self {
+    pub(super) fn new(
+        key: &str,
+        owner: String,
+        server: Option<ServerTag>,
+        ended: SystemTime,
+    ) -> Self {
         let since = ended.duration_since(SystemTime::UNIX_EPOCH);
         let millis = since.map_or(0, |since| since.as_millis());
         Self {
             millis: u64::try_from(millis).unwrap_or(u64::MAX),
             key: key.to_owned(),
             owner,
+            server,
         }
     }
 
     pub(super) fn parse(file: &str) -> Option<Self> {
-        let (run, owner) = file.strip_suffix(".json")?.split_once('@')?;
+        let (run, rest) = file.strip_suffix(".json")?.split_once('@')?;
+        let (owner, server) = match rest.split_once('@') {
+            Some((owner, server)) => (owner, Some(ServerTag::parse(server)?)),
+            None => (rest, None),
+        };
         let (millis, key) = run.split_once('-')?;
         Some(Self {
             millis: millis.parse().ok()?,
             key: key.to_owned(),
             owner: owner.to_owned(),
+            server,
         })
     }
 
@@ -44,7 +75,21 @@ impl Name {
     }
 
     pub(super) fn file(&self) -> String {
-        format!("{:016}-{}@{}.json", self.millis, self.key, self.owner)
+        let Self {
+            millis, key, owner, ..
+        } = self;
+        match self.server {
+            Some(ServerTag(server)) => format!("{millis:016}-{key}@{owner}@{server:016x}.json"),
+            None => format!("{millis:016}-{key}@{owner}.json"),
+        }
+    }
+
+    /// The same run, for whoever comes next.
+    pub(super) fn unowned(&self) -> Self {
+        Self {
+            owner: "nobody".to_owned(),
+            ..self.clone()
+        }
     }
 
     /// The name without an owner, for files that nobody will send.
@@ -79,16 +124,27 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_run_has_no_name() {
-        for file in ["notes.json", ".probe-1.tmp", "x-key@1.json", "1-key.json"] {
+        for file in [
+            "notes.json",
+            ".probe-1.tmp",
+            "x-key@1.json",
+            "1-key.json",
+            "1-key@1@x.json",
+        ] {
             assert_eq!(Name::parse(file), None, "{file}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_name_is_read_as_it_was_written(millis: u32, key in "[0-9a-f-]{36}") {
+        fn a_name_is_read_as_it_was_written(
+            millis: u32,
+            key in "[0-9a-f-]{36}",
+            server: Option<String>,
+        ) {
             let ended = SystemTime::UNIX_EPOCH + Duration::from_millis(millis.into());
-            let name = Name::new(&key, "1-2-3".to_owned(), ended);
+            let server = server.as_deref().map(ServerTag::of);
+            let name = Name::new(&key, "1-2-3".to_owned(), server, ended);
             prop_assert_eq!(name.ended(), ended);
             prop_assert_eq!(Name::parse(&name.file()), Some(name));
         }

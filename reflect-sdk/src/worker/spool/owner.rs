@@ -1,21 +1,23 @@
 //! Who sends a spooled run, and whether they still can.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
 use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The clients of this process that have a spool.
 static HERE: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// One client of one process: `<process id>-<start of the process>-<number>`.
+///
+/// The number is drawn at random, because the others may come again: in a small virtual machine
+/// that boots anew, the same program starts in the same moment with the same id.
 #[derive(Debug)]
 pub(super) struct Owner(u64);
 
 impl Owner {
     pub(super) fn new() -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let number = RandomState::new().hash_one(process::id());
         here().insert(number);
         Self(number)
     }
@@ -91,6 +93,18 @@ mod tests {
         assert!(!is_gone(&name));
         drop(owner);
         assert!(!is_alive(&name) && is_gone(&name));
+    }
+
+    #[test]
+    fn a_process_that_has_the_id_and_the_start_of_an_earlier_one_is_another_owner() {
+        let owner = Owner::new();
+        let name = owner.name();
+        let (process, _) = name.rsplit_once('-').unwrap();
+        // Whatever numbers an earlier life may have begun with.
+        for number in 0..1_000 {
+            let earlier = format!("{process}-{number}");
+            assert!(!is_alive(&earlier) && is_gone(&earlier), "{earlier}");
+        }
     }
 
     #[cfg(target_os = "linux")]

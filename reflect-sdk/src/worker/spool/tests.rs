@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use super::left_over::LeftOver;
 use super::*;
 
 /// A folder that is removed at the end of the test.
@@ -12,11 +15,15 @@ impl Folder {
     }
 
     fn open(&self, limit: Option<u64>) -> Spool {
+        self.open_for(Some("https://production"), limit)
+    }
+
+    fn open_for(&self, server: Option<&str>, limit: Option<u64>) -> Spool {
         let settings = SpoolSettings {
             directory: Some(self.0.clone()),
             limit,
         };
-        Spool::open(settings, &"p".into()).unwrap().unwrap()
+        Spool::open(settings, to(server)).unwrap().unwrap()
     }
 }
 
@@ -24,6 +31,19 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+fn to(server: Option<&str>) -> Destination {
+    Destination {
+        server: server.map(str::to_owned),
+        project: "p".into(),
+    }
+}
+
+fn keys(left: &LeftOver) -> Vec<&str> {
+    let problem = left.problem.as_ref();
+    assert!(problem.is_none(), "{problem:?}");
+    left.entries.iter().map(Entry::idempotency_key).collect()
 }
 
 fn trace() -> CreateTrace {
@@ -72,17 +92,64 @@ fn only_the_runs_of_a_client_that_is_gone_are_taken_over() {
     gone.keep(&trace(), "key-1").unwrap();
     gone.keep(&trace(), "key-2").unwrap();
     let next = folder.open(None);
-    assert!(next.take_over().unwrap().is_empty());
+    assert!(next.take_over().entries.is_empty());
     drop(gone);
-    let keys = |entries: Vec<Entry>| -> Vec<String> {
-        entries
-            .iter()
-            .map(|e| e.idempotency_key().to_owned())
-            .collect()
-    };
-    assert_eq!(keys(next.take_over().unwrap()), ["key-1", "key-2"]);
+    assert_eq!(keys(&next.take_over()), ["key-1", "key-2"]);
     assert_eq!(next.waiting(), 2);
-    assert!(next.take_over().unwrap().is_empty());
+    assert!(next.take_over().entries.is_empty());
+}
+
+#[test]
+fn a_run_for_another_server_is_left_alone() {
+    let folder = Folder::new("server");
+    let staging = folder.open_for(Some("https://staging"), None);
+    let entry = staging.keep(&trace(), "key-1").unwrap();
+    let text = fs::read_to_string(&entry.path).unwrap();
+    assert!(
+        text.contains("\"server\": \"https://staging\"") && text.contains("\"project\": \"p\""),
+        "{text}"
+    );
+    drop(staging);
+    for other in [Some("https://production"), None] {
+        let left = folder.open_for(other, None).take_over();
+        assert_eq!((left.entries.len(), left.foreign), (0, 1), "{other:?}");
+    }
+    let again = folder.open_for(Some("https://staging"), None);
+    assert_eq!(keys(&again.take_over()), ["key-1"]);
+}
+
+#[test]
+fn a_run_that_names_no_server_is_for_any() {
+    let folder = Folder::new("any");
+    let path = folder
+        .open(None)
+        .folder
+        .join("0000000000000001-key-1@1-2-3.json");
+    let trace = serde_json::to_value(trace()).unwrap();
+    let stored = serde_json::json!({
+        "version": 1, "idempotency_key": "key-1", "ended": "once", "trace": trace,
+    });
+    fs::write(path, stored.to_string()).unwrap();
+    let spool = folder.open(None);
+    let left = spool.take_over();
+    assert_eq!(keys(&left), ["key-1"]);
+    assert_eq!(spool.load(&left.entries[0]).unwrap(), self::trace());
+}
+
+#[test]
+fn what_was_taken_over_before_a_fault_is_ours_to_send() {
+    let folder = Folder::new("fault");
+    let gone = folder.open(None);
+    gone.keep(&trace(), "key-1").unwrap();
+    gone.keep(&trace(), "key-2").unwrap();
+    let next = folder.open(None);
+    drop(gone);
+    let mut items: Vec<_> = fs::read_dir(&next.folder).unwrap().collect();
+    items.insert(1, Err(io::Error::other("the disk hiccups")));
+    let left = next.take_over_of(items.into_iter());
+    assert_eq!(left.entries.len(), 2);
+    assert_eq!(next.waiting(), 2);
+    assert_eq!(left.problem.unwrap().to_string(), "the disk hiccups");
 }
 
 #[test]
@@ -95,8 +162,8 @@ fn of_two_clients_only_one_takes_a_run_over() {
     let (a, b) = (folder.open(None), folder.open(None));
     drop(gone);
     let (left, right) = std::thread::scope(|scope| {
-        let left = scope.spawn(|| a.take_over().unwrap().len());
-        let right = scope.spawn(|| b.take_over().unwrap().len());
+        let left = scope.spawn(|| keys(&a.take_over()).len());
+        let right = scope.spawn(|| keys(&b.take_over()).len());
         (left.join().unwrap(), right.join().unwrap())
     });
     assert_eq!(left + right, 50, "{left} + {right}");
@@ -134,24 +201,46 @@ fn what_cannot_be_read_is_set_aside() {
     let spool = folder.open(None);
     let cut_short = spool.keep(&trace(), "key-1").unwrap();
     fs::write(&cut_short.path, "{\"version\": 1, \"trace\"").unwrap();
-    let newer = spool.keep(&trace(), "key-2").unwrap();
-    let text = fs::read_to_string(&newer.path).unwrap();
-    fs::write(
-        &newer.path,
-        text.replace("\"version\": 1", "\"version\": 9"),
-    )
-    .unwrap();
-    for (entry, problem) in [(cut_short, "EOF"), (newer, "version 9")] {
-        let Missing::Unreadable(said) = spool.load(&entry).unwrap_err() else {
-            panic!("it is there")
-        };
-        assert!(
-            said.contains(problem) && said.contains("unreadable"),
-            "{said}"
-        );
-    }
-    assert_eq!(files(&spool.folder.join(UNREADABLE)).len(), 2);
+    let Missing::Unreadable(said) = spool.load(&cut_short).unwrap_err() else {
+        panic!("it is there")
+    };
+    assert!(
+        said.contains("EOF") && said.contains("unreadable"),
+        "{said}"
+    );
+    assert_eq!(files(&spool.folder.join(UNREADABLE)).len(), 1);
     assert_eq!(spool.waiting(), 0);
+}
+
+#[test]
+fn what_a_newer_program_wrote_is_left_to_a_newer_program() {
+    let folder = Folder::new("newer");
+    let spool = folder.open(None);
+    let newer = spool.keep(&trace(), "key-1").unwrap();
+    // Nothing else about it is known.
+    fs::write(&newer.path, "{\"version\": 9, \"task\": 7}").unwrap();
+    let Missing::Newer(said) = spool.load(&newer).unwrap_err() else {
+        panic!("it is newer")
+    };
+    assert!(said.contains("version 9"), "{said}");
+    assert_eq!(spool.waiting(), 0);
+    // Already while this client lives.
+    assert_eq!(keys(&folder.open(None).take_over()), ["key-1"]);
+}
+
+#[test]
+fn a_file_that_the_system_does_not_hand_out_stays_where_it_is() {
+    let folder = Folder::new("not-now");
+    let spool = folder.open(None);
+    let entry = spool.keep(&trace(), "key-1").unwrap();
+    let content = fs::read(&entry.path).unwrap();
+    fs::remove_file(&entry.path).unwrap();
+    fs::create_dir(&entry.path).unwrap();
+    assert!(matches!(spool.load(&entry), Err(Missing::NotNow(_))));
+    assert_eq!(spool.waiting(), 1);
+    fs::remove_dir(&entry.path).unwrap();
+    fs::write(&entry.path, content).unwrap();
+    assert_eq!(spool.load(&entry).unwrap(), trace());
 }
 
 #[test]
@@ -179,7 +268,7 @@ fn a_folder_that_cannot_be_used_is_named_when_the_client_is_built() {
         directory: Some(folder.0.clone()),
         limit: None,
     };
-    let error = Spool::open(settings, &"p".into()).unwrap_err().to_string();
+    let error = Spool::open(settings, to(None)).unwrap_err().to_string();
     assert!(
         error.contains("reflect-spool") && error.contains(".spool("),
         "{error}"
@@ -192,23 +281,19 @@ fn a_file_that_may_still_be_written_is_left_alone() {
     let folder = Folder::new("unfinished");
     let spool = folder.open(None);
     // Nobody can tell whether such an owner is there.
-    let nobody = Name::new("key-1", "somebody".to_owned(), SystemTime::now());
-    let gone = Name::new("key-2", "4294967295-1-0".to_owned(), SystemTime::now());
+    let name = |key, owner: &str| Name::new(key, owner.to_owned(), None, SystemTime::now());
+    let (nobody, gone) = (name("key-1", "somebody"), name("key-2", "4294967295-1-0"));
     let path = |name: &Name| spool.folder.join(format!(".{}.tmp", name.file()));
     let young = fs::File::create(path(&nobody)).unwrap();
     fs::write(path(&gone), "{").unwrap();
-    let keys = |taken: Vec<Entry>| -> Vec<String> {
-        let keys = taken.iter().map(Entry::idempotency_key);
-        keys.map(str::to_owned).collect()
-    };
     if cfg!(target_os = "linux") {
-        assert_eq!(keys(spool.take_over().unwrap()), ["key-2"]);
+        assert_eq!(keys(&spool.take_over()), ["key-2"]);
     } else {
-        assert_eq!(keys(spool.take_over().unwrap()), [""; 0]);
+        assert_eq!(keys(&spool.take_over()), [""; 0]);
     }
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     young.set_modified(long_ago).unwrap();
-    assert_eq!(keys(spool.take_over().unwrap())[0], "key-1");
+    assert_eq!(keys(&spool.take_over())[0], "key-1");
 }
 
 #[test]
