@@ -21,7 +21,7 @@ use rmcp::{ErrorData, ServerHandler, tool, tool_handler, tool_router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::access::{caller, require};
+use crate::access::{caller, engine, require};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
@@ -234,7 +234,7 @@ impl Tools {
                 Scope::TraceWrite
             },
         )?;
-        let engine = self.app.engine();
+        let engine = engine(&access.caller, &self.app);
         let stored = engine.create_trace(&access.project, trace, None).await?;
         let trace = engine.get_trace(&access.project, &stored.trace_id).await?;
         Ok(json!({

@@ -146,6 +146,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     let is_new = engine.list_projects().await?.is_empty();
     announce(&keys, master.as_ref(), is_new).await?;
+    keys.ensure_projects(&engine).await?;
     let address = listener.local_addr()?;
     // Before anybody can know that it runs, so that no signal finds it unprepared.
     let stop = asked_to_stop()?;

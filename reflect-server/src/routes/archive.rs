@@ -119,5 +119,6 @@ pub(super) async fn import(
     access: In<ProjectAdmin>,
     LongBody(Pieces { pieces }): LongBody<Pieces>,
 ) -> Result<Json<Imported>, ApiError> {
-    Ok(Json(app.engine().import(&access.project, pieces).await?))
+    let engine = access.engine(&app);
+    Ok(Json(engine.import(&access.project, pieces).await?))
 }

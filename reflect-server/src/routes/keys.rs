@@ -40,7 +40,14 @@ pub(super) async fn create(
     for scope in &key.scopes {
         access.require(scope.clone())?;
     }
-    let made = app.keys().create(&access.project, key).await?;
+    let (keys, project) = (app.keys(), &access.project);
+    let made = match access.caller.project() {
+        None => keys.create(app.engine(), project, key).await?,
+        Some(_) => keys
+            .create_by(&access.caller, project, key)
+            .await?
+            .ok_or_else(ApiError::unknown_key)?,
+    };
     Ok((StatusCode::CREATED, Json(made)))
 }
 

@@ -13,7 +13,7 @@ use crate::access::{In, ProjectAdmin, TraceRead};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
-use crate::keys::{self, SecretHash};
+use crate::keys::SecretHash;
 use crate::openapi::Refusals;
 
 /// Whether the server is up.
@@ -45,15 +45,7 @@ pub(super) async fn bootstrap(
     _: BootstrapToken,
     Body(request): Body<Bootstrap>,
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
-    if app
-        .engine()
-        .list_projects()
-        .await?
-        .contains(&request.project_id)
-    {
-        return Err(keys::taken(&request.project_id).into());
-    }
-    let made = app.keys().bootstrap(request).await?;
+    let made = app.keys().bootstrap(app.engine(), request).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -80,7 +72,8 @@ pub(super) async fn delete(
     State(app): State<App>,
     access: In<ProjectAdmin>,
 ) -> Result<Json<DeletedProject>, ApiError> {
-    // The keys go last: if this is cut short, the same key can ask again.
+    // The keys go last: if this is cut short, the same key can ask again. What they still ask for
+    // meanwhile cannot bring the project back: see `In::engine`.
     let mut gone = app.engine().delete_project(&access.project).await?;
     gone.deleted |= app.keys().delete_project(&access.project).await?;
     Ok(Json(gone))

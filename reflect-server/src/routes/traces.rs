@@ -42,8 +42,8 @@ pub(super) async fn create(
     } else {
         Scope::TraceWrite
     })?;
-    let stored = app
-        .engine()
+    let stored = access
+        .engine(&app)
         .create_trace(&access.project, trace, key.as_deref())
         .await?;
     let status = match stored.ingest_status {
