@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use reflect_engine::{Engine, Error, Result};
 use reflect_types::{
     ApiKey, Bootstrap, Bootstrapped, CreateApiKey, CreatedApiKey, KeyId, KeyStatus, ProjectId,
-    Scope,
+    Scope, Validate as _,
 };
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -281,6 +281,7 @@ fn new_key(
     create: CreateApiKey,
     owner: Option<String>,
 ) -> Result<(KeyRecord, CreatedApiKey)> {
+    create.validate()?;
     let key = KeyText::generate(create.environment.clone())
         .map_err(|error| Error::internal("the system gives no random numbers", error))?;
     let mut scopes = Vec::new();

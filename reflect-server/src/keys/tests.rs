@@ -163,7 +163,8 @@ async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
         let keys = Keys::new(store, None);
         let project = ProjectId::from("a");
         keys.create(&engine, &project, create("k")).await.unwrap();
-        assert_eq!(engine.list_projects().await.unwrap(), [project.clone()]);
+        let there = engine.list_projects().await.unwrap();
+        assert!(there.contains(&project));
         // As if the process had ended in between.
         engine.delete_project(&project).await.unwrap();
         keys.create_master("root").await.unwrap();

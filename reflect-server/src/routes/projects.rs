@@ -18,10 +18,10 @@ use crate::openapi::Refusals;
 
 /// Whether the server is up.
 #[utoipa::path(
-    get, path = "/health",
+    get, path = "/health", operation_id = "health",
     responses(
         (status = 200, body = Health),
-        (status = 503, description = "Overloaded", body = ErrorBody),
+        (status = 405, description = "The path exists, but not for this method", body = ErrorBody),
         (status = 504, description = "It took too long", body = ErrorBody),
     )
 )]
@@ -34,7 +34,8 @@ pub(super) async fn health() -> Json<Health> {
 /// Makes the first key of a project, for the holder of the bootstrap token. A project that has a key
 /// or holds anything is somebody's already, and refused.
 #[utoipa::path(
-    post, path = "/v1/bootstrap", request_body = Bootstrap, security(("bootstrap" = [])),
+    post, path = "/v1/bootstrap", operation_id = "bootstrap",
+    request_body = Bootstrap, security(("bootstrap" = [])),
     responses(
         (status = 201, description = "The key, shown this once", body = Bootstrapped),
         Refusals,
@@ -51,7 +52,8 @@ pub(super) async fn bootstrap(
 
 /// The project in numbers.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/stats", params(("project_id" = ProjectId, Path)),
+    get, path = "/v1/projects/{project_id}/stats", operation_id = "project_stats",
+    params(("project_id" = ProjectId, Path)),
     security(("key" = [])),
     responses((status = 200, body = Stats), Refusals)
 )]
@@ -64,7 +66,8 @@ pub(super) async fn stats(
 
 /// Removes the project with all it holds, its keys included.
 #[utoipa::path(
-    delete, path = "/v1/projects/{project_id}", params(("project_id" = ProjectId, Path)),
+    delete, path = "/v1/projects/{project_id}", operation_id = "delete_project",
+    params(("project_id" = ProjectId, Path)),
     security(("key" = [])),
     responses((status = 200, body = DeletedProject), Refusals)
 )]
