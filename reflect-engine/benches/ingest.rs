@@ -254,6 +254,7 @@ fn lesson(n: usize) -> (NewTrace, Lesson) {
         metadata,
         reference_context: None,
         idempotency_key: None,
+        creates_project: true,
         created_at: now,
     };
     let lesson = Lesson {

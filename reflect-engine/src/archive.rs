@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
-use crate::record::MemoryHistory;
+use crate::record::{MemoryHistory, Stats};
 use crate::store::Restored;
 
 /// One thing that a project holds. Memories come before traces, because a review that still waits
@@ -61,6 +61,17 @@ pub struct Judgement {
     pub created_at: String,
 }
 
+/// A project beside its memories and runs. Numbers that differ tell that it changed meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Overview {
+    /// The project in numbers.
+    pub stats: Stats,
+    /// The project's skill.
+    #[serde(default)]
+    pub skill: Option<Skill>,
+}
+
 /// What came of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -72,6 +83,18 @@ pub struct Imported {
 }
 
 impl Engine {
+    /// What a project holds beside its memories and runs; a project that is not there is
+    /// [`Error::NoProject`], here and in the other parts of an export.
+    pub async fn export_overview(&self, project: &ProjectId) -> Result<Overview> {
+        let core = self.checked(project, project)?;
+        // A page of nothing, which only a project that is there has.
+        core.store.archived_traces(project, None, 0).await?;
+        Ok(Overview {
+            stats: core.store.stats(project).await?,
+            skill: core.store.skill(project).await?,
+        })
+    }
+
     /// Runs in the order they were stored, after the one named.
     pub async fn export_traces(
         &self,
@@ -119,7 +142,10 @@ impl Engine {
             });
         }
         let asked = restored.len() as u64;
-        let stored = core.store.restore(project, restored, core.now()).await?;
+        let stored = core
+            .store
+            .restore(project, self.creates_projects(), restored, core.now())
+            .await?;
         core.work.notify_one();
         Ok(Imported {
             stored,

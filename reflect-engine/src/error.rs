@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reflect_types::{ErrorBody, ErrorCode, InvalidField};
+use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId};
 
 use crate::model;
 
@@ -26,6 +26,11 @@ pub enum Error {
         /// The id it was looked for by.
         id: String,
     },
+    /// There is no such project, and the caller may not make one.
+    #[error(
+        "there is no project `{0}`: it was deleted, or never made; whoever has a master key can make it"
+    )]
+    NoProject(ProjectId),
     /// The request contradicts what is stored; the text says what to do instead.
     #[error("{0}")]
     Conflict(String),
@@ -97,7 +102,7 @@ impl Error {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_) => ErrorCode::InvalidField,
-            Self::NotFound { .. } => ErrorCode::NotFound,
+            Self::NotFound { .. } | Self::NoProject(_) => ErrorCode::NotFound,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Unavailable { .. } => ErrorCode::Unavailable,
             Self::Model(error) if error.retryable => ErrorCode::Unavailable,
@@ -137,6 +142,14 @@ impl Error {
             what,
             id: id.into(),
         }
+    }
+
+    /// A page was asked for beyond something that is not there (any more).
+    pub(crate) fn unknown_cursor(field: &'static str, what: &str, id: &str) -> Self {
+        Self::Invalid(InvalidField::new(
+            field,
+            format!("names no {what} of this project: `{id}`. Begin again without it"),
+        ))
     }
 
     /// Something is in the way for now.

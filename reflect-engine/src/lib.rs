@@ -15,7 +15,7 @@ mod reembed;
 mod skill;
 pub mod store;
 
-pub use archive::{ArchivedTrace, Imported, Judgement, Piece};
+pub use archive::{ArchivedTrace, Imported, Judgement, Overview, Piece};
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result, Source};
 pub use recall::{ExplainedMemory, Explanation};

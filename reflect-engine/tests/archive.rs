@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::store::{InMemory, Sqlite, Store};
-use reflect_engine::{Engine, ListMemories, Piece};
+use reflect_engine::{Engine, Error, ListMemories, Overview, Piece};
 use reflect_types::{
     CreateSkill, CreateTrace, ListTraces, Message, ProjectId, QueryMemories, Review, Trace, Verdict,
 };
@@ -217,4 +217,37 @@ async fn a_piece_that_says_the_impossible_is_refused_and_nothing_is_stored() {
     let refused = to.import(&project(), pieces).await.unwrap_err();
     assert_eq!(refused.body().field.as_deref(), Some("q_value"));
     assert!(traces(&to).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_neither_exported_nor_filled_by_whoever_may_not_make_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Sqlite::open(folder.path().join("reflect.db")).unwrap();
+    for engine in [on(InMemory::new()), on(file)] {
+        let there = engine.in_existing_projects();
+        let none = |error: &Error| matches!(error, Error::NoProject(id) if *id == project());
+        let refusals = [
+            engine.export_overview(&project()).await.unwrap_err(),
+            engine.export_traces(&project(), None, 9).await.unwrap_err(),
+            engine
+                .export_memories(&project(), None, 9)
+                .await
+                .unwrap_err(),
+            there.import(&project(), Vec::new()).await.unwrap_err(),
+        ];
+        assert!(refusals.iter().all(none), "{refusals:?}");
+        engine.create_project(&project()).await.unwrap();
+        assert_eq!(
+            engine.export_overview(&project()).await.unwrap(),
+            Overview::default()
+        );
+        let gone = Some(&"gone".into());
+        let trace = engine.export_traces(&project(), gone, 9).await.unwrap_err();
+        let gone = Some(&"gone".into());
+        let memory = engine.export_memories(&project(), gone, 9).await;
+        for refused in [trace, memory.unwrap_err()] {
+            assert_eq!(refused.body().field.as_deref(), Some("after"));
+        }
+        there.import(&project(), Vec::new()).await.unwrap();
+    }
 }

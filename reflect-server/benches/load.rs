@@ -52,8 +52,12 @@ async fn main() {
     BufReader::new(out).read_line(&mut line).unwrap();
     let ready = begun.elapsed();
     println!("ready after {} ms   (goal: 200)", ready.as_millis());
-    // Ten times as long, for a machine that is busy with other things.
-    assert!(ready < Duration::from_secs(2), "the start took too long");
+    // Without optimisation ten times as long, for a machine that is busy with other things.
+    let most = if cfg!(debug_assertions) { 2_000 } else { 200 };
+    assert!(
+        ready < Duration::from_millis(most),
+        "the start took too long"
+    );
     let address = line.trim().rsplit('/').next().unwrap().to_owned();
     let idle = resident(&server.0);
     println!("idle, {} MB resident   (goal: 60)", told(idle));

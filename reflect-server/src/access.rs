@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use reflect_engine::Engine;
 use reflect_types::{KeyId, MemoryId, ProjectId, Scope, TraceId, Validate};
 
 use crate::app::App;
@@ -58,6 +59,22 @@ impl<S> In<S> {
     }
 }
 
+impl<S> In<S> {
+    /// The engine as this caller may use it.
+    pub(crate) fn engine(&self, app: &App) -> Engine {
+        engine(&self.caller, app)
+    }
+}
+
+/// The engine for a caller: only a master key makes projects. A request that is under way with a key
+/// of the project while that is deleted would otherwise bring it back.
+pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
+    match caller.project() {
+        None => app.engine().clone(),
+        Some(_) => app.engine().in_existing_projects(),
+    }
+}
+
 /// Refuses a caller that lacks a scope.
 pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
     if caller.may(&scope) {
@@ -105,9 +122,7 @@ pub(crate) async fn caller(parts: &Parts, app: &App) -> Result<Caller, ApiError>
         ));
     };
     let Some(caller) = app.keys().recognise(key).await? else {
-        return Err(ApiError::unauthorized(
-            "this key is not known, or was revoked: ask for a new one",
-        ));
+        return Err(ApiError::unknown_key());
     };
     tracing::Span::current().record("key", caller.name());
     app.rate().admit(caller.name())?;

@@ -39,6 +39,11 @@ impl ApiError {
         Self::new(ErrorCode::Unauthorized, detail).with(WWW_AUTHENTICATE, challenge)
     }
 
+    /// A key that opens nothing, or no longer.
+    pub(crate) fn unknown_key() -> Self {
+        Self::unauthorized("this key is not known, or was revoked: ask for a new one")
+    }
+
     /// A good key for another project. The answer is the same whether or not there is such a
     /// project.
     pub(crate) fn other_project(project: &ProjectId) -> Self {

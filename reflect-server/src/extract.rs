@@ -1,7 +1,7 @@
 //! Reading requests so that what is wrong with one is named.
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use reflect_types::{IDEMPOTENCY_KEY, Validate};
 use serde::de::DeserializeOwned;
@@ -33,8 +33,7 @@ impl<T: DeserializeOwned + Validate> FromRequest<App> for LongBody<T> {
         const TIMES: usize = 4;
 
         let limit = app.settings().body_limit.saturating_mul(TIMES);
-        let body = axum::body::to_bytes(request.into_body(), limit).await;
-        let body = body.map_err(|_| ApiError::too_large(limit))?;
+        let body = read_up_to(limit, request, app).await?;
         Ok(Self(checked(json(&body)?)?))
     }
 }
@@ -108,19 +107,15 @@ impl FromRequestParts<App> for IdempotencyKey {
     }
 }
 
-/// The body as it is, if it is JSON or nothing at all.
-pub(crate) async fn json_text(request: Request, app: &App) -> Result<Bytes, ApiError> {
-    let body = read(request, app).await?;
-    if !body.is_empty() {
-        serde_json::from_slice::<serde::de::IgnoredAny>(&body)
-            .map_err(|error| ApiError::malformed(format!("the body is not JSON: {error}")))?;
-    }
-    Ok(body)
+/// The body as it is.
+pub(crate) async fn read(request: Request, app: &App) -> Result<Bytes, ApiError> {
+    read_up_to(app.settings().body_limit, request, app).await
 }
 
-async fn read(request: Request, app: &App) -> Result<Bytes, ApiError> {
+async fn read_up_to(limit: usize, mut request: Request, app: &App) -> Result<Bytes, ApiError> {
+    DefaultBodyLimit::max(limit).apply(&mut request);
     let read = Bytes::from_request(request, app).await;
-    read.map_err(|rejection| ApiError::unread(&rejection, app.settings().body_limit))
+    read.map_err(|rejection| ApiError::unread(&rejection, limit))
 }
 
 /// Reads JSON: 400 where it is none, 422 with the field where it is of another shape.

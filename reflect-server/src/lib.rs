@@ -19,4 +19,4 @@ pub use app::{App, Settings};
 pub use error::ApiError;
 pub use openapi::document;
 pub use routes::router;
-pub use serve::serve;
+pub use serve::{serve, serve_until};

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use http::Method;
 use http::request::Parts;
 use reflect_types::{
     AuthoredReflection, CreateTrace, Memory, ProjectId, QueryMemories, Review, Scope, Trajectory,
@@ -13,7 +14,10 @@ use reflect_types::{
 };
 use rmcp::handler::server::tool::Extension;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
+use rmcp::model::{
+    CallToolResult, ClientJsonRpcMessage, ContentBlock, Implementation, ServerCapabilities,
+    ServerConfig,
+};
 use rmcp::schemars::{self, JsonSchema};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -21,7 +25,7 @@ use rmcp::{ErrorData, ServerHandler, tool, tool_handler, tool_router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::access::{caller, require};
+use crate::access::{caller, engine, require};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
@@ -62,13 +66,15 @@ struct Access {
 async fn enter(State(app): State<App>, request: Request, next: Next) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     let caller = caller(&parts, &app).await?;
-    let named = parts.headers.get(PROJECT_ID).map(|value| value.to_str());
+    // Not `to_str`, which knows ASCII alone: a project may have any name.
+    let named = parts.headers.get(PROJECT_ID);
+    let named = named.map(|value| std::str::from_utf8(value.as_bytes()));
     let project = match (named, caller.project()) {
         (Some(Ok(named)), _) => ProjectId::from(named),
         (Some(Err(_)), _) => {
             return Err(ApiError::field(
                 "X-Project-Id",
-                "`X-Project-Id` must be ASCII",
+                "`X-Project-Id` must be UTF-8",
             ));
         }
         (None, Some(own)) => own.clone(),
@@ -81,7 +87,12 @@ async fn enter(State(app): State<App>, request: Request, next: Next) -> Result<R
     parts.extensions.insert(Access { caller, project });
     // Read here, so that what is wrong with a body is told as everywhere else.
     let head = parts.clone();
-    let body = extract::json_text(Request::from_parts(parts, body), &app).await?;
+    let body = extract::read(Request::from_parts(parts, body), &app).await?;
+    if head.method == Method::POST {
+        serde_json::from_slice::<ClientJsonRpcMessage>(&body).map_err(|error| {
+            ApiError::malformed(format!("the body is not one JSON-RPC message: {error}"))
+        })?;
+    }
     Ok(next.run(Request::from_parts(head, body.into())).await)
 }
 
@@ -118,10 +129,40 @@ struct Retrieve {
 }
 
 impl Retrieve {
+    const DEFAULT_LIMIT: u32 = 5;
     const MAX_LIMIT: u32 = 20;
 
+    /// The query, whose refusals name the tool's own fields and limits.
+    fn into_query(self) -> Result<QueryMemories, ApiError> {
+        if !(1..=Self::MAX_LIMIT).contains(&self.limit) {
+            return Err(ApiError::field(
+                "limit",
+                format!(
+                    "`limit` must be from 1 to {}, got {}: leave it out for {}",
+                    Self::MAX_LIMIT,
+                    self.limit,
+                    Self::DEFAULT_LIMIT
+                ),
+            ));
+        }
+        let query = QueryMemories {
+            limit: self.limit,
+            lambda: self.lambda_,
+            ..QueryMemories::new(self.query)
+        };
+        query.validate().map_err(|invalid| {
+            let field = match invalid.field {
+                "task" => "query",
+                "lambda" => "lambda_",
+                other => other,
+            };
+            ApiError::field(field, format!("`{field}` {}", invalid.problem))
+        })?;
+        Ok(query)
+    }
+
     fn default_limit() -> u32 {
-        5
+        Self::DEFAULT_LIMIT
     }
 
     fn default_lambda() -> f64 {
@@ -135,6 +176,7 @@ struct Create {
     task: String,
     /// `pass` or `fail`.
     #[serde(default)]
+    #[schemars(with = "Option<Outcome>")]
     result: Option<String>,
     /// What happened, in short. With `guidance`, this is the lesson itself.
     #[serde(default)]
@@ -142,13 +184,13 @@ struct Create {
     /// What to do next time.
     #[serde(default)]
     guidance: Option<String>,
-    /// What went wrong.
+    /// What went wrong. Part of a lesson.
     #[serde(default)]
     key_mistake: String,
-    /// What would have been right.
+    /// What would have been right. Part of a lesson.
     #[serde(default)]
     correct_action: String,
-    /// The tools the advice is about.
+    /// The tools the advice is about. Part of a lesson.
     #[serde(default)]
     applicable_tools: Vec<String>,
     /// The ids of the memories you were given, so that they get the credit or the blame.
@@ -156,13 +198,34 @@ struct Create {
     retrieved_memory_ids: Vec<String>,
     /// Instead of a lesson: all that was said and done, as messages or as text.
     #[serde(default)]
+    #[schemars(with = "Option<Run>")]
     trajectory: Option<Value>,
     /// The answer that was given.
     #[serde(default)]
     final_response: Option<String>,
-    /// What was wrong with it, or right.
+    /// What was wrong with it, or right. Goes with `result`.
     #[serde(default)]
     feedback_text: Option<String>,
+}
+
+/// How `result` is written.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes")]
+enum Outcome {
+    Pass,
+    Fail,
+    Success,
+    Failure,
+}
+
+/// How `trajectory` is written.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes")]
+enum Run {
+    Messages(Vec<serde_json::Map<String, Value>>),
+    Text(String),
 }
 
 #[tool_router]
@@ -192,21 +255,7 @@ impl Tools {
 impl Tools {
     async fn retrieve(&self, asked: Retrieve, access: &Access) -> Result<Value, ApiError> {
         require(&access.caller, Scope::MemoryRead)?;
-        if asked.limit > Retrieve::MAX_LIMIT {
-            return Err(ApiError::field(
-                "limit",
-                format!(
-                    "`limit` must be from 1 to {}, got {}",
-                    Retrieve::MAX_LIMIT,
-                    asked.limit
-                ),
-            ));
-        }
-        let query = QueryMemories {
-            limit: asked.limit,
-            lambda: asked.lambda_,
-            ..QueryMemories::new(asked.query)
-        };
+        let query = asked.into_query()?;
         let found = self
             .app
             .engine()
@@ -234,7 +283,7 @@ impl Tools {
                 Scope::TraceWrite
             },
         )?;
-        let engine = self.app.engine();
+        let engine = engine(&access.caller, &self.app);
         let stored = engine.create_trace(&access.project, trace, None).await?;
         let trace = engine.get_trace(&access.project, &stored.trace_id).await?;
         Ok(json!({
@@ -261,7 +310,23 @@ impl Create {
                 correct_action: self.correct_action,
                 applicable_tools: self.applicable_tools,
             }),
-            (None, None) => None,
+            (None, None) => {
+                let parts = [
+                    ("key_mistake", self.key_mistake.is_empty()),
+                    ("correct_action", self.correct_action.is_empty()),
+                    ("applicable_tools", self.applicable_tools.is_empty()),
+                ];
+                if let Some((part, _)) = parts.iter().find(|(_, is_empty)| !is_empty) {
+                    return Err(ApiError::field(
+                        *part,
+                        format!(
+                            "`{part}` is part of a lesson: give its `summary` and `guidance` too, \
+                             or leave it out"
+                        ),
+                    ));
+                }
+                None
+            }
             (given, _) => {
                 let field = if given.is_some() {
                     "guidance"
@@ -275,7 +340,8 @@ impl Create {
             }
         };
         let trajectory = match (self.trajectory, &lesson) {
-            (Some(trajectory), _) => Trajectory::from(trajectory),
+            (Some(trajectory), _) => serde_json::from_value::<Trajectory>(trajectory)
+                .map_err(|error| ApiError::field("trajectory", format!("`trajectory`: {error}")))?,
             (None, Some(_)) => Trajectory::default(),
             (None, None) => {
                 return Err(ApiError::field(
@@ -290,6 +356,12 @@ impl Create {
                 return Err(ApiError::field(
                     "result",
                     "`result` is missing: say whether the run was a `pass` or a `fail`",
+                ));
+            }
+            (None, None) if self.feedback_text.is_some() => {
+                return Err(ApiError::field(
+                    "result",
+                    "`result` is missing: `feedback_text` says why the run was a `pass` or a `fail`",
                 ));
             }
             (None, None) => None,

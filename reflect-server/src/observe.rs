@@ -32,7 +32,9 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
         key = tracing::field::Empty,
     );
     let under_way = app.metrics().enter();
-    let mut response = bounded(&app, request, next).instrument(span.clone()).await;
+    let mut response = bounded(&app, route, request, next)
+        .instrument(span.clone())
+        .await;
     drop(under_way);
 
     let (status, took) = (response.status().as_u16(), begun.elapsed());
@@ -43,11 +45,15 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     response
 }
 
+/// What tells how the server is doing: asked for when it is busy above all, and done at once.
+const ALWAYS: [&str; 2] = ["/health", "/metrics"];
+
 /// Gives the request a place, if there is one, and a time to finish in.
-async fn bounded(app: &App, request: Request, next: Next) -> Response {
-    let Ok(_place) = app.places().try_acquire() else {
+async fn bounded(app: &App, route: &str, request: Request, next: Next) -> Response {
+    let place = app.places().try_acquire();
+    if place.is_err() && !ALWAYS.contains(&route) {
         return ApiError::overloaded().into_response();
-    };
+    }
     let patience = app.settings().request_timeout;
     match tokio::time::timeout(patience, next.run(request)).await {
         Ok(response) => response,

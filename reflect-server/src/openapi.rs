@@ -1,7 +1,11 @@
 //! The API's own description, made from the handlers and from the types they read and write.
 
-use reflect_types::{ErrorBody, ErrorCode};
+use reflect_engine::ListMemories;
+use reflect_types::{ErrorBody, ErrorCode, ListTraces};
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::Schema;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{RefOr, Required};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 /// What stands in the document beside the paths, which the router adds.
@@ -20,6 +24,68 @@ pub(crate) struct Description;
 /// The API as an OpenAPI document.
 pub fn document() -> utoipa::openapi::OpenApi {
     crate::routes::described().1
+}
+
+/// What is only answered, and always with every field; the types read older servers' answers too, so
+/// they do not say so.
+const WHOLE: [&str; 8] = [
+    "ApiKey",
+    "DeletedProject",
+    "DeletedTraces",
+    "Memory",
+    "Overview",
+    "ReviewRecord",
+    "Skill",
+    "Trace",
+];
+
+/// How long a page is where nothing is said, by operation.
+const PAGES: [(&str, u32); 4] = [
+    ("list_traces", ListTraces::DEFAULT_LIMIT),
+    ("list_memories", ListMemories::DEFAULT_LIMIT),
+    ("export_traces", crate::routes::ARCHIVE_PAGE),
+    ("export_memories", crate::routes::ARCHIVE_PAGE),
+];
+
+/// Says what neither the handlers nor the types can say of themselves.
+pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
+    let components = document.components.get_or_insert_default();
+    for name in WHOLE {
+        if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
+            object.required = object.properties.keys().cloned().collect();
+        }
+    }
+    for item in document.paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.post,
+            &mut item.put,
+            &mut item.delete,
+        ];
+        for operation in operations.into_iter().flatten() {
+            complete_operation(operation);
+        }
+    }
+}
+
+fn complete_operation(operation: &mut Operation) {
+    let name = operation.operation_id.as_deref().unwrap_or_default();
+    if name == "create_skill"
+        && let Some(RefOr::T(body)) = &mut operation.request_body
+    {
+        body.required = Some(Required::False);
+    }
+    let Some((_, page)) = PAGES.iter().find(|(listed, _)| *listed == name) else {
+        return;
+    };
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter
+            && parameter.name == "limit"
+            && let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema
+        {
+            schema.default = Some((*page).into());
+        }
+    }
 }
 
 struct Schemes;
@@ -56,6 +122,9 @@ pub(crate) enum Refusals {
     /// There is no such thing.
     #[response(status = 404)]
     NotFound(ErrorBody),
+    /// The path exists, but not for this method.
+    #[response(status = 405)]
+    MethodNotAllowed(ErrorBody),
     /// It contradicts what is stored.
     #[response(status = 409)]
     Conflict(ErrorBody),

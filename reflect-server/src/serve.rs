@@ -18,6 +18,16 @@ pub async fn serve(
     app: App,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
+    serve_until(listener, app, shutdown, std::future::pending()).await;
+}
+
+/// The same with a grace that ends at once when `hurry` resolves.
+pub async fn serve_until(
+    listener: TcpListener,
+    app: App,
+    shutdown: impl Future<Output = ()>,
+    hurry: impl Future<Output = ()>,
+) {
     let (stop, stopping) = watch::channel(false);
     let flusher = tokio::spawn(flush(app.clone(), stopping.clone()));
     let judge = app.judge().cloned().map(|judge| {
@@ -39,13 +49,29 @@ pub async fn serve(
     tracing::info!("shutting down: finishing what is under way");
     stop.send_replace(true);
     let grace = app.settings().shutdown_grace;
-    if tokio::time::timeout(grace, server).await.is_err() {
-        tracing::warn!(?grace, "some requests did not finish in time");
-    }
+    tokio::pin!(hurry);
+    let hurried = tokio::select! {
+        finished = tokio::time::timeout(grace, server) => {
+            if finished.is_err() {
+                tracing::warn!(?grace, "some requests did not finish in time");
+            }
+            false
+        }
+        () = &mut hurry => {
+            tracing::warn!("asked again: some requests are not finished");
+            true
+        }
+    };
     // A task that panicked has ended too; what it did not write is the last use of keys.
     let _ = flusher.await;
-    if let Some(judge) = judge {
-        let _ = judge.await;
+    // What the judge was about to say is asked of it again.
+    match judge {
+        Some(judge) if hurried => judge.abort(),
+        Some(mut judge) => tokio::select! {
+            _ = &mut judge => {}
+            () = &mut hurry => judge.abort(),
+        },
+        None => {}
     }
     if let Err(error) = app.engine().shutdown().await {
         tracing::error!(%error, "the store was not closed cleanly");

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::KeyId;
-use crate::validate::{InvalidField, Validate, not_blank};
+use crate::validate::{InvalidField, Validate, at_most, not_blank};
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -90,7 +90,10 @@ pub struct ApiKey {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateApiKey {
     /// What the key is for.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 200, pattern = "\\S")
+    )]
     pub label: String,
     /// What it may do.
     #[serde(default)]
@@ -101,6 +104,9 @@ pub struct CreateApiKey {
 }
 
 impl CreateApiKey {
+    /// The longest label, in characters.
+    pub const MAX_LABEL: usize = 200;
+
     /// A live key without any scope yet.
     pub fn new(label: impl Into<String>) -> Self {
         Self {
@@ -114,6 +120,7 @@ impl CreateApiKey {
 impl Validate for CreateApiKey {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("label", &self.label, "say what the key is for")?;
+        at_most("label", &self.label, Self::MAX_LABEL)?;
         if let Some(scope) = self.scopes.iter().find(|scope| !scope.is_known()) {
             let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
             return Err(InvalidField::new(

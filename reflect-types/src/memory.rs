@@ -13,16 +13,22 @@ pub struct QueryMemories {
     pub task: String,
     /// How many memories at the most, from 1 to 100.
     #[serde(default = "QueryMemories::default_limit")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100, default = QueryMemories::default_limit))]
     pub limit: u32,
     /// How much proven utility counts against similarity:
     /// `score = (1 - lambda) * similarity + lambda * q_value`.
     #[serde(default = "QueryMemories::default_lambda")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 0, maximum = 1, default = QueryMemories::default_lambda)
+    )]
     pub lambda: f64,
     /// How much rank counts against variety: 1 ranks alone, 0 looks for variety alone.
     #[serde(default = "QueryMemories::default_mmr_lambda")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 0, maximum = 1, default = QueryMemories::default_mmr_lambda)
+    )]
     pub mmr_lambda: f64,
     /// Every key must match: a scalar matches an equal value, or a list that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

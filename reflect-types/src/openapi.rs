@@ -16,6 +16,17 @@ pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema>
         .into()
 }
 
+/// A verdict in a request, where other words are taken too; an answer has `pass` and `fail` alone.
+pub(crate) fn verdict_to_give() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(
+            "Pass or fail; `success` and `failure` are taken for the same.",
+        ))
+        .enum_values(Some(["pass", "fail", "success", "failure"]))
+        .into()
+}
+
 impl PartialSchema for Verdict {
     fn schema() -> RefOr<Schema> {
         one_of(

@@ -4,8 +4,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::id::ProjectId;
-use crate::key::Environment;
-use crate::validate::{InvalidField, Validate, not_blank};
+use crate::key::{CreateApiKey, Environment};
+use crate::validate::{InvalidField, Validate, at_most, not_blank};
 
 /// What a healthy server says of itself; every value is text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +26,14 @@ pub struct Bootstrap {
     /// Who asks.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub user_id: String,
-    /// The project to make or to open.
+    /// The project to make; one that is there already is refused.
     pub project_id: ProjectId,
     /// What to call the key.
     #[serde(default = "Bootstrap::default_label")]
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 200, pattern = "\\S", default = Bootstrap::default_label)
+    )]
     pub key_label: String,
     /// Live or test.
     #[serde(default)]
@@ -64,6 +67,7 @@ impl Validate for Bootstrap {
             "name the user who will own the key",
         )?;
         not_blank("key_label", &self.key_label, "say what the key is for")?;
+        at_most("key_label", &self.key_label, CreateApiKey::MAX_LABEL)?;
         if !self.environment.is_known() {
             return Err(InvalidField::new("environment", "must be `live` or `test`"));
         }

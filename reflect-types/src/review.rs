@@ -103,8 +103,13 @@ impl<'de> Deserialize<'de> for Verdict {
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(
+    feature = "openapi",
+    schema(description = "A judgement to be passed on a run.")
+)]
 pub struct Review {
     /// Pass or fail.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::verdict_to_give))]
     pub result: Verdict,
     /// What was wrong (or right); it shapes the reflection, so be specific.
     #[serde(default)]

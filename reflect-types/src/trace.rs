@@ -76,6 +76,7 @@ impl Validate for CreateTrace {
 /// The answer to [`CreateTrace`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "A run that was stored."))]
 pub struct TraceReceipt {
     /// The stored trace.
     pub trace_id: TraceId,
@@ -224,11 +225,16 @@ impl Validate for ListTraces {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeleteTraces {
     /// Which.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1))]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub trace_ids: Vec<TraceId>,
     /// Whether the memories made from them go too; by default what was learned stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delete_memories: bool,
+}
+
+impl DeleteTraces {
+    /// The most traces that are removed at once.
+    pub const MAX_TRACES: usize = 1_000;
 }
 
 impl Validate for DeleteTraces {
@@ -239,6 +245,16 @@ impl Validate for DeleteTraces {
                 "is empty: name the traces to delete",
             ));
         }
+        if self.trace_ids.len() > Self::MAX_TRACES {
+            return Err(InvalidField::new(
+                "trace_ids",
+                format!(
+                    "must name at most {}, got {}: delete them in parts",
+                    Self::MAX_TRACES,
+                    self.trace_ids.len()
+                ),
+            ));
+        }
         Ok(())
     }
 }
@@ -246,6 +262,7 @@ impl Validate for DeleteTraces {
 /// The answer to [`DeleteTraces`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "Runs that were removed."))]
 pub struct DeletedTraces {
     /// How many there were.
     #[serde(default)]

@@ -40,6 +40,17 @@ pub(crate) fn not_blank(field: &'static str, text: &str, fix: &str) -> Result<()
     Ok(())
 }
 
+pub(crate) fn at_most(field: &'static str, text: &str, most: usize) -> Result<(), InvalidField> {
+    let length = text.chars().count();
+    if length > most {
+        return Err(InvalidField::new(
+            field,
+            format!("must have at most {most} characters, got {length}"),
+        ));
+    }
+    Ok(())
+}
+
 pub(crate) fn within(
     field: &'static str,
     value: f64,

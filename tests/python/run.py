@@ -17,8 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 HOME = ROOT / "target" / "python"
 REQUIREMENTS = HERE / "requirements.txt"
-# The exit code for a machine that cannot run this, apart from tests that fail.
+# The exit code for a machine that cannot reach the package index, apart from what is our own fault.
 CANNOT = 77
+UNREACHABLE = ("NewConnectionError", "ConnectTimeoutError", "NameResolutionError", "ProxyError")
 
 
 def python() -> str:
@@ -31,10 +32,14 @@ def python() -> str:
         install = subprocess.run(
             [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
              "--requirement", REQUIREMENTS],
+            stderr=subprocess.PIPE, text=True,
         )
+        print(install.stderr, end="", file=sys.stderr)
         if install.returncode != 0:
             print("the packages of requirements.txt cannot be installed", file=sys.stderr)
-            sys.exit(CANNOT)
+            # Only a machine without a way there is excused: a version that is gone, or that does
+            # not fit another, is for us to mend.
+            sys.exit(CANNOT if any(sign in install.stderr for sign in UNREACHABLE) else 1)
         installed.write_text(wanted)
     return str(interpreter)
 

@@ -16,6 +16,8 @@ The project's own commands.
 
     cargo xtask test              everything CI checks, with a summary at the end
     cargo xtask test STEP…        only these steps
+    cargo xtask test --strict …   the same, but a step that had to be skipped is a failure; so it is
+                                  where the variable CI is set
     cargo xtask steps             what the steps are
     cargo xtask bench             what a run costs its caller, beside other tracers
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
@@ -53,7 +55,13 @@ fn only(step: &Step) -> ExitCode {
     runner.finish()
 }
 
-fn test(chosen: &[&str]) -> ExitCode {
+fn test(arguments: &[&str]) -> ExitCode {
+    let (flags, chosen): (Vec<&str>, Vec<&str>) =
+        arguments.iter().partition(|name| name.starts_with('-'));
+    if let Some(unknown) = flags.iter().find(|flag| **flag != "--strict") {
+        eprintln!("there is no option `{unknown}`: `cargo xtask help` lists them");
+        return ExitCode::from(2);
+    }
     if let Some(unknown) = chosen
         .iter()
         .find(|name| !steps::ALL.iter().any(|s| s.name == **name))
@@ -61,7 +69,8 @@ fn test(chosen: &[&str]) -> ExitCode {
         eprintln!("there is no step `{unknown}`: `cargo xtask steps` lists them");
         return ExitCode::from(2);
     }
-    let mut runner = Runner::default();
+    let strict = !flags.is_empty() || is_ci(std::env::var_os("CI").as_deref());
+    let mut runner = Runner::new(strict);
     for step in steps::ALL
         .iter()
         .filter(|s| chosen.is_empty() || chosen.contains(&s.name))
@@ -69,4 +78,20 @@ fn test(chosen: &[&str]) -> ExitCode {
         runner.run(step);
     }
     runner.finish()
+}
+
+/// Whether the variable `CI` says that nobody watches, so that what is skipped would go unseen.
+fn is_ci(variable: Option<&std::ffi::OsStr>) -> bool {
+    variable.is_some_and(|said| !said.is_empty() && said != "false" && said != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ci_is_what_says_so() {
+        assert!(is_ci(Some("true".as_ref())) && is_ci(Some("1".as_ref())));
+        assert!(!is_ci(None) && !is_ci(Some("".as_ref())) && !is_ci(Some("false".as_ref())));
+    }
 }

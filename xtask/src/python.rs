@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::run::{Outcome, cargo};
 
-/// What `run.py` answers when the machine cannot run it, which is no failure of ours.
+/// What `run.py` answers when the package index cannot be reached, which is no failure of ours.
 const CANNOT: i32 = 77;
 
 pub(crate) fn check() -> Outcome {
@@ -30,7 +30,7 @@ pub(crate) fn check() -> Outcome {
     match status {
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) if status.code() == Some(CANNOT) => {
-            Outcome::Skipped("the Python packages cannot be installed here".to_owned())
+            Outcome::Skipped("the package index cannot be reached from here".to_owned())
         }
         Ok(status) => Outcome::Failed(format!("`tests/python/run.py` ended with {status}")),
         Err(error) => Outcome::Failed(format!("python3 could not be started: {error}")),

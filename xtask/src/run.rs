@@ -20,10 +20,17 @@ pub(crate) enum Outcome {
 
 #[derive(Default)]
 pub(crate) struct Runner {
+    /// Whether a step that was skipped makes the whole fail.
+    strict: bool,
     done: Vec<(&'static str, Outcome, Duration)>,
 }
 
 impl Runner {
+    pub(crate) fn new(strict: bool) -> Self {
+        let done = Vec::new();
+        Self { strict, done }
+    }
+
     pub(crate) fn run(&mut self, step: &Step) {
         println!("\n== {}: {}", step.name, step.about);
         let start = Instant::now();
@@ -34,7 +41,7 @@ impl Runner {
         self.done.push((step.name, outcome, start.elapsed()));
     }
 
-    /// Prints the summary; a failed step makes the whole fail.
+    /// Prints the summary; a failed step makes the whole fail, and where this is strict a skipped one.
     pub(crate) fn finish(self) -> ExitCode {
         let mut counts = [0; 3];
         println!("\n== summary");
@@ -49,11 +56,18 @@ impl Runner {
         }
         let [passed, failed, skipped] = counts;
         println!("\nsteps: {passed} passed, {failed} failed, {skipped} skipped");
-        if failed == 0 {
+        if self.strict && skipped > 0 {
+            println!("a skipped step counts as a failure here");
+        }
+        if self.is_good(failed, skipped) {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
         }
+    }
+
+    fn is_good(&self, failed: u32, skipped: u32) -> bool {
+        failed == 0 && (skipped == 0 || !self.strict)
     }
 }
 
@@ -81,4 +95,19 @@ pub(crate) fn all(checks: impl IntoIterator<Item = Outcome>) -> Outcome {
         .into_iter()
         .find(|outcome| !matches!(outcome, Outcome::Passed))
         .unwrap_or(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_skipped_counts_where_nobody_watches() {
+        for strict in [false, true] {
+            let runner = Runner::new(strict);
+            assert!(runner.is_good(0, 0));
+            assert!(!runner.is_good(1, 0));
+            assert_eq!(runner.is_good(0, 1), !strict);
+        }
+    }
 }

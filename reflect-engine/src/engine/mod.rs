@@ -33,6 +33,8 @@ const MAX_KEY: usize = 255;
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
+    /// Whether this handle makes the projects that it writes to.
+    creates_projects: bool,
 }
 
 struct Shared {
@@ -59,6 +61,16 @@ impl Engine {
         let path = path.into();
         let opened = self::core::computed(move || Sqlite::open(path)).await?;
         Self::builder().store(Arc::new(opened?)).start()
+    }
+
+    /// The same engine for a caller that may not make projects: what it would write to a project
+    /// that is not there is refused ([`Error::NoProject`]), also where that was deleted meanwhile.
+    #[must_use]
+    pub fn in_existing_projects(&self) -> Self {
+        Self {
+            creates_projects: false,
+            ..self.clone()
+        }
     }
 
     /// The memories that rank best for a task, best first.
@@ -158,7 +170,14 @@ impl Engine {
             .await
     }
 
-    /// The projects that hold anything, by name.
+    /// Makes a project that holds nothing yet; does nothing where there is one. Whoever writes to a
+    /// project makes it anyway, unless through [`in_existing_projects`](Self::in_existing_projects).
+    pub async fn create_project(&self, project: &ProjectId) -> Result<()> {
+        let core = self.checked(project, project)?;
+        core.store.create_project(project).await
+    }
+
+    /// The projects there are, by name.
     pub async fn list_projects(&self) -> Result<Vec<ProjectId>> {
         let core = self.core();
         core.open()?;
@@ -231,6 +250,7 @@ impl Engine {
         let background = Mutex::new(background);
         Self {
             shared: Arc::new(Shared { core, background }),
+            creates_projects: true,
         }
     }
 
@@ -247,6 +267,11 @@ impl Engine {
         project.validate()?;
         request.validate()?;
         Ok(self.core())
+    }
+
+    /// Whether what is written to a project that is not there makes it.
+    pub(crate) fn creates_projects(&self) -> bool {
+        self.creates_projects
     }
 
     /// The rows of a run and of its review.
@@ -269,6 +294,7 @@ impl Engine {
             metadata: trace.metadata,
             reference_context: trace.reference_context,
             idempotency_key: key.map(str::to_owned),
+            creates_project: self.creates_projects,
             created_at: now,
         };
         (new, review)

@@ -37,8 +37,11 @@ pub type MemoryKey = i64;
 /// Keeps traces, reviews, memories, their moves and the work that is left to do.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// The projects that hold anything, by name.
+    /// The projects there are, by name.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
+
+    /// Makes a project that holds nothing yet; does nothing where there is one.
+    async fn create_project(&self, project: &ProjectId) -> Result<()>;
 
     /// Removes a project with all it holds; tells whether there was one.
     async fn delete_project(&self, project: &ProjectId) -> Result<bool>;
@@ -47,7 +50,8 @@ pub trait Store: Send + Sync + 'static {
     async fn stats(&self, project: &ProjectId) -> Result<Stats>;
 
     /// Stores a run, and with it what its review asks for. A key seen before in this project
-    /// stores nothing and gives the first receipt again.
+    /// stores nothing and gives the first receipt again. Where there is no such project, it is made
+    /// only if the run says so; otherwise this is [`Error::NoProject`](crate::Error).
     async fn insert_trace(
         &self,
         project: &ProjectId,
@@ -174,10 +178,12 @@ pub trait Store: Send + Sync + 'static {
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
 
     /// Replaces the project's skill by one whose version is one higher; tells whether it was.
+    /// Without a project there is nothing to replace: [`Error::NoProject`](crate::Error).
     async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
 
     /// The project's runs with all that is kept of them, in the order they were stored, after the
-    /// one named.
+    /// one named. An `after` that names no run is [`Error::Invalid`](crate::Error), no project
+    /// [`Error::NoProject`](crate::Error).
     async fn archived_traces(
         &self,
         _project: &ProjectId,
@@ -188,7 +194,8 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The project's memories with all that moved them, in the order they were learned, after the
-    /// one named.
+    /// one named. An `after` that names no memory is [`Error::Invalid`](crate::Error), no project
+    /// [`Error::NoProject`](crate::Error).
     async fn archived_memories(
         &self,
         _project: &ProjectId,
@@ -199,10 +206,12 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Stores what an archive holds, under the ids it has there, and queues the reviews that wait.
-    /// What the project has already stays as it is; tells how much it had not.
+    /// What the project has already stays as it is; tells how much it had not. A project that is not
+    /// there is made only if asked for; otherwise this is [`Error::NoProject`](crate::Error).
     async fn restore(
         &self,
         _project: &ProjectId,
+        _creates_project: bool,
         _pieces: Vec<Restored>,
         _now: Timestamp,
     ) -> Result<u64> {
@@ -236,6 +245,8 @@ pub struct NewTrace {
     pub reference_context: Option<String>,
     /// The caller's name for this very submission.
     pub idempotency_key: Option<String>,
+    /// Whether the project is made where there is none.
+    pub creates_project: bool,
     /// Now.
     pub created_at: Timestamp,
 }

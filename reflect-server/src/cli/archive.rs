@@ -1,7 +1,9 @@
 //! All that a project holds, wherever it is: in a file, or at a server.
 
-use reflect_engine::{ArchivedTrace, Engine, Imported, ListMemories, MemoryHistory, Piece, Stats};
-use reflect_types::{MemoryId, ProjectId, Skill, TraceId, path};
+use reflect_engine::{
+    ArchivedTrace, Engine, Imported, ListMemories, MemoryHistory, Overview, Piece,
+};
+use reflect_types::{MemoryId, ProjectId, TraceId, path};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -31,10 +33,11 @@ struct Pieces {
 }
 
 impl Archive {
-    pub(super) async fn stats(&self) -> Result<Stats, Failure> {
+    /// What the project holds beside memories and runs; a project that is not there is told so.
+    pub(super) async fn overview(&self) -> Result<Overview, Failure> {
         match &self.source {
-            Source::File(engine) => Ok(engine.stats(&self.project).await?),
-            Source::Server(server) => server.get(&path::stats(&self.project), &[]).await,
+            Source::File(engine) => Ok(engine.export_overview(&self.project).await?),
+            Source::Server(server) => server.get(&path::archive(&self.project), &[]).await,
         }
     }
 
@@ -66,13 +69,17 @@ impl Archive {
         after: Option<&MemoryId>,
     ) -> Result<Vec<MemoryHistory>, Failure> {
         let project = &self.project;
-        match &self.source {
-            Source::File(engine) => Ok(engine.export_memories(project, after, PAGE).await?),
+        let page = match &self.source {
+            Source::File(engine) => {
+                let page = engine.export_memories(project, after, PAGE).await;
+                page.map_err(Failure::from)
+            }
             Source::Server(server) => {
                 let path = path::archive(project) + "/memories";
                 server.get(&path, &page(after)).await
             }
-        }
+        };
+        page.map_err(lost)
     }
 
     /// The next runs in the order they were stored.
@@ -81,26 +88,17 @@ impl Archive {
         after: Option<&TraceId>,
     ) -> Result<Vec<ArchivedTrace>, Failure> {
         let project = &self.project;
-        match &self.source {
-            Source::File(engine) => Ok(engine.export_traces(project, after, PAGE).await?),
+        let page = match &self.source {
+            Source::File(engine) => {
+                let page = engine.export_traces(project, after, PAGE).await;
+                page.map_err(Failure::from)
+            }
             Source::Server(server) => {
                 let path = path::archive(project) + "/traces";
                 server.get(&path, &page(after)).await
             }
-        }
-    }
-
-    pub(super) async fn skill(&self) -> Result<Option<Skill>, Failure> {
-        match &self.source {
-            Source::File(engine) => Ok(engine.get_skill(&self.project).await?),
-            Source::Server(server) => {
-                let skill = server.get(&path::skill(&self.project), &[]).await;
-                match skill {
-                    Err(failure) if failure.is_not_found() => Ok(None),
-                    skill => skill.map(Some),
-                }
-            }
-        }
+        };
+        page.map_err(lost)
     }
 
     pub(super) async fn import(&self, pieces: Vec<Piece>) -> Result<Imported, Failure> {
@@ -126,4 +124,18 @@ fn page(after: Option<&impl ToString>) -> Vec<(&'static str, String)> {
     let limit = [("limit", PAGE.to_string())];
     let after = after.map(|id| ("after", id.to_string()));
     limit.into_iter().chain(after).collect()
+}
+
+/// What an export that others got in the way of ends with.
+pub(super) fn changed() -> Failure {
+    Failure::conflict("the project changed while it was exported: export it again when it is quiet")
+}
+
+/// The only thing that can be wrong with a page is where it begins: at what was deleted meanwhile.
+fn lost(failure: Failure) -> Failure {
+    if failure.is_usage() {
+        changed()
+    } else {
+        failure
+    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use reflect_engine::{Imported, Piece};
-use reflect_types::ProjectId;
+use reflect_types::{ProjectId, Skill};
 use serde::{Deserialize, Serialize};
 
 use super::archive::Archive;
@@ -127,15 +127,13 @@ fn new_file(path: &Path) -> io::Result<Disk> {
 
 /// Writes the bundle with an ending that says that it is whole.
 async fn write(archive: &Archive, out: &mut impl Write) -> Result<Exported, Failure> {
-    let before = archive.stats().await?;
-    let progress = bar(before.memories + before.traces);
-    let exported = pieces(archive, out, &progress).await?;
+    let before = archive.overview().await?;
+    let progress = bar(before.stats.memories + before.stats.traces);
+    let exported = pieces(archive, out, before.skill.clone(), &progress).await?;
     progress.finish_and_clear();
     // Each page is read by itself, so what happened in between may stand in one and not in another.
-    if archive.stats().await? != before {
-        return Err(Failure::conflict(
-            "the project changed while it was exported: export it again when it is quiet",
-        ));
+    if archive.overview().await? != before {
+        return Err(super::archive::changed());
     }
     line(out, &Ending::End(exported))?;
     out.flush()?;
@@ -145,6 +143,7 @@ async fn write(archive: &Archive, out: &mut impl Write) -> Result<Exported, Fail
 async fn pieces(
     archive: &Archive,
     out: &mut impl Write,
+    skill: Option<Skill>,
     progress: &ProgressBar,
 ) -> Result<Exported, Failure> {
     let mut exported = Exported::default();
@@ -176,7 +175,7 @@ async fn pieces(
             progress.inc(1);
         }
     }
-    if let Some(skill) = archive.skill().await? {
+    if let Some(skill) = skill {
         line(out, &Piece::Skill(skill))?;
         exported.skills += 1;
     }
@@ -269,7 +268,8 @@ async fn store(
         return Ok(());
     }
     let done = archive.import(batch).await;
-    let done = done.map_err(|failure| failure.at(format_args!("up to line {line}")))?;
+    let done =
+        done.map_err(|failure| failure.of_contents().at(format_args!("up to line {line}")))?;
     total.stored += done.stored;
     total.present += done.present;
     Ok(())

@@ -2,7 +2,7 @@ use clap::Args;
 use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
 use reflect_server::keys::KeyText;
-use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus};
+use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
@@ -42,6 +42,13 @@ struct Findings(Vec<Finding>);
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let place = options.place;
     let mut findings = Findings::default();
+    if let Err(invalid) = place.project().validate() {
+        findings.bad(
+            invalid.to_string(),
+            "name the project with --project (REFLECT_PROJECT_ID)",
+        );
+        return findings.tell(place.json);
+    }
     if place.data.is_some() {
         data(&place, &mut findings).await;
     }
@@ -59,15 +66,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
              and --key (REFLECT_API_KEY)",
         );
     }
-    if place.json {
-        output::json(&findings.0)?;
-    } else {
-        findings.print()?;
-    }
-    if findings.0.iter().any(|finding| finding.level == Level::Bad) {
-        return Err(Failure::general(""));
-    }
-    Ok(())
+    findings.tell(place.json)
 }
 
 /// One short question to each model.
@@ -120,18 +119,27 @@ async fn data(place: &Place, findings: &mut Findings) {
 }
 
 async fn contents(place: &Place, file: &File, findings: &mut Findings) {
+    let projects = file.engine.list_projects().await;
     match file.keys.list(None).await {
         Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
             findings.good("there is a master key");
         }
         Ok(_) => findings.warn(
             "there is no master key in the file",
-            "run `reflect keys create --master LABEL`, unless the server is given one with \
-             --master-key; a server that is started without one makes one",
+            match projects.as_deref() {
+                Ok([]) => {
+                    "a server that is started on it makes one and shows it once, unless it is given \
+                     one with --master-key"
+                }
+                _ => {
+                    "run `reflect keys create --master LABEL`, unless the server is given one with \
+                     --master-key: only a new database gets one by itself"
+                }
+            },
         ),
         Err(error) => findings.bad(error.to_string(), "check the file"),
     }
-    match file.engine.list_projects().await {
+    match projects {
         Ok(projects) if projects.is_empty() => findings.warn(
             "nothing was recorded yet",
             "record a run: see `reflect serve` and the SDK",
@@ -281,6 +289,19 @@ fn shape(key: &SecretString, findings: &mut Findings) {
 }
 
 impl Findings {
+    /// Prints what was found; something bad makes the command fail.
+    fn tell(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            output::json(&self.0)?;
+        } else {
+            self.print()?;
+        }
+        if self.0.iter().any(|finding| finding.level == Level::Bad) {
+            return Err(Failure::general(""));
+        }
+        Ok(())
+    }
+
     fn good(&mut self, what: impl Into<String>) {
         self.add(Level::Good, what, None);
     }

@@ -27,9 +27,26 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
-    /// Whether there is no such thing.
-    pub(crate) fn is_not_found(&self) -> bool {
-        self.kind == Kind::NotFound
+    /// Whether what was asked makes no sense.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
+    }
+
+    /// The same of what a file holds, which is no matter of usage.
+    pub(crate) fn of_contents(self) -> Self {
+        let kind = match self.kind {
+            Kind::Usage => Kind::General,
+            kind => kind,
+        };
+        Self { kind, ..self }
+    }
+
+    /// The same, where it was told already: only the exit code is left to say.
+    pub(crate) fn told(self) -> Self {
+        Self {
+            message: String::new(),
+            ..self
+        }
     }
 
     /// What is there contradicts what was asked.
@@ -87,6 +104,7 @@ impl Failure {
     fn of_status(status: Option<u16>) -> Kind {
         match status {
             Some(401 | 403) => Kind::NotAllowed,
+            Some(400 | 422) => Kind::Usage,
             Some(404) => Kind::NotFound,
             Some(409) => Kind::Conflict,
             Some(408 | 429 | 502..=504) => Kind::Unreachable,
@@ -107,7 +125,7 @@ impl From<reflect_sdk::Error> for Failure {
             reflect_sdk::Error::Transport { .. } | reflect_sdk::Error::Timeout { .. } => {
                 Kind::Unreachable
             }
-            reflect_sdk::Error::Config(_) => Kind::Usage,
+            reflect_sdk::Error::Config(_) | reflect_sdk::Error::Invalid(_) => Kind::Usage,
             other => Self::of_status(other.status()),
         };
         Self::new(kind, with_reasons(&error))

@@ -53,7 +53,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     match action.unwrap_or(Action::List { master: false }) {
         Action::List { master } => {
             let keys = if master {
-                place.file().await?.keys.list(None).await?
+                place.file_of_masters().await?.keys.list(None).await?
             } else {
                 place.client().await?.list_api_keys().await?
             };
@@ -77,7 +77,12 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                 ));
             }
             let made = if master {
-                place.file().await?.keys.create_master(&label).await?
+                place
+                    .file_of_masters()
+                    .await?
+                    .keys
+                    .create_master(&label)
+                    .await?
             } else {
                 let environment = if test {
                     Environment::Test
@@ -96,7 +101,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         Action::Revoke { id, master } => {
             let key = if master {
                 place
-                    .file()
+                    .file_of_masters()
                     .await?
                     .keys
                     .revoke(None, &KeyId::new(id))
@@ -107,7 +112,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             if place.json {
                 return output::json(&key);
             }
-            output::say(format_args!("{} is {}", key.label, key.status))
+            let label = output::line(&key.label, 100);
+            output::say(format_args!("{label} is {}", key.status))
         }
     }
 }

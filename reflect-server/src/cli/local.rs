@@ -121,7 +121,8 @@ impl Transport for Local {
         project: &ProjectId,
         key: &CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        let made = self.0.keys.create(project, key.clone()).await;
+        let File { engine, keys } = &self.0;
+        let made = keys.create(engine, project, key.clone()).await;
         made.map_err(|error| refused(&error))
     }
 

@@ -152,6 +152,18 @@ impl Place {
         open(self.existing()?.clone(), &Models::default()).await
     }
 
+    /// The file for what only a file has. A server that is named, rather than the file, is not asked
+    /// for it, and a file that only a variable names is not meant then.
+    pub(super) async fn file_of_masters(&self) -> Result<File, Failure> {
+        if !self.is_file()? && self.url.is_some() {
+            return Err(Failure::usage(
+                "master keys are made and ended in the database file, not over HTTP: name it with \
+                 --data FILE, without --url",
+            ));
+        }
+        self.file().await
+    }
+
     fn existing(&self) -> Result<&PathBuf, Failure> {
         let Some(path) = &self.data else {
             return Err(Failure::usage(

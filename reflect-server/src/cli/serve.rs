@@ -7,10 +7,11 @@ use clap::{Args, value_parser};
 use reflect_engine::Engine;
 use reflect_engine::store::Sqlite;
 use reflect_server::keys::{self, Keys};
-use reflect_server::{App, Settings, serve};
+use reflect_server::{App, Settings, serve_until};
 use reflect_types::KeyStatus;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use super::failure::Failure;
 use super::{models, secret};
@@ -42,8 +43,11 @@ pub(super) struct Options {
     #[arg(long, env = "REFLECT_BOOTSTRAP_TOKEN_FILE")]
     bootstrap_token_file: Option<PathBuf>,
     /// The largest request body, in bytes.
-    #[arg(long, env = "REFLECT_BODY_LIMIT", default_value_t = Settings::default().body_limit)]
-    body_limit: usize,
+    #[arg(
+        long, env = "REFLECT_BODY_LIMIT",
+        default_value_t = at_least_one(Settings::default().body_limit)
+    )]
+    body_limit: NonZeroUsize,
     /// How long a request may take, in seconds.
     #[arg(
         long, env = "REFLECT_REQUEST_TIMEOUT", default_value_t = 55,
@@ -105,7 +109,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     )?;
     let master = secret::read("--master-key", options.master_key, options.master_key_file)?;
     let settings = Settings {
-        body_limit: options.body_limit,
+        body_limit: options.body_limit.get(),
         request_timeout: Duration::from_secs(options.request_timeout),
         max_in_flight: options.max_in_flight.get(),
         rate_limit: options.rate_limit,
@@ -146,9 +150,10 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     let is_new = engine.list_projects().await?.is_empty();
     announce(&keys, master.as_ref(), is_new).await?;
+    keys.ensure_projects(&engine).await?;
     let address = listener.local_addr()?;
     // Before anybody can know that it runs, so that no signal finds it unprepared.
-    let stop = asked_to_stop()?;
+    let signals = signals()?;
     // On the standard output, so that scripts that asked for port 0 can read it.
     println!("reflect listens on http://{address}");
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
@@ -167,7 +172,16 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(judge) = judge {
         app = app.judging(judge);
     }
-    serve(listener, app, stop).await;
+    let asked = |times| {
+        let mut signals = signals.clone();
+        async move {
+            // An error means that nobody listens for signals any more, so none will come.
+            if signals.wait_for(|count| *count >= times).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    serve_until(listener, app, asked(1), asked(2)).await;
     for model in [models.llm, models.embeddings].into_iter().flatten() {
         tracing::info!(model = model.model(), usage = %model.usage(), "asked of the model");
     }
@@ -226,30 +240,59 @@ async fn announce(
     Ok(())
 }
 
-/// Listens for the signals that ask the process to end, from now on; the future resolves with the
-/// first of them.
-#[cfg(unix)]
-fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let (mut interrupt, mut terminate) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+/// Counts the signals that ask the process to end, from now on: the first lets what is under way be
+/// finished, the second does not.
+fn signals() -> Result<watch::Receiver<u32>, Failure> {
+    let mut signals = Signals::listen()?;
+    let (count, counted) = watch::channel(0);
+    tokio::spawn(async move {
+        while signals.next().await {
+            count.send_modify(|count| *count += 1);
         }
-    })
+    });
+    Ok(counted)
 }
 
-/// Resolves with ctrl-c.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one; false where there can be none.
+    async fn next(&mut self) -> bool {
+        let came = tokio::select! {
+            came = self.interrupt.recv() => came,
+            came = self.terminate.recv() => came,
+        };
+        came.is_some()
+    }
+}
+
+/// Ctrl-c is all there is.
 #[cfg(not(unix))]
-fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+    fn listen() -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    /// Waits for the next one; false where there can be none.
+    async fn next(&mut self) -> bool {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
 }

@@ -112,55 +112,86 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             output::say(format_args!("{} deleted", gone.deleted))
         }
         Action::Retry { ids, all } => {
-            let receipts = if all {
-                retry_all(&client).await?
+            let retried = if all {
+                retry_all(&client).await
             } else {
-                retry(&client, ids).await?
+                retry(&client, ids).await
             };
-            if place.json {
-                return output::json(&receipts);
-            }
-            if receipts.is_empty() {
-                return output::say(format_args!("nothing to retry"));
-            }
-            for receipt in receipts {
+            retried.tell(place.json)
+        }
+    }
+}
+
+/// What came of asking for some runs to be retried.
+#[derive(Default)]
+struct RetriedRuns {
+    receipts: Vec<TraceReceipt>,
+    first_failure: Option<Failure>,
+}
+
+impl RetriedRuns {
+    /// Tells of a failure at once, and lets the others have their turn.
+    fn fail(&mut self, what: impl std::fmt::Display, error: reflect_sdk::Error) {
+        let failure = Failure::from(error);
+        eprintln!("{what}: {failure}");
+        self.first_failure.get_or_insert(failure);
+    }
+
+    /// Prints the receipts there are; the first failure decides how the command ends.
+    fn tell(self, json: bool) -> Result<(), Failure> {
+        if json {
+            output::json(&self.receipts)?;
+        } else if self.receipts.is_empty() && self.first_failure.is_none() {
+            output::say(format_args!("nothing to retry"))?;
+        } else {
+            for receipt in self.receipts {
                 output::say(format_args!(
                     "{} is {}",
                     receipt.trace_id, receipt.ingest_status
                 ))?;
             }
-            Ok(())
+        }
+        self.first_failure
+            .map_or(Ok(()), |failure| Err(failure.told()))
+    }
+}
+
+async fn retry(client: &ReflectClient, ids: Vec<String>) -> RetriedRuns {
+    let mut retried = RetriedRuns::default();
+    for id in ids {
+        match client.retry_trace(id.as_str()).await {
+            Ok(receipt) => retried.receipts.push(receipt),
+            Err(error) => retried.fail(output::line(&id, 80), error),
         }
     }
+    retried
 }
 
-async fn retry(client: &ReflectClient, ids: Vec<String>) -> Result<Vec<TraceReceipt>, Failure> {
-    let mut receipts = Vec::new();
-    for id in ids {
-        receipts.push(client.retry_trace(id).await?);
-    }
-    Ok(receipts)
-}
-
-async fn retry_all(client: &ReflectClient) -> Result<Vec<TraceReceipt>, Failure> {
-    let mut receipts = Vec::new();
+async fn retry_all(client: &ReflectClient) -> RetriedRuns {
+    let mut retried = RetriedRuns::default();
     let mut before: Option<TraceId> = None;
     loop {
         let mut call = client.list_traces().failed();
         if let Some(before) = before {
             call = call.before(before);
         }
-        let page = call.await?;
+        let page = match call.await {
+            Ok(page) => page,
+            Err(error) => {
+                retried.fail("the next page", error);
+                return retried;
+            }
+        };
         before = page.last().map(|trace| trace.id.clone());
         if before.is_none() {
-            return Ok(receipts);
+            return retried;
         }
         for trace in page {
-            match client.retry_trace(trace.id).await {
-                Ok(receipt) => receipts.push(receipt),
+            match client.retry_trace(&trace.id).await {
+                Ok(receipt) => retried.receipts.push(receipt),
                 // Somebody else was quicker.
                 Err(error) if matches!(error.status(), Some(404 | 409)) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => retried.fail(&trace.id, error),
             }
         }
     }

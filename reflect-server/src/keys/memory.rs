@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -37,6 +38,25 @@ impl KeyStore for InMemory {
             keys.push(key);
         }
         Ok(is_first)
+    }
+
+    async fn insert_by(&self, maker: &str, key: KeyRecord) -> Result<bool> {
+        let mut keys = self.keys();
+        let holds = keys.iter().any(|known| {
+            known.key.public_id == maker
+                && known.project == key.project
+                && known.key.status == KeyStatus::Active
+        });
+        if holds {
+            keys.push(key);
+        }
+        Ok(holds)
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        let keys = self.keys();
+        let projects: BTreeSet<_> = keys.iter().filter_map(|k| k.project.clone()).collect();
+        Ok(projects.into_iter().collect())
     }
 
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use reflect_engine::{Error, Result};
+use reflect_engine::{Engine, Error, Result};
 use reflect_types::{
     ApiKey, Bootstrap, Bootstrapped, CreateApiKey, CreatedApiKey, KeyId, KeyStatus, ProjectId,
-    Scope,
+    Scope, Validate as _,
 };
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -114,14 +114,49 @@ impl Keys {
         Ok(Some(Caller::holding(&record)))
     }
 
-    /// Makes a key for a project.
-    pub async fn create(&self, project: &ProjectId, create: CreateApiKey) -> Result<CreatedApiKey> {
-        self.make(Some(project), create, None).await
+    /// Makes a key for a project, and the project where there is none: its keys cannot.
+    pub async fn create(
+        &self,
+        engine: &Engine,
+        project: &ProjectId,
+        create: CreateApiKey,
+    ) -> Result<CreatedApiKey> {
+        let made = self.make(Some(project), create, None).await?;
+        engine.create_project(project).await?;
+        Ok(made)
     }
 
-    /// Makes the first key of a project, which may do everything there. A project that has had a key
-    /// is somebody's already.
-    pub async fn bootstrap(&self, request: Bootstrap) -> Result<Bootstrapped> {
+    /// Makes a key for the project of another key; `None` where that one was ended or deleted
+    /// meanwhile, as with its whole project.
+    pub async fn create_by(
+        &self,
+        maker: &Caller,
+        project: &ProjectId,
+        create: CreateApiKey,
+    ) -> Result<Option<CreatedApiKey>> {
+        let (record, made) = new_key(Some(project), create, None)?;
+        let stored = self.shared.store.insert_by(maker.name(), record).await?;
+        Ok(stored.then_some(made))
+    }
+
+    /// Makes the projects that have a key and are not there, as after a process that ended between
+    /// the two.
+    pub async fn ensure_projects(&self, engine: &Engine) -> Result<()> {
+        let there = engine.list_projects().await?;
+        for project in self.shared.store.projects().await? {
+            if !there.contains(&project) {
+                engine.create_project(&project).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a project and its first key, which may do everything there. A project that is there, or
+    /// has had a key, is somebody's already.
+    pub async fn bootstrap(&self, engine: &Engine, request: Bootstrap) -> Result<Bootstrapped> {
+        if engine.list_projects().await?.contains(&request.project_id) {
+            return Err(taken(&request.project_id));
+        }
         let create = CreateApiKey {
             label: request.key_label,
             scopes: Scope::KNOWN.to_vec(),
@@ -132,6 +167,7 @@ impl Keys {
         if !self.shared.store.insert_first(record).await? {
             return Err(taken(&request.project_id));
         }
+        engine.create_project(&request.project_id).await?;
         Ok(Bootstrapped {
             user_id: request.user_id,
             project_id: request.project_id,
@@ -170,8 +206,16 @@ impl Keys {
         if uses.is_empty() {
             return Ok(());
         }
-        let uses = uses.into_iter().map(|(id, at)| (id, text(at)));
-        self.shared.store.touch(uses.collect()).await
+        let told = uses.iter().map(|(id, at)| (id.clone(), text(*at)));
+        let written = self.shared.store.touch(told.collect()).await;
+        if written.is_err() {
+            // For the next time, unless a key was used again meanwhile.
+            let mut later = lock(&self.shared.uses);
+            for (id, at) in uses {
+                later.entry(id).or_insert(at);
+            }
+        }
+        written
     }
 
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
@@ -224,7 +268,7 @@ impl Keys {
 }
 
 /// What a project is refused that has a key, or holds something.
-pub(crate) fn taken(project: &ProjectId) -> Error {
+fn taken(project: &ProjectId) -> Error {
     Error::Conflict(format!(
         "project `{project}` exists already: ask whoever has a key of it, or the holder of the \
          master key, for one"
@@ -237,6 +281,7 @@ fn new_key(
     create: CreateApiKey,
     owner: Option<String>,
 ) -> Result<(KeyRecord, CreatedApiKey)> {
+    create.validate()?;
     let key = KeyText::generate(create.environment.clone())
         .map_err(|error| Error::internal("the system gives no random numbers", error))?;
     let mut scopes = Vec::new();

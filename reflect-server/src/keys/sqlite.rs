@@ -27,7 +27,10 @@ const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, envir
 #[derive(Clone, Debug)]
 pub struct Sqlite {
     path: Arc<Path>,
-    db: Arc<Mutex<Connection>>,
+    writing: Arc<Mutex<Connection>>,
+    /// Apart from the other, because a write may wait long for the file's lock, and every request
+    /// looks up a key.
+    reading: Arc<Mutex<Connection>>,
 }
 
 impl Sqlite {
@@ -36,18 +39,35 @@ impl Sqlite {
     /// This waits for the disk: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path: Arc<Path> = path.into().into();
-        let db = connect(&path).map_err(|error| fault(&path, error))?;
+        let opened = connect(&path).and_then(|writing| Ok((writing, connect_to_read(&path)?)));
+        let (writing, reading) = opened.map_err(|error| fault(&path, error))?;
         Ok(Self {
             path,
-            db: Arc::new(Mutex::new(db)),
+            writing: Arc::new(Mutex::new(writing)),
+            reading: Arc::new(Mutex::new(reading)),
         })
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run(&self.reading, work).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run(&self.writing, work).await
     }
 
     async fn run<T: Send + 'static>(
         &self,
+        db: &Arc<Mutex<Connection>>,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (db, path) = (Arc::clone(&self.db), Arc::clone(&self.path));
+        let (db, path) = (Arc::clone(db), Arc::clone(&self.path));
         let done = tokio::task::spawn_blocking(move || {
             let db = db.lock().unwrap_or_else(PoisonError::into_inner);
             work(&db).map_err(|error| fault(&path, error))
@@ -60,11 +80,11 @@ impl Sqlite {
 #[async_trait]
 impl KeyStore for Sqlite {
     async fn insert(&self, record: KeyRecord) -> Result<()> {
-        self.run(move |db| insert(db, &record)).await
+        self.write(move |db| insert(db, &record)).await
     }
 
     async fn insert_first(&self, record: KeyRecord) -> Result<bool> {
-        self.run(move |db| {
+        self.write(move |db| {
             let project = record.project.as_ref().map(ProjectId::as_str);
             // Writing first takes the lock, so that of two processes one sees the other's key.
             let together = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
@@ -80,9 +100,39 @@ impl KeyStore for Sqlite {
         .await
     }
 
+    async fn insert_by(&self, maker: &str, record: KeyRecord) -> Result<bool> {
+        let maker = maker.to_owned();
+        self.write(move |db| {
+            let project = record.project.as_ref().map(ProjectId::as_str);
+            let together = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let holds = together
+                .prepare_cached(
+                    "SELECT 1 FROM api_key \
+                     WHERE public_id = ?1 AND project IS ?2 AND revoked_at IS NULL",
+                )?
+                .exists(params![maker, project])?;
+            if holds {
+                insert(&together, &record)?;
+            }
+            together.commit()?;
+            Ok(holds)
+        })
+        .await
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        self.read(|db| {
+            let query = "SELECT DISTINCT project FROM api_key WHERE project IS NOT NULL";
+            let mut rows = db.prepare_cached(query)?;
+            let names = rows.query_map([], |row| Ok(ProjectId::new(row.get::<_, String>(0)?)))?;
+            names.collect()
+        })
+        .await
+    }
+
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
         let public_id = public_id.to_owned();
-        self.run(move |db| {
+        self.read(move |db| {
             let query = format!("SELECT {COLUMNS} FROM api_key WHERE public_id = ?1");
             db.prepare_cached(&query)?
                 .query_row([&public_id], record)
@@ -93,7 +143,7 @@ impl KeyStore for Sqlite {
 
     async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<KeyRecord>> {
         let project = project.map(|project| project.as_str().to_owned());
-        self.run(move |db| {
+        self.read(move |db| {
             let query = format!("SELECT {COLUMNS} FROM api_key WHERE project IS ?1 ORDER BY key");
             let mut rows = db.prepare_cached(&query)?;
             rows.query_map([&project], record)?.collect()
@@ -109,7 +159,7 @@ impl KeyStore for Sqlite {
     ) -> Result<Option<KeyRecord>> {
         let project = project.map(|project| project.as_str().to_owned());
         let (id, now) = (id.clone(), now.to_owned());
-        self.run(move |db| {
+        self.write(move |db| {
             let query = format!(
                 "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?3) \
                  WHERE id = ?1 AND project IS ?2 RETURNING {COLUMNS}"
@@ -122,7 +172,7 @@ impl KeyStore for Sqlite {
     }
 
     async fn touch(&self, uses: Vec<(KeyId, String)>) -> Result<()> {
-        self.run(move |db| {
+        self.write(move |db| {
             let together = db.unchecked_transaction()?;
             for (id, at) in uses {
                 together
@@ -136,12 +186,20 @@ impl KeyStore for Sqlite {
 
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
         let project = project.clone();
-        self.run(move |db| {
+        self.write(move |db| {
             let gone = db.execute("DELETE FROM api_key WHERE project = ?1", [project.as_str()])?;
             Ok(gone > 0)
         })
         .await
     }
+}
+
+/// Readers of this file never wait for its writers.
+fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open(path)?;
+    db.busy_timeout(BUSY)?;
+    db.pragma_update(None, "query_only", true)?;
+    Ok(db)
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {

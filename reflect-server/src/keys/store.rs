@@ -15,6 +15,13 @@ pub trait KeyStore: Send + Sync + 'static {
     /// Stores the first key of a project; does nothing, and says so, where it has had one.
     async fn insert_first(&self, key: KeyRecord) -> Result<bool>;
 
+    /// Stores a key that another of the same project, known by its public id, makes; does nothing,
+    /// and says so, where that one was ended or deleted meanwhile.
+    async fn insert_by(&self, maker: &str, key: KeyRecord) -> Result<bool>;
+
+    /// The projects that have a key.
+    async fn projects(&self) -> Result<Vec<ProjectId>>;
+
     /// The key whose text shows this public id, revoked or not.
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>>;
 

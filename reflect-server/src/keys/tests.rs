@@ -1,12 +1,12 @@
 //! What every key store has to do, and what the keys do with it.
 
-use reflect_engine::Engine;
 use reflect_engine::model::Extractive;
 
 use super::*;
 
-async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>) -> F) {
-    test(Arc::new(InMemory::new())).await;
+async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>, Engine) -> F) {
+    let engine = Engine::builder().start().unwrap();
+    test(Arc::new(InMemory::new()), engine).await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let store = reflect_engine::store::Sqlite::open(&path).unwrap();
@@ -15,7 +15,7 @@ async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>)
         .reflector(Arc::new(Extractive))
         .start()
         .unwrap();
-    test(Arc::new(Sqlite::open(&path).unwrap())).await;
+    test(Arc::new(Sqlite::open(&path).unwrap()), engine.clone()).await;
     engine.shutdown().await.unwrap();
 }
 
@@ -28,12 +28,12 @@ fn create(label: &str) -> CreateApiKey {
 
 #[tokio::test]
 async fn keys_are_found_listed_ended_and_deleted_by_project() {
-    on_every_store(async |store| {
+    on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let [a, b] = ["a", "b"].map(ProjectId::from);
-        let first = keys.create(&a, create("first")).await.unwrap();
-        let second = keys.create(&a, create("second")).await.unwrap();
-        let other = keys.create(&b, create("other")).await.unwrap();
+        let first = keys.create(&engine, &a, create("first")).await.unwrap();
+        let second = keys.create(&engine, &a, create("second")).await.unwrap();
+        let other = keys.create(&engine, &b, create("other")).await.unwrap();
         let master = keys.create_master("root").await.unwrap();
 
         assert_eq!(
@@ -63,10 +63,10 @@ async fn keys_are_found_listed_ended_and_deleted_by_project() {
 
 #[tokio::test]
 async fn the_last_use_is_written_only_when_asked() {
-    on_every_store(async |store| {
+    on_every_store(async |store, engine| {
         let keys = Keys::new(Arc::clone(&store), None);
         let project = ProjectId::from("a");
-        let made = keys.create(&project, create("k")).await.unwrap();
+        let made = keys.create(&engine, &project, create("k")).await.unwrap();
         keys.recognise(&made.api_key).await.unwrap();
         let stored = async || {
             store.list(Some(&project)).await.unwrap()[0]
@@ -87,7 +87,7 @@ async fn the_last_use_is_written_only_when_asked() {
 
 #[tokio::test]
 async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
-    on_every_store(async |store| {
+    on_every_store(async |store, _| {
         let configured = SecretString::from("rf_live_test_chosen");
         let keys = Keys::new(Arc::clone(&store), Some(&configured));
         assert!(keys.ensure_master().await.unwrap().is_none());
@@ -124,12 +124,100 @@ async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
 async fn no_secret_is_stored() {
     let store = Arc::new(InMemory::new());
     let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
+    let engine = Engine::builder().start().unwrap();
     let made = keys
-        .create(&ProjectId::from("a"), create("k"))
+        .create(&engine, &ProjectId::from("a"), create("k"))
         .await
         .unwrap();
     let secret = made.api_key.rsplit_once('_').unwrap().1;
     let kept = store.list(Some(&ProjectId::from("a"))).await.unwrap();
     assert_eq!(kept.len(), 1);
     assert!(!format!("{kept:?} {made:?} {keys:?}").contains(secret));
+}
+
+#[tokio::test]
+async fn a_key_that_was_deleted_meanwhile_makes_no_other() {
+    on_every_store(async |store, engine| {
+        let keys = Keys::new(store, None);
+        let project = ProjectId::from("a");
+        let first = keys.create(&engine, &project, create("first")).await;
+        let first = keys.recognise(&first.unwrap().api_key).await;
+        let first = first.unwrap().unwrap();
+        let second = keys.create_by(&first, &project, create("second")).await;
+        let second = second.unwrap().unwrap();
+        let ended = keys.recognise(&second.api_key).await.unwrap().unwrap();
+        keys.revoke(Some(&project), &second.key.id).await.unwrap();
+        let third = keys.create_by(&ended, &project, create("third")).await;
+        assert!(third.unwrap().is_none());
+        keys.delete_project(&project).await.unwrap();
+        let third = keys.create_by(&first, &project, create("third")).await;
+        assert!(third.unwrap().is_none());
+        assert!(keys.list(Some(&project)).await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
+    on_every_store(async |store, engine| {
+        let keys = Keys::new(store, None);
+        let project = ProjectId::from("a");
+        keys.create(&engine, &project, create("k")).await.unwrap();
+        let there = engine.list_projects().await.unwrap();
+        assert!(there.contains(&project));
+        // As if the process had ended in between.
+        engine.delete_project(&project).await.unwrap();
+        keys.create_master("root").await.unwrap();
+        keys.ensure_projects(&engine).await.unwrap();
+        assert_eq!(engine.list_projects().await.unwrap(), [project]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    let engine = Engine::open_sqlite(&path).await.unwrap();
+    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let project = ProjectId::from("a");
+    let made = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    let waiting = keys.clone();
+    let write = tokio::spawn(async move { waiting.create_master("late").await });
+    // Each is looked up, as a key that is not known is not remembered.
+    for n in 0..300 {
+        let unknown = format!("rf_live_unknown{n}_secret");
+        assert!(keys.recognise(&unknown).await.unwrap().is_none());
+    }
+    assert!(!write.is_finished());
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    other.execute_batch("COMMIT").unwrap();
+    write.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_last_use_that_could_not_be_written_down_is_written_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    let engine = Engine::open_sqlite(&path).await.unwrap();
+    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let project = ProjectId::from("a");
+    let made = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute_batch("ALTER TABLE api_key RENAME TO away")
+        .unwrap();
+    assert!(keys.flush().await.is_err());
+    other
+        .execute_batch("ALTER TABLE away RENAME TO api_key")
+        .unwrap();
+    keys.flush().await.unwrap();
+    let stored = keys.shared.store.list(Some(&project)).await.unwrap();
+    assert!(stored[0].key.last_used_at.is_some());
 }

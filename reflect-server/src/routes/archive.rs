@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use reflect_engine::{ArchivedTrace, Imported, MemoryHistory, Piece};
+use reflect_engine::{ArchivedTrace, Imported, MemoryHistory, Overview, Piece};
 use reflect_types::{InvalidField, MemoryId, ProjectId, TraceId, Validate};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,7 +14,7 @@ use crate::extract::{LongBody, Params};
 use crate::openapi::Refusals;
 
 /// The most that a page holds, and what it holds where nothing is said.
-const PAGE: u32 = 200;
+pub(crate) const PAGE: u32 = 200;
 
 /// Which page.
 #[derive(Debug, Deserialize)]
@@ -60,9 +60,24 @@ impl Validate for Pieces {
     }
 }
 
+/// What the project holds beside its memories and runs. Numbers that differ from those of before tell
+/// that the project changed meanwhile.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/archive", operation_id = "export_overview",
+    security(("key" = [])), params(("project_id" = ProjectId, Path)),
+    responses((status = 200, body = Overview), Refusals)
+)]
+pub(super) async fn overview(
+    State(app): State<App>,
+    access: In<ProjectAdmin>,
+) -> Result<Json<Overview>, ApiError> {
+    Ok(Json(app.engine().export_overview(&access.project).await?))
+}
+
 /// The project's memories in the order they were learned, with all that moved them.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/archive/memories", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/archive/memories", operation_id = "export_memories",
+    security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200),
@@ -86,7 +101,8 @@ pub(super) async fn memories(
 
 /// The project's runs in the order they were stored, with all that is kept of them.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/archive/traces", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/archive/traces", operation_id = "export_traces",
+    security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200),
@@ -109,7 +125,8 @@ pub(super) async fn traces(
 /// Stores pieces as they are, under the ids they have. What is there already stays as it is, so the
 /// same may be sent again.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/archive", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/archive", operation_id = "import_project",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     request_body = Pieces,
     responses((status = 200, body = Imported), Refusals)
@@ -119,5 +136,6 @@ pub(super) async fn import(
     access: In<ProjectAdmin>,
     LongBody(Pieces { pieces }): LongBody<Pieces>,
 ) -> Result<Json<Imported>, ApiError> {
-    Ok(Json(app.engine().import(&access.project, pieces).await?))
+    let engine = access.engine(&app);
+    Ok(Json(engine.import(&access.project, pieces).await?))
 }

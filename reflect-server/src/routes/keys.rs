@@ -11,7 +11,8 @@ use crate::openapi::Refusals;
 
 /// The project's keys, without their secrets, oldest first.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/api-keys", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/api-keys", operation_id = "list_api_keys",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     responses((status = 200, body = Vec<ApiKey>), Refusals)
 )]
@@ -24,7 +25,8 @@ pub(super) async fn list(
 
 /// Makes a key for the project. A key can give another only what it may do itself.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/api-keys", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/api-keys", operation_id = "create_api_key",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     request_body = CreateApiKey,
     responses(
@@ -40,13 +42,21 @@ pub(super) async fn create(
     for scope in &key.scopes {
         access.require(scope.clone())?;
     }
-    let made = app.keys().create(&access.project, key).await?;
+    let (keys, project) = (app.keys(), &access.project);
+    let made = match access.caller.project() {
+        None => keys.create(app.engine(), project, key).await?,
+        Some(_) => keys
+            .create_by(&access.caller, project, key)
+            .await?
+            .ok_or_else(ApiError::unknown_key)?,
+    };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
 /// Ends a key. Ending it again changes nothing.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/api-keys/{key_id}/revoke", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/api-keys/{key_id}/revoke", operation_id = "revoke_api_key",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("key_id" = KeyId, Path)),
     responses((status = 200, body = ApiKey), Refusals)
 )]

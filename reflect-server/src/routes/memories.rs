@@ -13,7 +13,7 @@ use crate::routes::paging;
 
 /// The memories that rank best for a task, best first.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/memory/query",
+    post, path = "/v1/projects/{project_id}/memory/query", operation_id = "query_memories",
     params(("project_id" = ProjectId, Path)), security(("key" = [])),
     request_body = QueryMemories,
     responses((status = 200, body = Vec<Memory>), Refusals)
@@ -30,7 +30,8 @@ pub(super) async fn query(
 /// All memories of the project with what moved them, newest first. `Link: rel="next"` leads to the
 /// next page.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/memories", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/memories", operation_id = "list_memories",
+    security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
@@ -58,7 +59,8 @@ pub(super) async fn list(
 
 /// One memory with all that ever moved it.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/memories/{memory_id}", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "get_memory",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("memory_id" = MemoryId, Path)),
     responses((status = 200, body = MemoryHistory), Refusals)
 )]

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::openapi::Description;
+use crate::openapi::{Description, complete};
 use crate::{mcp, metrics, observe};
 
 mod archive;
@@ -22,6 +22,8 @@ mod paging;
 mod projects;
 mod skill;
 mod traces;
+
+pub(crate) use archive::PAGE as ARCHIVE_PAGE;
 
 /// The whole service as one router.
 pub fn router(app: App) -> Router {
@@ -40,7 +42,7 @@ pub fn router(app: App) -> Router {
 
 /// The endpoints, and the document that describes them.
 pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Description::openapi())
+    let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(projects::health))
         .routes(routes!(projects::bootstrap))
         .routes(routes!(projects::delete))
@@ -50,7 +52,7 @@ pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(memories::get))
         .routes(routes!(archive::memories))
         .routes(routes!(archive::traces))
-        .routes(routes!(archive::import))
+        .routes(routes!(archive::overview, archive::import))
         .routes(routes!(traces::create, traces::list))
         .routes(routes!(traces::delete))
         .routes(routes!(traces::get))
@@ -64,7 +66,9 @@ pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(skill::create))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
-        .split_for_parts()
+        .split_for_parts();
+    complete(&mut document);
+    (router, document)
 }
 
 async fn measured(

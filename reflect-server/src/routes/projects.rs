@@ -13,15 +13,15 @@ use crate::access::{In, ProjectAdmin, TraceRead};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
-use crate::keys::{self, SecretHash};
+use crate::keys::SecretHash;
 use crate::openapi::Refusals;
 
 /// Whether the server is up.
 #[utoipa::path(
-    get, path = "/health",
+    get, path = "/health", operation_id = "health",
     responses(
         (status = 200, body = Health),
-        (status = 503, description = "Overloaded", body = ErrorBody),
+        (status = 405, description = "The path exists, but not for this method", body = ErrorBody),
         (status = 504, description = "It took too long", body = ErrorBody),
     )
 )]
@@ -34,7 +34,8 @@ pub(super) async fn health() -> Json<Health> {
 /// Makes the first key of a project, for the holder of the bootstrap token. A project that has a key
 /// or holds anything is somebody's already, and refused.
 #[utoipa::path(
-    post, path = "/v1/bootstrap", request_body = Bootstrap, security(("bootstrap" = [])),
+    post, path = "/v1/bootstrap", operation_id = "bootstrap",
+    request_body = Bootstrap, security(("bootstrap" = [])),
     responses(
         (status = 201, description = "The key, shown this once", body = Bootstrapped),
         Refusals,
@@ -45,21 +46,14 @@ pub(super) async fn bootstrap(
     _: BootstrapToken,
     Body(request): Body<Bootstrap>,
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
-    if app
-        .engine()
-        .list_projects()
-        .await?
-        .contains(&request.project_id)
-    {
-        return Err(keys::taken(&request.project_id).into());
-    }
-    let made = app.keys().bootstrap(request).await?;
+    let made = app.keys().bootstrap(app.engine(), request).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 
 /// The project in numbers.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/stats", params(("project_id" = ProjectId, Path)),
+    get, path = "/v1/projects/{project_id}/stats", operation_id = "project_stats",
+    params(("project_id" = ProjectId, Path)),
     security(("key" = [])),
     responses((status = 200, body = Stats), Refusals)
 )]
@@ -72,7 +66,8 @@ pub(super) async fn stats(
 
 /// Removes the project with all it holds, its keys included.
 #[utoipa::path(
-    delete, path = "/v1/projects/{project_id}", params(("project_id" = ProjectId, Path)),
+    delete, path = "/v1/projects/{project_id}", operation_id = "delete_project",
+    params(("project_id" = ProjectId, Path)),
     security(("key" = [])),
     responses((status = 200, body = DeletedProject), Refusals)
 )]
@@ -80,7 +75,8 @@ pub(super) async fn delete(
     State(app): State<App>,
     access: In<ProjectAdmin>,
 ) -> Result<Json<DeletedProject>, ApiError> {
-    // The keys go last: if this is cut short, the same key can ask again.
+    // The keys go last: if this is cut short, the same key can ask again. What they still ask for
+    // meanwhile cannot bring the project back: see `In::engine`.
     let mut gone = app.engine().delete_project(&access.project).await?;
     gone.deleted |= app.keys().delete_project(&access.project).await?;
     Ok(Json(gone))

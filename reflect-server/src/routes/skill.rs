@@ -10,7 +10,8 @@ use crate::openapi::Refusals;
 
 /// The project's memories condensed into one guide.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/skill", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/skill", operation_id = "get_skill",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     responses((status = 200, body = Skill), Refusals)
 )]
@@ -28,7 +29,8 @@ pub(super) async fn get(
 
 /// Writes the guide anew, one version up.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/skill/create", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/skill/create", operation_id = "create_skill",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     request_body(content = CreateSkill, description = "How many memories of each kind to read"),
     responses((status = 200, body = Skill), Refusals)

@@ -16,7 +16,8 @@ use crate::routes::paging;
 /// Stores a run. With a review it is queued and becomes a memory in the background; a review that
 /// brings its own reflection becomes one at once, and needs the scope `memory:write`.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/traces", operation_id = "create_trace",
+    security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255,
@@ -42,8 +43,8 @@ pub(super) async fn create(
     } else {
         Scope::TraceWrite
     })?;
-    let stored = app
-        .engine()
+    let stored = access
+        .engine(&app)
         .create_trace(&access.project, trace, key.as_deref())
         .await?;
     let status = match stored.ingest_status {
@@ -55,7 +56,8 @@ pub(super) async fn create(
 
 /// The runs of the project, newest first. `Link: rel="next"` leads to the next page.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/traces", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/traces", operation_id = "list_traces",
+    security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("review_status" = Option<reflect_types::ReviewStatus>, Query),
@@ -86,7 +88,8 @@ pub(super) async fn list(
 
 /// One run.
 #[utoipa::path(
-    get, path = "/v1/projects/{project_id}/traces/{trace_id}", security(("key" = [])),
+    get, path = "/v1/projects/{project_id}/traces/{trace_id}", operation_id = "get_trace",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
     responses((status = 200, body = Trace), Refusals)
 )]
@@ -101,7 +104,8 @@ pub(super) async fn get(
 /// Judges a run. The answer has the memory that came of it. The same verdict again changes
 /// nothing; another one is a conflict.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "review_trace",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
     request_body = Review,
     responses((status = 200, body = Trace), Refusals)
@@ -123,7 +127,8 @@ pub(super) async fn review(
 /// Judges a run otherwise than before. Its memory is written anew under the same id, and the
 /// utilities become what they would be had this been the review from the start.
 #[utoipa::path(
-    put, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    put, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "change_review",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
     request_body = Review,
     responses((status = 200, body = Trace), Refusals)
@@ -145,7 +150,8 @@ pub(super) async fn change_review(
 /// Takes a run's review back: the memory it made goes, and the utilities become what they would be
 /// had it never been given.
 #[utoipa::path(
-    delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", security(("key" = [])),
+    delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "withdraw_review",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
     responses((status = 200, body = Trace), Refusals)
 )]
@@ -168,7 +174,8 @@ fn may_author(access: &In<ReviewWrite>, review: &Review) -> Result<(), ApiError>
 
 /// Puts a run whose ingestion was given up back into the queue.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", operation_id = "retry_trace",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path), ("trace_id" = TraceId, Path)),
     responses((status = 202, description = "Queued again", body = TraceReceipt), Refusals)
 )]
@@ -184,7 +191,8 @@ pub(super) async fn retry(
 /// Removes runs. What was learned from them stays, unless `delete_memories` says otherwise, which
 /// needs the scope `memory:write` too.
 #[utoipa::path(
-    post, path = "/v1/projects/{project_id}/traces/delete", security(("key" = [])),
+    post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
+    security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     request_body = DeleteTraces,
     responses((status = 200, body = DeletedTraces), Refusals)

@@ -74,6 +74,7 @@ fn endpoints() -> Vec<Endpoint> {
             Scope::MemoryRead,
             None,
         ),
+        endpoint(Method::GET, "/archive", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/archive/memories", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/archive/traces", Scope::ProjectAdmin, None),
         endpoint(

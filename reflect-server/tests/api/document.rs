@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
 
 use super::access::matrix;
-use super::support::Service;
+use super::support::{Service, at};
 
 #[tokio::test]
 async fn every_endpoint_is_in_the_access_matrix() {
@@ -26,7 +27,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 21);
+    assert_eq!(documented.len(), 22);
 }
 
 #[tokio::test]
@@ -56,4 +57,121 @@ async fn an_unknown_path_and_an_unknown_method_are_refused_in_json() {
     assert_eq!(method.status, StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(method.code(), "method_not_allowed");
     assert!(method.headers.contains_key("allow"));
+}
+
+/// Every value in the document, with the key it stands under.
+fn walk<'a>(key: &'a str, value: &'a Value, seen: &mut Vec<(&'a str, &'a Value)>) {
+    seen.push((key, value));
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| walk(key, value, seen)),
+        Value::Array(items) => items.iter().for_each(|value| walk("", value, seen)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_operation_has_a_name_of_its_own_and_every_text_is_for_users_of_the_api() {
+    let document = serde_json::to_value(reflect_server::document()).unwrap();
+    let mut seen = Vec::new();
+    walk("", &document, &mut seen);
+    let mut names = BTreeSet::new();
+    let mut texts = 0;
+    for (key, value) in seen {
+        match (key, value.as_str()) {
+            ("operationId", Some(name)) => assert!(names.insert(name), "{name} is there twice"),
+            ("description" | "summary", Some(text)) => {
+                texts += 1;
+                assert!(!text.contains("```") && !text.contains("[`"), "{text}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(names.len(), 24);
+    assert!(texts > 100, "{texts}");
+}
+
+#[test]
+fn what_happens_when_nothing_is_said_stands_in_the_document() {
+    let document = serde_json::to_value(reflect_server::document()).unwrap();
+    let schema = |path: &str| {
+        let found = document.pointer(&format!("/components/schemas/{path}"));
+        found.unwrap_or_else(|| panic!("{path}")).clone()
+    };
+    let asked = |field: &str| schema(&format!("QueryMemories/properties/{field}/default"));
+    assert_eq!(asked("limit"), 10);
+    assert_eq!(asked("lambda"), 0.5);
+    assert_eq!(asked("mmr_lambda"), 0.7);
+    assert_eq!(
+        schema("Review/properties/result/enum"),
+        json!(["pass", "fail", "success", "failure"])
+    );
+    let at = |path: &str, method: &str| {
+        &document["paths"][format!("/v1/projects/{{project_id}}{path}")][method]
+    };
+    for (path, page) in [
+        ("/traces", 100),
+        ("/memories", 100),
+        ("/archive/traces", 200),
+        ("/archive/memories", 200),
+    ] {
+        let parameters = at(path, "get")["parameters"].as_array().unwrap();
+        let limit = parameters.iter().find(|known| known["name"] == "limit");
+        assert_eq!(limit.unwrap()["schema"]["default"], page, "{path}");
+    }
+    assert_eq!(
+        at("/skill/create", "post")["requestBody"]["required"],
+        false
+    );
+    assert_eq!(at("/traces", "post")["requestBody"]["required"], true);
+    for methods in document["paths"].as_object().unwrap().values() {
+        for operation in methods.as_object().unwrap().values() {
+            assert!(operation["responses"]["405"].is_object(), "{operation}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_has_every_field_that_the_document_promises() {
+    let service = Service::start().await;
+    let trace = service.trace("t").await;
+    let review = json!({"result": "success"});
+    let path = format!("/traces/{trace}");
+    let judged = service.post(&at(&format!("{path}/review")), review).await;
+    let query = service
+        .post(&at("/memory/query"), json!({"task": "t"}))
+        .await;
+    let key = json!({"label": "l", "scopes": []});
+    service.post(&at("/api-keys"), key).await;
+    let skill = service.call(Method::POST, &at("/skill/create"), None).await;
+    let delete = json!({"trace_ids": [trace]});
+    let answers = [
+        ("Trace", service.get(&at(&path)).await.body),
+        ("ReviewRecord", judged.body["review"].clone()),
+        ("Memory", query.body[0].clone()),
+        (
+            "ApiKey",
+            service.get(&at("/api-keys")).await.body[0].clone(),
+        ),
+        ("Skill", skill.body),
+        ("Overview", service.get(&at("/archive")).await.body),
+        (
+            "DeletedTraces",
+            service.post(&at("/traces/delete"), delete).await.body,
+        ),
+        (
+            "DeletedProject",
+            service.call(Method::DELETE, &at(""), None).await.body,
+        ),
+    ];
+    let document = serde_json::to_value(reflect_server::document()).unwrap();
+    for (name, answer) in answers {
+        let schema = &document["components"]["schemas"][name];
+        let fields: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        let required = schema["required"].as_array().unwrap();
+        assert_eq!(required.len(), fields.len(), "{name}");
+        let answered: BTreeSet<&String> = answer.as_object().unwrap().keys().collect();
+        assert_eq!(answered, fields, "{name}");
+    }
 }

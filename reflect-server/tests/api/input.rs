@@ -288,3 +288,65 @@ fn merge(mut body: Value, change: Value) -> Value {
     to.extend(from);
     body
 }
+
+#[tokio::test]
+async fn what_is_too_long_or_too_many_is_refused() {
+    let service = Service::start().await;
+    let ids: Vec<String> = (0..1_001).map(|n| format!("t-{n}")).collect();
+    let cases = [
+        ("/traces/delete", json!({"trace_ids": ids}), "trace_ids"),
+        (
+            "/api-keys",
+            json!({"label": "ü".repeat(201), "scopes": []}),
+            "label",
+        ),
+    ];
+    for (path, body, field) in cases {
+        let refused = service.post(&at(path), body).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(refused.body["field"], field, "{refused:?}");
+    }
+    let long = json!({"label": "ü".repeat(200), "scopes": []});
+    let made = service.post(&at("/api-keys"), long).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let many = json!({"trace_ids": ids[..1_000]});
+    let gone = service.post(&at("/traces/delete"), many).await;
+    assert_eq!(gone.body["deleted"], 0);
+}
+
+#[tokio::test]
+async fn a_page_beyond_what_is_not_there_is_422_everywhere() {
+    let service = Service::start().await;
+    service.trace("t").await;
+    for (path, field) in [
+        ("/traces?before=none", "before"),
+        ("/memories?before=none", "before"),
+        ("/archive/traces?after=none", "after"),
+        ("/archive/memories?after=none", "after"),
+    ] {
+        let refused = service.get(&at(path)).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+        assert_eq!(refused.body["field"], field, "{refused:?}");
+        // A list of a project that is not there is empty; an archive of one is not.
+        let nowhere = service.get(&format!("/v1/projects/nowhere{path}")).await;
+        let expected = if field == "after" { 404 } else { 422 };
+        assert_eq!(nowhere.status, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_told_from_one_that_is_too_long() {
+    let service = Service::start().await;
+    for path in ["/traces", "/archive"] {
+        let broken = futures_util::stream::iter([
+            Ok(b"{\"pieces\"".to_vec()),
+            Err(std::io::Error::other("gone")),
+        ]);
+        let request = axum::http::Request::post(at(path))
+            .header("authorization", format!("Bearer {}", service.master))
+            .body(axum::body::Body::from_stream(broken))
+            .unwrap();
+        let refused = service.send(request).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+}

@@ -200,3 +200,87 @@ async fn a_deleted_project_takes_its_keys_and_nothing_else_with_it() {
     let again = service.call(Method::DELETE, &at(""), None).await;
     assert_eq!(again.body["deleted"], false);
 }
+
+#[tokio::test]
+async fn only_a_master_key_makes_a_project() {
+    let service = Service::start().await;
+    let key = service.key(PROJECT, Scope::KNOWN).await;
+    // As a deletion that is under way leaves it: the project is gone, its keys still open it.
+    let engine = service.app.engine();
+    engine.delete_project(&PROJECT.into()).await.unwrap();
+    let trace = json!({"task": "t", "trajectory": "done"});
+    let mut reviewed = trace.clone();
+    reviewed["review"] = json!({"result": "pass"});
+    let mut authored = trace.clone();
+    authored["review"] = json!({"result": "pass", "reflection": {"summary": "s", "guidance": "g"}});
+    for (path, body) in [
+        ("/traces", &trace),
+        ("/traces", &reviewed),
+        ("/traces", &authored),
+        ("/archive", &json!({"pieces": []})),
+    ] {
+        let refused = service
+            .call_as(Some(&key), Method::POST, &at(path), Some(body.clone()))
+            .await;
+        assert_eq!(refused.status, StatusCode::NOT_FOUND, "{refused:?}");
+        assert!(refused.body["detail"].as_str().unwrap().contains("project"));
+    }
+    assert!(engine.list_projects().await.unwrap().is_empty());
+    service.trace("t").await;
+    let stored = service
+        .call_as(Some(&key), Method::POST, &at("/traces"), Some(trace))
+        .await;
+    assert_eq!(stored.status, StatusCode::CREATED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_brings_a_project_back_while_it_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = reflect_engine::Engine::open_sqlite(folder.path().join("reflect.db")).await;
+    let service = std::sync::Arc::new(Service::of(engine.unwrap(), Settings::default()).await);
+    for _ in 0..5 {
+        let key = service.key(PROJECT, Scope::KNOWN).await;
+        let busy: Vec<_> = (0..8)
+            .map(|n| {
+                let (service, key) = (service.clone(), key.clone());
+                let (path, body) = if n == 0 {
+                    (
+                        "/api-keys",
+                        json!({"label": "l", "scopes": ["trace:write"]}),
+                    )
+                } else {
+                    ("/traces", json!({"task": "t", "trajectory": "done"}))
+                };
+                let path = at(path);
+                tokio::spawn(async move {
+                    let mut stored = 0;
+                    loop {
+                        // A store in memory never waits, and so would not let others in.
+                        tokio::task::yield_now().await;
+                        let call =
+                            service.call_as(Some(&key), Method::POST, &path, Some(body.clone()));
+                        match call.await.status.as_u16() {
+                            201 => stored += 1,
+                            404 => {}
+                            401 => return stored,
+                            status => panic!("{status}"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        while service.get(&at("/stats")).await.body["traces"].as_u64() < Some(20) {
+            tokio::task::yield_now().await;
+        }
+        let gone = service
+            .call_as(Some(&key), Method::DELETE, &at(""), None)
+            .await;
+        assert_eq!(gone.status, StatusCode::OK);
+        for task in busy {
+            assert!(task.await.unwrap() > 0);
+        }
+        let there = service.app.engine().list_projects().await.unwrap();
+        assert!(there.is_empty(), "{there:?}");
+        assert_eq!(service.get(&at("/api-keys")).await.body, json!([]));
+    }
+}

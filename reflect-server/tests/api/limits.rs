@@ -96,12 +96,16 @@ async fn more_requests_than_there_are_places_for_are_503() {
         ..Settings::default()
     };
     let service = Service::with(settings).await;
-    let refused = service.get("/health").await;
+    let refused = service.get(&at("/traces")).await;
     assert_eq!(
         (refused.status, refused.code()),
         (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
     );
     assert!(refused.headers.contains_key("retry-after"));
+    // How it is doing is told above all when it is busy.
+    for path in ["/health", "/metrics"] {
+        assert_eq!(service.get(path).await.status, StatusCode::OK, "{path}");
+    }
 }
 
 #[tokio::test]

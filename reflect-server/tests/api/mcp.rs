@@ -62,6 +62,12 @@ async fn an_agent_writes_a_memory_and_finds_it_again() {
     let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
     names.sort_unstable();
     assert_eq!(names, ["create_memory", "retrieve_memories"]);
+    let create = tools.iter().find(|tool| tool.name == "create_memory");
+    let schema = serde_json::to_string(&create.unwrap().input_schema).unwrap();
+    assert!(
+        schema.contains(r#"["pass","fail","success","failure"]"#),
+        "{schema}"
+    );
 
     let lesson = json!({
         "task": "Refund order 7", "summary": "Refunded too late", "guidance": "Check the window",
@@ -150,21 +156,60 @@ async fn what_a_key_may_not_do_and_what_makes_no_sense_is_told_to_the_agent() {
             json!({"task": "t", "trajectory": "x", "result": "so so"}),
             "pass",
         ),
-        ("retrieve_memories", json!({"query": " "}), "task"),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": "x", "feedback_text": "f"}),
+            "`result` is missing",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": "x", "result": "fail", "key_mistake": "m"}),
+            "`key_mistake` is part of a lesson",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": "x", "result": "fail", "correct_action": "a"}),
+            "`correct_action` is part of a lesson",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": "x", "applicable_tools": ["t"]}),
+            "`applicable_tools` is part of a lesson",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": 5}),
+            "list of messages or a string",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": [1, 2]}),
+            "list of messages or a string",
+        ),
+        (
+            "create_memory",
+            json!({"task": "t", "trajectory": {"a": 1}}),
+            "list of messages or a string",
+        ),
+        (
+            "retrieve_memories",
+            json!({"query": " "}),
+            "`query` is empty",
+        ),
         (
             "retrieve_memories",
             json!({"query": "t", "limit": 21}),
-            "20",
+            "`limit` must be from 1 to 20, got 21: leave it out for 5",
         ),
         (
             "retrieve_memories",
             json!({"query": "t", "limit": 0}),
-            "limit",
+            "`limit` must be from 1 to 20, got 0: leave it out for 5",
         ),
         (
             "retrieve_memories",
             json!({"query": "t", "lambda_": 2}),
-            "lambda",
+            "`lambda_` must be from 0 to 1",
         ),
     ];
     for (tool, arguments, said) in cases {
@@ -205,6 +250,15 @@ async fn strangers_foreign_projects_hosts_and_pages_are_refused() {
     );
     let other = with_key().header("x-project-id", "other");
     assert_eq!(status(&service, other).await, StatusCode::FORBIDDEN);
+    let master = format!("Bearer {}", service.master);
+    let any_name = || list_tools().header("authorization", &master);
+    let named = any_name().header("x-project-id", "größe".as_bytes());
+    assert_eq!(status(&service, named).await, StatusCode::OK);
+    let garbled = any_name().header("x-project-id", &b"gr\xf6\xdfe"[..]);
+    assert_eq!(
+        status(&service, garbled).await,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
     let page = with_key().header("origin", "https://evil.example");
     assert_eq!(status(&service, page).await, StatusCode::FORBIDDEN);
     let page = with_key().header("origin", "https://app.example.com");
@@ -226,6 +280,13 @@ async fn what_is_wrong_with_a_body_is_told_as_everywhere_else() {
     let service = Service::with(settings).await;
     for (body, code) in [
         ("{".to_owned(), "malformed_json"),
+        (String::new(), "malformed_json"),
+        ("[]".to_owned(), "malformed_json"),
+        (
+            json!([{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]).to_string(),
+            "malformed_json",
+        ),
+        (r#"{"a": 1}"#.to_owned(), "malformed_json"),
         ("x".repeat(2_000), "too_large"),
     ] {
         let answer = service

@@ -60,7 +60,8 @@ impl Service {
             ..CreateApiKey::new("test")
         };
         let project = ProjectId::from(project);
-        let made = self.app.keys().create(&project, create).await.unwrap();
+        let (keys, engine) = (self.app.keys(), self.app.engine());
+        let made = keys.create(engine, &project, create).await.unwrap();
         made.api_key
     }
 

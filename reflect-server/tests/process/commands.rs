@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::server::{Server, reflect};
 
-const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
+pub(super) const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
 
 /// Runs a command on a file, with this input.
-fn on_file(data: &Path, arguments: &[&str], input: &str) -> Output {
+pub(super) fn on_file(data: &Path, arguments: &[&str], input: &str) -> Output {
     let mut child = reflect()
         .args(arguments)
         .arg("--data")
@@ -29,14 +29,14 @@ fn on_file(data: &Path, arguments: &[&str], input: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn json(output: &Output) -> Value {
+pub(super) fn json(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// A file with two runs that wait for a review.
-fn two_pending(folder: &Path) -> std::path::PathBuf {
+pub(super) fn two_pending(folder: &Path) -> std::path::PathBuf {
     let data = folder.join("reflect.db");
     let server = Server::start(&data, &["--master-key", KEY]);
     let client = ReflectClient::builder().http(&server.url, KEY).unwrap();

@@ -105,6 +105,29 @@ fn a_request_under_way_is_finished_before_the_server_ends() {
 }
 
 #[test]
+fn a_second_signal_ends_what_the_first_let_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let grace = ["--master-key", KEY, "--shutdown-grace", "600"];
+    let server = Server::start(&folder.path().join("reflect.db"), &grace);
+    let address = server.url.strip_prefix("http://").unwrap().to_owned();
+    let mut slow = TcpStream::connect(&address).unwrap();
+    let head = format!(
+        "POST /v1/projects/support/traces HTTP/1.1\r\nhost: {address}\r\n\
+         authorization: Bearer {KEY}\r\ncontent-length: 10\r\nexpect: 100-continue\r\n\r\n",
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    let mut go_on = [0; 25];
+    slow.read_exact(&mut go_on).unwrap();
+    server.terminate();
+    while TcpStream::connect(&address).is_ok() {
+        std::thread::yield_now();
+    }
+    // The body never comes. Were the second ignored, this would wait for ten minutes.
+    server.terminate();
+    assert!(server.ended().success());
+}
+
+#[test]
 fn a_port_that_is_taken_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("a.db"), &["--master-key", KEY]);

@@ -7,3 +7,4 @@ mod commands;
 mod lifecycle;
 mod models;
 mod server;
+mod usage;

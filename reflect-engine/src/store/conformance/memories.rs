@@ -71,6 +71,7 @@ pub(super) async fn the_best_memories_come_first(store: &dyn Store) {
 pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
     let project = ProjectId::from("conformance/skill");
     assert_eq!(store.skill(&project).await.unwrap(), None);
+    store.create_project(&project).await.unwrap();
     let version = |version| Skill {
         content: format!("version {version}"),
         version,

@@ -3,6 +3,7 @@
 mod changes;
 mod jobs;
 mod memories;
+mod projects;
 mod reviews;
 mod support;
 mod together;
@@ -36,6 +37,8 @@ pub async fn all(store: &dyn Store) {
     traces::an_idempotency_key_stores_once(store).await;
     traces::traces_are_listed_newest_first_in_pages(store).await;
     traces::a_project_sees_nothing_of_another(store).await;
+    projects::a_project_is_made_only_by_whoever_may(store).await;
+    projects::nothing_is_listed_after_what_is_not_there(store).await;
     reviews::a_review_makes_a_memory_and_moves_what_was_given(store).await;
     reviews::what_was_learned_at_once_is_there_at_once(store).await;
     reviews::a_fresh_review_is_refused_where_there_is_one(store).await;

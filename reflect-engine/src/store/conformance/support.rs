@@ -91,6 +91,7 @@ pub(super) fn new_trace(id: &str) -> NewTrace {
         metadata: Metadata::new(),
         reference_context: None,
         idempotency_key: None,
+        creates_project: true,
         created_at: now(),
     }
 }

@@ -22,7 +22,7 @@ impl Shelf {
             Some(id) => *self
                 .run_keys
                 .get(id)
-                .ok_or_else(|| gone("trace", id.as_str()))?,
+                .ok_or_else(|| Error::unknown_cursor("after", "trace", id.as_str()))?,
             None => 0,
         };
         let runs = self.runs.range(after + 1..).take(limit);
@@ -38,7 +38,7 @@ impl Shelf {
             Some(id) => *self
                 .memory_keys
                 .get(id)
-                .ok_or_else(|| gone("memory", id.as_str()))?,
+                .ok_or_else(|| Error::unknown_cursor("after", "memory", id.as_str()))?,
             None => 0,
         };
         let memories = self.memories.range(after + 1..).take(limit);
@@ -156,10 +156,4 @@ impl Book {
         shelf.memories.insert(key, stored);
         true
     }
-}
-
-fn gone(what: &str, id: &str) -> Error {
-    Error::Conflict(format!(
-        "{what} `{id}` was deleted during the export: begin again"
-    ))
 }

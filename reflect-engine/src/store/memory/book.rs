@@ -38,6 +38,12 @@ impl Book {
         })
     }
 
+    /// The project, which has to be there.
+    pub(super) fn existing(&mut self, project: &ProjectId) -> Result<&mut Shelf> {
+        let found = self.projects.get_mut(project);
+        found.ok_or_else(|| Error::NoProject(project.clone()))
+    }
+
     /// A key that was never given out.
     pub(super) fn next_key(&mut self) -> i64 {
         self.key += 1;
@@ -55,7 +61,11 @@ impl Book {
         new: NewTrace,
         intake: Intake,
     ) -> Result<TraceReceipt> {
-        let shelf = self.shelf(project);
+        let shelf = if new.creates_project {
+            self.shelf(project)
+        } else {
+            self.existing(project)?
+        };
         let known = new.idempotency_key.as_ref();
         if let Some(first) = known.and_then(|key| shelf.receipts.get(key)) {
             return Ok(first.clone());

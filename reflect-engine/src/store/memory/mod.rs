@@ -47,6 +47,11 @@ impl Store for InMemory {
         Ok(self.book().projects.keys().cloned().collect())
     }
 
+    async fn create_project(&self, project: &ProjectId) -> Result<()> {
+        self.book().shelf(project);
+        Ok(())
+    }
+
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
         Ok(self.book().delete_project(project))
     }
@@ -183,7 +188,7 @@ impl Store for InMemory {
     async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {
         match self.book().projects.get(project) {
             Some(shelf) => shelf.list_memories(list),
-            None => Ok(MemoryPage::default()),
+            None => shelf::Shelf::default().list_memories(list),
         }
     }
 
@@ -250,7 +255,7 @@ impl Store for InMemory {
 
     async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
         let mut book = self.book();
-        let shelf = book.shelf(project);
+        let shelf = book.existing(project)?;
         let next = shelf.skill.as_ref().map_or(0, |skill| skill.version) + 1 == skill.version;
         if next {
             shelf.skill = Some(skill.clone());
@@ -264,10 +269,7 @@ impl Store for InMemory {
         after: Option<&TraceId>,
         limit: usize,
     ) -> Result<Vec<ArchivedTrace>> {
-        match self.book().projects.get(project) {
-            Some(shelf) => shelf.archived_traces(after, limit),
-            None => Ok(Vec::new()),
-        }
+        self.book().existing(project)?.archived_traces(after, limit)
     }
 
     async fn archived_memories(
@@ -276,18 +278,23 @@ impl Store for InMemory {
         after: Option<&MemoryId>,
         limit: usize,
     ) -> Result<Vec<MemoryHistory>> {
-        match self.book().projects.get(project) {
-            Some(shelf) => shelf.archived_memories(after, limit),
-            None => Ok(Vec::new()),
-        }
+        self.book()
+            .existing(project)?
+            .archived_memories(after, limit)
     }
 
     async fn restore(
         &self,
         project: &ProjectId,
+        creates_project: bool,
         pieces: Vec<Restored>,
         now: Timestamp,
     ) -> Result<u64> {
-        Ok(self.book().restore(project, pieces, now))
+        let mut book = self.book();
+        if creates_project {
+            book.shelf(project);
+        }
+        book.existing(project)?;
+        Ok(book.restore(project, pieces, now))
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use reflect_types::{
-    IngestStatus, InvalidField, ListTraces, MemoryId, ReviewStatus, Skill, Trace, TraceId,
-    TraceReceipt, Verdict,
+    IngestStatus, ListTraces, MemoryId, ReviewStatus, Skill, Trace, TraceId, TraceReceipt, Verdict,
 };
 
 use crate::error::{Error, Result};
@@ -136,7 +135,7 @@ impl Shelf {
             Some(id) => *self
                 .run_keys
                 .get(id)
-                .ok_or_else(|| unknown_before("trace", id.as_str()))?,
+                .ok_or_else(|| Error::unknown_cursor("before", "trace", id.as_str()))?,
             None => i64::MAX,
         };
         let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
@@ -164,7 +163,7 @@ impl Shelf {
             Some(id) => *self
                 .memory_keys
                 .get(id)
-                .ok_or_else(|| unknown_before("memory", id.as_str()))?,
+                .ok_or_else(|| Error::unknown_cursor("before", "memory", id.as_str()))?,
             None => i64::MAX,
         };
         let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
@@ -293,11 +292,4 @@ pub(super) fn working(trace: &Trace) -> bool {
         trace.ingest_status,
         IngestStatus::Queued | IngestStatus::Processing
     )
-}
-
-fn unknown_before(what: &str, id: &str) -> Error {
-    Error::Invalid(InvalidField::new(
-        "before",
-        format!("names no {what} of this project: `{id}`. Begin again without it"),
-    ))
 }

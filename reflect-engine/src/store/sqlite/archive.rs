@@ -21,12 +21,11 @@ pub(super) fn traces(
     after: Option<&TraceId>,
     limit: usize,
 ) -> Result<Vec<ArchivedTrace>, Fault> {
+    let row = projects::existing(db, project)?;
     let after = match after {
-        Some(id) => traces::key(db, project, id)?.ok_or_else(|| gone("trace", id.as_str()))?,
+        Some(id) => traces::key(db, project, id)?
+            .ok_or_else(|| Error::unknown_cursor("after", "trace", id.as_str()))?,
         None => 0,
-    };
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(Vec::new());
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at \
@@ -34,7 +33,7 @@ pub(super) fn traces(
          WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
         row::TRACE
     ))?;
-    let mut rows = select.query(params![project, after, row::limit(limit)])?;
+    let mut rows = select.query(params![row, after, row::limit(limit)])?;
     let (mut found, mut bytes) = (Vec::new(), 0);
     while bytes <= row::PAGE_BYTES
         && let Some(row) = rows.next()?
@@ -69,15 +68,13 @@ pub(super) fn memories(
     after: Option<&MemoryId>,
     limit: usize,
 ) -> Result<Vec<MemoryHistory>, Fault> {
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(Vec::new());
-    };
+    let project = projects::existing(db, project)?;
     let after: i64 = match after {
         Some(id) => db
             .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
             .query_row(params![id.as_str(), project], |row| row.get(0))
             .optional()?
-            .ok_or_else(|| gone("memory", id.as_str()))?,
+            .ok_or_else(|| Error::unknown_cursor("after", "memory", id.as_str()))?,
         None => 0,
     };
     let mut select = db.prepare_cached(&format!(
@@ -100,10 +97,11 @@ pub(super) fn memories(
 pub(super) fn restore(
     db: &Connection,
     project: &ProjectId,
+    creates_project: bool,
     pieces: &[Restored],
     now: Timestamp,
 ) -> Result<u64, Fault> {
-    let key = projects::ensure(db, project)?;
+    let key = projects::row(db, project, creates_project)?;
     let mut stored = 0;
     for piece in pieces {
         let new = match piece {
@@ -247,10 +245,4 @@ fn present(db: &Connection, table: &str, id: &str, project: i64) -> Result<bool,
             "SELECT 1 FROM {table} WHERE project = ?1 AND id = ?2"
         ))?
         .exists(params![project, id])?)
-}
-
-fn gone(what: &'static str, id: &str) -> Fault {
-    Fault::Plain(Error::Conflict(format!(
-        "{what} `{id}` was deleted during the export: begin again"
-    )))
 }

@@ -1,4 +1,4 @@
-use reflect_types::{InvalidField, MemoryId, ProjectId};
+use reflect_types::{MemoryId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
@@ -175,21 +175,18 @@ pub(super) fn list(
     project: &ProjectId,
     list: &ListMemories,
 ) -> Result<MemoryPage, Fault> {
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(MemoryPage::default());
-    };
+    let project = projects::key(db, project)?;
     let before: i64 = match &list.before {
+        // Without a project this finds nothing: null equals nothing.
         Some(id) => db
             .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
             .query_row(params![id.as_str(), project], |row| row.get(0))
             .optional()?
-            .ok_or_else(|| {
-                Error::Invalid(InvalidField::new(
-                    "before",
-                    format!("names no memory of this project: `{id}`. Begin again without it"),
-                ))
-            })?,
+            .ok_or_else(|| Error::unknown_cursor("before", "memory", id.as_str()))?,
         None => i64::MAX,
+    };
+    let Some(project) = project else {
+        return Ok(MemoryPage::default());
     };
     let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(

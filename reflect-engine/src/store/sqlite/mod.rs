@@ -87,6 +87,12 @@ impl Store for Sqlite {
         self.read(projects::list).await
     }
 
+    async fn create_project(&self, project: &ProjectId) -> Result<()> {
+        let project = project.clone();
+        self.write(move |db| projects::ensure(db, &project).map(drop))
+            .await
+    }
+
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
         let project = project.clone();
         self.write(move |db| projects::delete(db, &project)).await
@@ -324,11 +330,12 @@ impl Store for Sqlite {
     async fn restore(
         &self,
         project: &ProjectId,
+        creates_project: bool,
         pieces: Vec<Restored>,
         now: Timestamp,
     ) -> Result<u64> {
         let project = project.clone();
-        self.write(move |db| archive::restore(db, &project, &pieces, now))
+        self.write(move |db| archive::restore(db, &project, creates_project, &pieces, now))
             .await
     }
 

@@ -3,6 +3,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row;
+use crate::error::Error;
 use crate::record::Stats;
 
 pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
@@ -22,6 +23,19 @@ pub(super) fn revision(db: &Connection, id: &ProjectId) -> Result<Option<(i64, i
         .prepare_cached("SELECT key, revision FROM project WHERE id = ?1")?
         .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?)
+}
+
+/// The project's row, made where there is none and the caller may.
+pub(super) fn row(db: &Connection, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
+    if creates {
+        return ensure(db, id);
+    }
+    existing(db, id)
+}
+
+/// The project's row, which has to be there.
+pub(super) fn existing(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
+    key(db, id)?.ok_or_else(|| Error::NoProject(id.clone()).into())
 }
 
 /// The project's row, made where there is none.
@@ -99,7 +113,7 @@ pub(super) fn skill(db: &Connection, id: &ProjectId) -> Result<Option<Skill>, Fa
 pub(super) fn put_skill(db: &Connection, id: &ProjectId, skill: &Skill) -> Result<bool, Fault> {
     let version = i64::try_from(skill.version)
         .map_err(|_| Fault::Data(format!("a skill of version {}", skill.version)))?;
-    let project = ensure(db, id)?;
+    let project = existing(db, id)?;
     let current: Option<i64> = db
         .prepare_cached("SELECT version FROM skill WHERE project = ?1")?
         .query_row([project], |row| row.get(0))

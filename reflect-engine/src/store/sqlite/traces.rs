@@ -48,8 +48,8 @@ pub(super) fn insert(
     encoded: &Encoded,
     intake: Intake,
 ) -> Result<TraceReceipt, Fault> {
-    let project = projects::ensure(db, project)?;
     let trace = &encoded.trace;
+    let project = projects::row(db, project, trace.creates_project)?;
     if let Some(key) = &trace.idempotency_key
         && let Some(first) = receipt(db, project, key)?
     {
@@ -145,12 +145,10 @@ pub(super) fn list(
     list: &ListTraces,
 ) -> Result<TracePage, Fault> {
     let before = match &list.before {
-        Some(id) => Some(key(db, project, id)?.ok_or_else(|| {
-            Error::Invalid(InvalidField::new(
-                "before",
-                format!("names no trace of this project: `{id}`. Begin again without it"),
-            ))
-        })?),
+        Some(id) => Some(
+            key(db, project, id)?
+                .ok_or_else(|| Error::unknown_cursor("before", "trace", id.as_str()))?,
+        ),
         None => None,
     };
     let Some(project) = projects::key(db, project)? else {

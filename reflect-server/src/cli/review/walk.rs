@@ -33,6 +33,7 @@ pub(super) async fn run(
     json: bool,
 ) -> Result<(), Failure> {
     let mut tally = Tally::default();
+    let mut first_refusal = None;
     let mut left = limit.unwrap_or(usize::MAX);
     let mut before: Option<TraceId> = None;
     'pages: loop {
@@ -53,7 +54,11 @@ pub(super) async fn run(
             left -= 1;
             // The questions go to the standard error: the standard output is for the result.
             match ask(trace, &mut io::stdin().lock(), &mut io::stderr())? {
-                Choice::Judge(review) => judge(client, trace, review, &mut tally).await,
+                Choice::Judge(review) => {
+                    if let Err(failure) = judge(client, trace, review, &mut tally).await {
+                        first_refusal.get_or_insert(failure);
+                    }
+                }
                 Choice::Defer => {
                     eprintln!("deferred\n");
                     tally.deferred += 1;
@@ -63,21 +68,28 @@ pub(super) async fn run(
         }
     }
     if json {
-        return output::json(&tally);
+        output::json(&tally)?;
+    } else {
+        let Tally {
+            passed,
+            failed,
+            deferred,
+            refused,
+        } = tally;
+        output::say(format_args!(
+            "{passed} passed, {failed} failed, {deferred} deferred, {refused} refused"
+        ))?;
     }
-    let Tally {
-        passed,
-        failed,
-        deferred,
-        refused,
-    } = tally;
-    output::say(format_args!(
-        "{passed} passed, {failed} failed, {deferred} deferred, {refused} refused"
-    ))
+    first_refusal.map_or(Ok(()), |failure| Err(failure.told()))
 }
 
-/// Hands the judgement in. One that is refused is told, and the walk goes on.
-async fn judge(client: &ReflectClient, trace: &Trace, review: Review, tally: &mut Tally) {
+/// Hands the judgement in. One that is refused is told, so that the walk can go on.
+async fn judge(
+    client: &ReflectClient,
+    trace: &Trace,
+    review: Review,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
     let verdict = review.result;
     match client.review_trace(&trace.id, review).await {
         Ok(judged) => {
@@ -88,10 +100,13 @@ async fn judge(client: &ReflectClient, trace: &Trace, review: Review, tally: &mu
                 Some(true) => tally.passed += 1,
                 _ => tally.failed += 1,
             }
+            Ok(())
         }
         Err(error) => {
-            eprintln!("not judged: {}\n", Failure::from(error));
+            let failure = Failure::from(error);
+            eprintln!("not judged: {failure}\n");
             tally.refused += 1;
+            Err(failure)
         }
     }
 }
