@@ -125,6 +125,12 @@ impl Index {
         Ok(slot.is_some())
     }
 
+    /// A memory's utility.
+    pub fn q(&self, key: i64) -> Option<f64> {
+        let slot = self.slots.get(&key)?;
+        Some(self.blocks[slot / ROWS].scales()[slot % ROWS].q)
+    }
+
     /// Forgets a memory; answers whether the index held it.
     pub fn remove(&mut self, key: i64) -> bool {
         let Some(slot) = self.slots.remove(&key) else {

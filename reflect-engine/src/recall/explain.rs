@@ -68,11 +68,8 @@ pub(crate) async fn explain(
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
     let keys: Vec<_> = explained.iter().map(|memory| memory.key).collect();
-    let records = core
-        .store
-        .memories(project, core.embedder.id(), &keys)
-        .await?;
-    let mut records: HashMap<_, _> = records.into_iter().map(|m| (m.key, m.record)).collect();
+    let records = core.store.memories(project, &keys).await?;
+    let mut records: HashMap<_, _> = records.into_iter().collect();
     let memories = explained.into_iter().filter_map(|memory| {
         let record = records.remove(&memory.key)?;
         Some(ExplainedMemory {

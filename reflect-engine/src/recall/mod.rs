@@ -12,8 +12,8 @@ use reflect_types::{Memory, Metadata, ProjectId, QueryMemories};
 use crate::engine::core::{Core, computed, contained};
 use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::rank::{self, Candidate, Params};
-use crate::store::{Change, Changes, MemoryKey, Revision, StoredMemory};
+use crate::rank::{self, Candidate, Params, Ranked};
+use crate::store::{Change, Changes, MemoryKey, Revision};
 
 pub(crate) use explain::explain;
 pub use explain::{ExplainedMemory, Explanation};
@@ -58,16 +58,29 @@ pub(crate) async fn query(
     };
     let params = Params::new(query, core.floor);
     let filter = query.metadata_filter.clone();
-    let (probe, keys) = computed(move || {
-        let keys = shelf.shortlist(&probe, &params, filter.as_ref());
-        (probe, keys)
+    let (probe, shortlist) = computed(move || {
+        let shortlist = shelf.shortlist(&probe, &params, filter.as_ref());
+        (probe, shortlist)
     })
     .await?;
-    let found = core
+    let utilities: HashMap<_, _> = shortlist?.into_iter().collect();
+    let keys: Vec<_> = utilities.keys().copied().collect();
+    let vectors = core
         .store
-        .memories(project, core.embedder.id(), &keys?)
+        .vectors(project, core.embedder.id(), &keys)
         .await?;
-    computed(move || ranked(&probe, found, &params)).await
+    let ranking = computed(move || ranked(&probe, &vectors, &utilities, &params)).await?;
+    // Of the many that might have been among the best, only these are read.
+    let keys: Vec<_> = ranking.iter().map(|place| place.key).collect();
+    let records = core.store.memories(project, &keys).await?;
+    let mut records: HashMap<_, _> = records.into_iter().collect();
+    let memories = ranking.into_iter().filter_map(|place| {
+        let mut record = records.remove(&place.key)?;
+        // As it was ranked, should it have moved since.
+        record.q_value = place.q;
+        Some(record.into_memory(place.similarity, place.score))
+    });
+    Ok(memories.collect())
 }
 
 impl Recall {
@@ -148,15 +161,20 @@ impl Shelf {
             .revision
     }
 
+    /// What may be among the best, each with its utility.
     fn shortlist(
         &self,
         probe: &[f32],
         params: &Params,
         filter: Option<&Metadata>,
-    ) -> Result<Vec<MemoryKey>> {
+    ) -> Result<Vec<(MemoryKey, f64)>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let keys = known.index.shortlist(probe, params, filter);
-        keys.map_err(|error| Error::internal("the index refused the query", error))
+        let keys = keys.map_err(|error| Error::internal("the index refused the query", error))?;
+        let with_utility = keys
+            .into_iter()
+            .filter_map(|key| Some((key, known.index.q(key)?)));
+        Ok(with_utility.collect())
     }
 
     fn apply(&self, changes: Changes) {
@@ -248,24 +266,24 @@ async fn probe(core: &Arc<Core>, task: &str) -> Result<Vec<f32>> {
     Ok(vectors.into_iter().next().unwrap_or_default())
 }
 
-fn ranked(probe: &[f32], found: Vec<StoredMemory>, params: &Params) -> Vec<Memory> {
-    let candidates: Vec<_> = found
+fn ranked(
+    probe: &[f32],
+    vectors: &[(MemoryKey, Vec<f32>)],
+    utilities: &HashMap<MemoryKey, f64>,
+    params: &Params,
+) -> Vec<Ranked> {
+    let candidates: Vec<_> = vectors
         .iter()
-        .map(|memory| Candidate {
-            key: memory.key,
-            vector: &memory.vector,
-            q: memory.record.q_value,
-            metadata: None,
+        .filter_map(|(key, vector)| {
+            Some(Candidate {
+                key: *key,
+                vector,
+                q: *utilities.get(key)?,
+                metadata: None,
+            })
         })
         .collect();
-    let ranking = rank::rank(probe, &candidates, params);
-    drop(candidates);
-    let mut records: HashMap<_, _> = found.into_iter().map(|m| (m.key, m.record)).collect();
-    let memories = ranking.iter().filter_map(|place| {
-        let record = records.remove(&place.key)?;
-        Some(record.into_memory(place.similarity, place.score))
-    });
-    memories.collect()
+    rank::rank(probe, &candidates, params)
 }
 
 #[cfg(test)]

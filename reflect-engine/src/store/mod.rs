@@ -137,14 +137,21 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Changes>;
 
-    /// The memories of these keys with their vectors, in any order; those that are gone, and those
+    /// The vectors of these memories of the project, in any order; those that are gone, and those
     /// without a vector of `embedder`, are left out.
-    async fn memories(
+    async fn vectors(
         &self,
         project: &ProjectId,
         embedder: &str,
         keys: &[MemoryKey],
-    ) -> Result<Vec<StoredMemory>>;
+    ) -> Result<Vec<(MemoryKey, Vec<f32>)>>;
+
+    /// These memories of the project, in any order; those that are gone are left out.
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>>;
 
     /// Memories, newest first, each with its moves. A `before` that names no memory is
     /// [`Error::Invalid`](crate::Error).
@@ -436,17 +443,6 @@ pub enum Change {
     },
     /// It is gone, or has no vector in this space.
     Gone(MemoryKey),
-}
-
-/// A memory and its vector.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredMemory {
-    /// Names it inside the store.
-    pub key: MemoryKey,
-    /// What is known of it.
-    pub record: MemoryRecord,
-    /// The vector of its task.
-    pub vector: Vec<f32>,
 }
 
 /// A memory that waits for its vector.

@@ -32,13 +32,14 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
     let key = *key;
     assert_eq!((vector, *q), (&vector_of("t-changes-0"), learn::INITIAL));
     assert_eq!(*data, metadata(&json!({"team": "support"})));
-    let found = store
-        .memories(&project, EMBEDDER, &[key, -1])
-        .await
-        .unwrap();
-    assert_eq!((found.len(), found[0].key), (1, key));
-    assert_eq!(found[0].record.id, "m-t-changes-0");
-    assert_eq!(found[0].vector, vector_of("t-changes-0"));
+    let found = store.memories(&project, &[key, -1]).await.unwrap();
+    assert_eq!((found.len(), found[0].0), (1, key));
+    assert_eq!(found[0].1.id, "m-t-changes-0");
+    let vectors = store.vectors(&project, EMBEDDER, &[key, -1]).await.unwrap();
+    assert_eq!(vectors, [(key, vector_of("t-changes-0"))]);
+    let nobody = ProjectId::from("conformance/nobody");
+    assert_eq!(store.memories(&nobody, &[key]).await.unwrap(), []);
+    assert_eq!(store.vectors(&nobody, EMBEDDER, &[key]).await.unwrap(), []);
 
     let quiet = since(first.revision).await;
     assert_eq!((quiet.reset, quiet.changes.len()), (false, 0));
@@ -123,7 +124,7 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
         let keys: Vec<_> = known.into_iter().collect();
         assert_eq!(
             store
-                .memories(&project, EMBEDDER, &keys)
+                .vectors(&project, EMBEDDER, &keys)
                 .await
                 .unwrap()
                 .len(),
@@ -183,11 +184,8 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         let mut left = store.unembedded(space, 10_000).await.unwrap();
         left.retain(|memory| keys.contains(&memory.key));
         assert_eq!(left.len(), 2, "{space} after {others}");
-        let found = store.memories(&project, space, &keys).await.unwrap();
-        assert_eq!(
-            (found.len(), found[0].vector.as_slice()),
-            (1, [1.0, 0.0, 0.0].as_slice())
-        );
+        let found = store.vectors(&project, space, &keys).await.unwrap();
+        assert_eq!(found, [(keys[0], vec![1.0, 0.0, 0.0])]);
     }
     // In the old space the memory is gone, in the new one it has come.
     let old = store

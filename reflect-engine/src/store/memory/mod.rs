@@ -10,7 +10,7 @@ use reflect_types::{
 
 use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
-    Restored, Retried, Revision, Store, StoredMemory, Unembedded, Withdrawn,
+    Restored, Retried, Revision, Store, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -174,15 +174,25 @@ impl Store for InMemory {
         })
     }
 
-    async fn memories(
+    async fn vectors(
         &self,
         project: &ProjectId,
         embedder: &str,
         keys: &[MemoryKey],
-    ) -> Result<Vec<StoredMemory>> {
+    ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
         let book = self.book();
         let shelf = book.projects.get(project);
-        Ok(shelf.map_or_else(Vec::new, |shelf| shelf.by_key(embedder, keys)))
+        Ok(shelf.map_or_else(Vec::new, |shelf| shelf.vectors(embedder, keys)))
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
+        let book = self.book();
+        let shelf = book.projects.get(project);
+        Ok(shelf.map_or_else(Vec::new, |shelf| shelf.by_key(keys)))
     }
 
     async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {

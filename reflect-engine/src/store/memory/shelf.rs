@@ -11,7 +11,7 @@ use crate::learn::{self, Move};
 use crate::record::{
     ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
 };
-use crate::store::{Change, Changes, MemoryKey, NewReview, Revision, StoredMemory};
+use crate::store::{Change, Changes, MemoryKey, NewReview, Revision};
 
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
@@ -200,18 +200,24 @@ impl Shelf {
             .collect()
     }
 
-    pub(super) fn by_key(&self, embedder: &str, keys: &[MemoryKey]) -> Vec<StoredMemory> {
-        let found = keys
-            .iter()
-            .filter_map(|key| Some((*key, self.memories.get(key)?)));
+    pub(super) fn vectors(&self, embedder: &str, keys: &[MemoryKey]) -> Vec<(MemoryKey, Vec<f32>)> {
+        let found = self.found(keys);
         found
             .filter(|(_, memory)| memory.embedder == embedder)
-            .map(|(key, memory)| StoredMemory {
-                key,
-                record: memory.record.clone(),
-                vector: memory.vector.clone(),
-            })
+            .map(|(key, memory)| (key, memory.vector.clone()))
             .collect()
+    }
+
+    pub(super) fn by_key(&self, keys: &[MemoryKey]) -> Vec<(MemoryKey, MemoryRecord)> {
+        let found = self.found(keys);
+        found
+            .map(|(key, memory)| (key, memory.record.clone()))
+            .collect()
+    }
+
+    fn found(&self, keys: &[MemoryKey]) -> impl Iterator<Item = (MemoryKey, &Stored)> {
+        keys.iter()
+            .filter_map(|key| Some((*key, self.memories.get(key)?)))
     }
 
     pub(super) fn changes(&self, embedder: &str, since: Revision, limit: usize) -> Changes {

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
-use crate::store::{Lesson, MemoryKey, NewMemory, StoredMemory};
+use crate::store::{Lesson, MemoryKey, NewMemory};
 
 /// How many events the memories of a page have; one that has more is a page of its own.
 pub(super) const PAGE_EVENTS: usize = 100_000;
@@ -229,29 +229,45 @@ pub(super) fn best(
     Ok(best)
 }
 
-pub(super) fn by_key(
+pub(super) fn vectors(
     db: &Connection,
     project: &ProjectId,
     embedder: &str,
     keys: &[MemoryKey],
-) -> Result<Vec<StoredMemory>, Fault> {
+) -> Result<Vec<(MemoryKey, Vec<f32>)>, Fault> {
+    if projects::key(db, project)?.is_none() {
+        return Ok(Vec::new());
+    }
+    // Nothing is read of the memory itself: no key ever means another one.
+    let mut select =
+        db.prepare_cached("SELECT vector FROM embedding WHERE memory = ?1 AND embedder = ?2")?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let mut rows = select.query(params![key, embedder])?;
+        if let Some(row) = rows.next()? {
+            found.push((*key, row::from_blob(row, 0)?));
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn by_key(
+    db: &Connection,
+    project: &ProjectId,
+    keys: &[MemoryKey],
+) -> Result<Vec<(MemoryKey, MemoryRecord)>, Fault> {
     let Some(project) = projects::key(db, project)? else {
         return Ok(Vec::new());
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {}, e.vector FROM memory m JOIN embedding e ON e.memory = m.key \
-         WHERE m.key = ?1 AND m.project = ?2 AND e.embedder = ?3",
+        "SELECT {} FROM memory m WHERE m.key = ?1 AND m.project = ?2",
         row::MEMORY
     ))?;
     let mut found = Vec::with_capacity(keys.len());
     for key in keys {
-        let mut rows = select.query(params![key, project, embedder])?;
+        let mut rows = select.query(params![key, project])?;
         if let Some(memory) = rows.next()? {
-            found.push(StoredMemory {
-                key: *key,
-                record: row::memory(memory)?,
-                vector: row::from_blob(memory, row::MEMORY_COLUMNS)?,
-            });
+            found.push((*key, row::memory(memory)?));
         }
     }
     Ok(found)

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
-    Restored, Retried, Revision, Store, StoredMemory, Unembedded, Withdrawn,
+    Restored, Retried, Revision, Store, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -239,14 +239,24 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn memories(
+    async fn vectors(
         &self,
         project: &ProjectId,
         embedder: &str,
         keys: &[MemoryKey],
-    ) -> Result<Vec<StoredMemory>> {
+    ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
         let (project, embedder, keys) = (project.clone(), embedder.to_owned(), keys.to_vec());
-        self.read(move |db| memories::by_key(db, &project, &embedder, &keys))
+        self.read(move |db| memories::vectors(db, &project, &embedder, &keys))
+            .await
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
+        let (project, keys) = (project.clone(), keys.to_vec());
+        self.read(move |db| memories::by_key(db, &project, &keys))
             .await
     }
 

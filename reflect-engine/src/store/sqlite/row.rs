@@ -93,9 +93,6 @@ pub(super) fn depth(json: &str) -> usize {
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at";
 
-/// How many columns [`MEMORY`] has, the key included.
-pub(super) const MEMORY_COLUMNS: usize = 10;
-
 /// The record beside the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
     Ok(MemoryRecord {
