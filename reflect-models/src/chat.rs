@@ -19,7 +19,7 @@ impl Client {
         let mut words = shared.dialect.words();
         let mut tried = Vec::new();
         loop {
-            let outcome = shared.chat(prompt, words).await;
+            let outcome = shared.counted(shared.chat(prompt, words)).await;
             tried.push(words);
             let learned = outcome.as_ref().err();
             match learned.and_then(|error| shared.dialect.learn(words, error)) {

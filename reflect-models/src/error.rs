@@ -71,6 +71,22 @@ impl Error {
         }
     }
 
+    /// Whether the settings, the key or the account are at fault, and not what was asked: every other
+    /// request fares alike until a person has seen to it.
+    pub fn is_setup(&self) -> bool {
+        match self {
+            Self::Config(_) => true,
+            Self::Refused {
+                status, message, ..
+            } => match status {
+                401..=404 | 407 => true,
+                429 => message.contains("insufficient_quota"),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// How long the server asks to be left alone.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -145,6 +161,18 @@ mod tests {
             assert!(!refused(status, "no").is_retryable(), "{status}");
         }
         assert!(!refused(429, "insufficient_quota: pay first").is_retryable());
+    }
+
+    #[test]
+    fn a_wrong_key_or_an_empty_account_is_told_from_a_bad_request() {
+        for status in [401, 402, 403, 404] {
+            assert!(refused(status, "no").is_setup(), "{status}");
+        }
+        assert!(refused(429, "insufficient_quota").is_setup());
+        for status in [400, 413, 422, 429, 500] {
+            assert!(!refused(status, "no").is_setup(), "{status}");
+        }
+        assert!(!Error::Declined("no".to_owned()).is_setup());
     }
 
     #[test]
