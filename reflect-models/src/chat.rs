@@ -135,7 +135,7 @@ impl Reply {
                 "a content filter took the answer away".to_owned(),
             )),
             Some("length") => Err(Error::CutOff { limit }),
-            _ if text.trim().is_empty() => Err(Error::Malformed("the answer is empty".to_owned())),
+            _ if text.trim().is_empty() => Err(Error::Empty),
             _ => Ok(text),
         }
     }

@@ -31,6 +31,9 @@ pub enum Error {
     /// The answer is not what the protocol says.
     #[error("the model's server answered with something that is no reply: {0}")]
     Malformed(String),
+    /// The model answered with nothing.
+    #[error("the model's answer is empty")]
+    Empty,
     /// The model refused, or a content filter took the answer away.
     #[error("the model declined: {0}")]
     Declined(String),
@@ -64,7 +67,7 @@ impl Error {
                 408 | 409 | 425 => true,
                 status => *status >= 500 && *status != 501,
             },
-            Self::Unreachable(_) | Self::Timeout(_) | Self::Malformed(_) => true,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Malformed(_) | Self::Empty => true,
             Self::Config(_) | Self::Declined(_) | Self::CutOff { .. } | Self::Unusable { .. } => {
                 false
             }
