@@ -108,6 +108,13 @@ impl Recall {
 
     fn shelf(&self, project: &ProjectId, dims: usize) -> Arc<Shelf> {
         let mut shelves = self.shelves();
+        // A model may have changed its dimensions: then what is known is of another space.
+        if shelves
+            .get(project)
+            .is_some_and(|shelf| shelf.dims() != dims)
+        {
+            shelves.remove(project);
+        }
         let shelf = shelves.entry(project.clone()).or_insert_with(|| {
             Arc::new(Shelf {
                 used: AtomicU64::new(0),
@@ -128,6 +135,11 @@ impl Shelf {
     fn bytes(&self) -> usize {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.index.bytes_of_vectors()
+    }
+
+    fn dims(&self) -> usize {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.index.dims()
     }
 
     fn revision(&self) -> Revision {
@@ -194,7 +206,7 @@ async fn caught_up(core: &Core, project: &ProjectId) -> Result<Option<Arc<Shelf>
         return Ok(None);
     }
     let shelf = core.recall.shelf(project, core.embedder.dims());
-    if !news.reset && news.changes.is_empty() {
+    if !news.reset && news.changes.is_empty() && shelf.revision() == news.revision {
         return Ok(Some(shelf));
     }
     let turn = shelf.turn.lock().await;

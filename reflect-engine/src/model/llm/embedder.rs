@@ -1,10 +1,11 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use reflect_models::{Client, tokens};
 
+use super::cache::Cache;
 use crate::model::{Embedder, Error};
 
 /// Vectors from a model behind `/v1/embeddings`.
@@ -262,47 +263,6 @@ impl std::fmt::Debug for ModelEmbedder {
     }
 }
 
-/// The vectors of the latest texts.
-struct Cache {
-    most: usize,
-    vectors: HashMap<String, Vec<f32>>,
-    /// The oldest first.
-    order: VecDeque<String>,
-}
-
-impl Cache {
-    fn of(most: usize) -> Self {
-        Self {
-            most,
-            vectors: HashMap::new(),
-            order: VecDeque::new(),
-        }
-    }
-
-    fn get(&self, text: &str) -> Option<&Vec<f32>> {
-        self.vectors.get(text)
-    }
-
-    fn clear(&mut self) {
-        self.vectors.clear();
-        self.order.clear();
-    }
-
-    fn put(&mut self, text: &str, vector: Vec<f32>) {
-        if self.most == 0 {
-            return;
-        }
-        if self.vectors.insert(text.to_owned(), vector).is_none() {
-            self.order.push_back(text.to_owned());
-        }
-        while self.order.len() > self.most
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.vectors.remove(&oldest);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,19 +289,5 @@ mod tests {
         assert_eq!(unit(vec![0.0, 0.0]).unwrap(), [0.0, 0.0]);
         assert_eq!(unit(vec![f32::INFINITY, 0.0]), None);
         assert_eq!(unit(vec![f32::NAN]), None);
-    }
-
-    #[test]
-    fn the_cache_forgets_the_oldest() {
-        let mut cache = Cache::of(2);
-        for text in ["a", "b", "a", "c"] {
-            cache.put(text, vec![1.0]);
-        }
-        assert!(cache.get("a").is_none());
-        assert!(cache.get("b").is_some() && cache.get("c").is_some());
-        assert_eq!(cache.vectors.len(), 2);
-        let mut none = Cache::of(0);
-        none.put("a", vec![1.0]);
-        assert!(none.get("a").is_none());
     }
 }

@@ -158,7 +158,8 @@ impl Draft {
 /// A tool's name, and no sentence that stands in its place.
 fn is_name(tool: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
-    (1..=64).contains(&tool.chars().count()) && tool.chars().all(fits)
+    let named = tool.chars().any(char::is_alphabetic);
+    named && tool.chars().count() <= 64 && tool.chars().all(fits)
 }
 
 /// The tools that were called, each once, in order.
