@@ -109,9 +109,8 @@ impl ModelEmbedder {
             return Err(self.odd(other.len(), got));
         }
         let vectors: Option<_> = vectors.into_iter().map(unit).collect();
-        let vectors = vectors.ok_or_else(|| {
-            self.wrong("gave a vector with a component that is no number".to_owned())
-        })?;
+        let vectors = vectors
+            .ok_or_else(|| self.wrong("gave a vector with a component that is no number"))?;
         self.agree_on(got).await?;
         Ok(vectors)
     }
@@ -150,13 +149,13 @@ impl ModelEmbedder {
     }
 
     fn odd(&self, got: usize, expected: usize) -> Error {
-        self.wrong(format!(
+        self.wrong(&format!(
             "gave a vector of {got} dimensions, where {expected} were expected"
         ))
     }
 
     /// What a model gets wrong once it may get right the next time.
-    fn wrong(&self, problem: String) -> Error {
+    fn wrong(&self, problem: &str) -> Error {
         Error {
             message: format!("the model `{}` {problem}", self.client.model()),
             retryable: true,
