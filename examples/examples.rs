@@ -4,7 +4,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use reflect_sdk::{ReflectClient, ReviewStatus, Trace, Verdict};
 
@@ -24,7 +24,15 @@ fn built(name: &str) -> PathBuf {
 
 /// Runs an example offline, with its own folder for temporary files, and gives what it printed.
 fn run(name: &str, folder: &Path, input: &str) -> String {
+    let output = run_with(name, &[], folder, input);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+fn run_with(name: &str, arguments: &[&str], folder: &Path, input: &str) -> Output {
     let mut command = Command::new(built(name));
+    command.args(arguments);
     for (variable, _) in std::env::vars() {
         if variable.starts_with("REFLECT_") || variable.starts_with("OPENAI_") {
             command.env_remove(variable);
@@ -36,15 +44,14 @@ fn run(name: &str, folder: &Path, input: &str) -> String {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut to = child.stdin.take().unwrap();
-    to.write_all(input.as_bytes()).unwrap();
+    // Whoever ends before it reads says why.
+    let _ = to.write_all(input.as_bytes());
     drop(to);
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{said}");
-    said
+    child.wait_with_output().unwrap()
 }
 
 /// The runs that the interactive example has recorded, the newest first.
@@ -83,11 +90,46 @@ async fn what_is_said_to_the_interactive_example_is_recorded_and_learned() {
         (Verdict::Pass, &None)
     );
 
-    let said = run("");
-    assert!(said.contains("Result:   defer"), "{said}");
-    let traces = recorded(folder.path()).await;
-    assert_eq!(traces.len(), 3);
-    assert_eq!(traces[0].review_status, ReviewStatus::Pending);
+    // Nobody is there, or leaves in the middle: no word is put into anybody's mouth.
+    for (runs, input) in [(3, ""), (4, "n\n")] {
+        let said = run(input);
+        assert!(said.contains("Result:   defer"), "{said}");
+        let traces = recorded(folder.path()).await;
+        assert_eq!(traces.len(), runs);
+        assert_eq!(traces[0].review_status, ReviewStatus::Pending);
+        assert!(traces[0].review.is_none());
+    }
+}
+
+#[test]
+fn the_interactive_example_goes_offline_only_where_nothing_else_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = run_with("interactive_feedback_cli", arguments, folder.path(), "d\n");
+        let said = String::from_utf8(output.stdout).unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        (output.status.success(), said, error)
+    };
+    let (done, said, _) = run(&[]);
+    assert!(done && said.starts_with("Memories are kept in "), "{said}");
+    for (arguments, problem) in [
+        (
+            &["--project-id", "p"][..],
+            "Set REFLECT_API_KEY or pass --reflect-api-key.\n",
+        ),
+        (
+            &["--base-url", "http://127.0.0.1:9"],
+            "Set REFLECT_PROJECT_ID or pass --project-id.\n",
+        ),
+        (
+            &["--reflect-api-key", "k"],
+            "Set REFLECT_PROJECT_ID or pass --project-id.\n",
+        ),
+    ] {
+        let (done, said, error) = run(arguments);
+        assert!(!done, "{arguments:?}: {said}");
+        assert_eq!(error, problem, "{arguments:?}");
+    }
 }
 
 #[test]

@@ -3,24 +3,26 @@
 //!     cargo run --example interactive_feedback_cli -- --task "Who is Sonam Pankaj?"
 //!
 //! `augment_with_memories`, a model's answer, y / n / d, `create_trace_and_wait`. With a project and a
-//! key (`REFLECT_PROJECT_ID`, `REFLECT_API_KEY`) it talks to a server, else it keeps its memories in
-//! a file of the temporary folder, so that the next start is shown them. With `OPENAI_API_KEY` set it
-//! asks a real model, else a scripted one that knows only what it was told.
+//! key (`REFLECT_PROJECT_ID`, `REFLECT_API_KEY`) it talks to a server. Where neither they nor a base
+//! URL are given, it keeps its memories in a file of the temporary folder, so that the next start is
+//! shown them. With `OPENAI_API_KEY` set it asks a real model, else a scripted one that knows only what
+//! it was told.
 
 use std::env;
 use std::io::{self, BufRead as _, Write as _};
+use std::process::ExitCode;
 
 use clap::Parser;
 use reflect_models::scripted::{Act, Asked, ModelServer};
-use reflect_models::{Client, Prompt};
+use reflect_models::{Client, Error, Prompt};
 use reflect_sdk::{BoxError, Message, ReflectClient};
 
 /// Interactive Reflect SDK demo.
 #[derive(Parser)]
 struct Arguments {
-    /// Reflect API base URL.
-    #[arg(long, default_value = "http://localhost:8000")]
-    base_url: String,
+    /// Reflect API base URL, `http://localhost:8000` where nothing is said.
+    #[arg(long)]
+    base_url: Option<String>,
     /// Reflect project id.
     #[arg(long, env = "REFLECT_PROJECT_ID")]
     project_id: Option<String>,
@@ -42,19 +44,19 @@ const RULES: &str = "Solve the user's task. Use any relevant memories included i
                      Respond concisely.";
 
 #[tokio::main]
-async fn main() -> Result<(), BoxError> {
-    let args = Arguments::parse();
+async fn main() -> ExitCode {
+    match interact(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
+async fn interact(args: Arguments) -> Result<(), BoxError> {
     // 1. Connect to Reflect.
-    let builder = ReflectClient::builder();
-    let key = args.reflect_api_key.filter(|key| !key.is_empty());
-    let reflect = match (&args.project_id, &key) {
-        (Some(project), Some(key)) => builder
-            .project(project.as_str())
-            .http(&args.base_url, key)?,
-        (None, Some(_)) => return Err("Set REFLECT_PROJECT_ID or pass --project-id.".into()),
-        (_, None) => builder.embedded(env::temp_dir().join("reflect-interactive-feedback.db"))?,
-    };
+    let reflect = connect(&args)?;
 
     // 2. Augment the task with what earlier runs taught.
     let task = &args.task;
@@ -70,13 +72,18 @@ async fn main() -> Result<(), BoxError> {
 
     // 3. Solve it with a model.
     let offline = ModelServer::start(scripted).await?;
-    let model = Client::builder(&args.model);
+    // Room for a long answer, and for the thoughts of models that have some first.
+    let model = Client::builder(&args.model).max_completion_tokens(16_000);
     let model = match env::var("OPENAI_API_KEY") {
         Ok(key) if !key.is_empty() => model.or_openai(),
         _ => model.base_url(offline.url()),
     };
     let prompt = Prompt::new(RULES, &augmented.augmented_task);
-    let answer = model.build()?.complete(&prompt).await?;
+    let answer = match model.build()?.complete(&prompt).await {
+        // Nothing is an answer too, if a wrong one.
+        Err(Error::Empty | Error::Declined(_)) => String::new(),
+        answer => answer?,
+    };
     let answer = answer.trim();
     println!("Model answer:\n{answer}\n");
 
@@ -110,6 +117,23 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
+/// A server where one is named, else a file.
+fn connect(args: &Arguments) -> Result<ReflectClient, BoxError> {
+    let given = |value: &Option<String>| value.clone().filter(|text| !text.is_empty());
+    let (project, key) = (given(&args.project_id), given(&args.reflect_api_key));
+    let (url, builder) = (given(&args.base_url), ReflectClient::builder());
+    if project.is_none() && key.is_none() && url.is_none() {
+        let file = env::temp_dir().join("reflect-interactive-feedback.db");
+        println!("Memories are kept in {}.", file.display());
+        return Ok(builder.embedded(file)?);
+    }
+    let project = project.ok_or("Set REFLECT_PROJECT_ID or pass --project-id.")?;
+    let key = key.ok_or("Set REFLECT_API_KEY or pass --reflect-api-key.")?;
+    let url = url.unwrap_or_else(|| "http://localhost:8000".to_owned());
+    println!("Memories are kept by {url}, in the project {project}.");
+    Ok(builder.project(project).http(&url, key)?)
+}
+
 enum Choice {
     Pass,
     Fail(String),
@@ -126,9 +150,12 @@ fn ask_for_review() -> io::Result<Choice> {
             "y" | "yes" => return Ok(Choice::Pass),
             "n" | "no" => {
                 let why = input("What was wrong? (used as learning feedback): ")?;
-                let why = why.filter(|why| !why.is_empty());
-                let why = why.unwrap_or_else(|| "The answer was incorrect.".to_owned());
-                return Ok(Choice::Fail(why));
+                return Ok(match why.as_deref() {
+                    // Whoever left in the middle of a review has not given it.
+                    None => Choice::Defer,
+                    Some("") => Choice::Fail("The answer was incorrect.".to_owned()),
+                    Some(why) => Choice::Fail(why.to_owned()),
+                });
             }
             "d" | "defer" => return Ok(Choice::Defer),
             _ => println!("Please enter 'y', 'n', or 'd'."),

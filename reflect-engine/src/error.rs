@@ -11,7 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The reason below a failure, as the library that met it tells it.
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the engine did not do what it was asked. Nothing was changed.
+/// Why the engine did not do what it was asked. Nothing was changed, except that a review which met
+/// a failing model, or a shutdown, is kept and says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

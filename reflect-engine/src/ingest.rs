@@ -15,8 +15,8 @@ use crate::clock::later;
 use crate::engine::core::{Core, ended};
 use crate::engine::new_id;
 use crate::error::{Error, Result};
-use crate::model::{JudgedRun, Reflection};
-use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview};
+use crate::model::{self, JudgedRun, Reflection};
+use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview, Next, Setback};
 
 /// How often the work on a review is tried before it is given up.
 const MAX_ATTEMPTS: u32 = 5;
@@ -26,6 +26,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 /// How often to look for jobs that nobody told us of: those of other processes.
 const POLL: Duration = Duration::from_secs(2);
+/// How long to wait after the first failure that the settings are at fault for, such as a wrong key;
+/// twice as long after each further one.
+const SETUP_PAUSE: Duration = Duration::from_secs(300);
 /// How long a shutdown waits for work in progress.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -92,13 +95,21 @@ pub(crate) async fn worker(core: Arc<Core>) {
     let finished = async { while jobs.join_next().await.is_some() {} };
     tokio::select! {
         () = finished => {}
-        () = core.clock.sleep_until(later(core.now(), GRACE)) => {}
+        () = grace_over(&core) => {}
     }
     jobs.abort_all();
     while jobs.join_next().await.is_some() {}
     if let Err(error) = core.store.release_jobs(&owner).await {
         tracing::warn!(%error, "could not hand back jobs: they are taken over when their leases end");
     }
+}
+
+/// Returns when the engine stops and whoever still works has had their time.
+pub(crate) async fn grace_over(core: &Core) {
+    let mut stopping = core.stopping.subscribe();
+    // An error would mean that the core is gone, which is held here.
+    let _ = stopping.wait_for(|stop| *stop).await;
+    core.clock.sleep_until(later(core.now(), GRACE)).await;
 }
 
 /// Takes as many jobs as there are hands; answers when to look for the next.
@@ -149,13 +160,11 @@ async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
         }
         Err(error) => error,
     };
-    let again = attempts < MAX_ATTEMPTS && worth_another(&error);
-    tracing::warn!(trace = %id, attempts, again, %error, "a review could not be worked on");
-    let retry_at = again.then(|| later(core.now(), pause(attempts).max(asked_for(&error))));
-    let told = core
-        .store
-        .fail_job(&owner, &project, &id, &error.to_string(), retry_at)
-        .await;
+    let setback = setback(&core, &error, attempts);
+    tracing::warn!(
+        trace = %id, attempts, next = ?setback.next, %error, "a review could not be worked on"
+    );
+    let told = core.store.fail_job(&owner, &project, &id, setback).await;
     if let Err(error) = told {
         tracing::warn!(trace = %id, %error, "could not put a review back: it is when its lease ends");
     }
@@ -202,9 +211,23 @@ async fn still_ours(core: &Core, owner: &str, project: &ProjectId, id: &TraceId)
     }
 }
 
-fn worth_another(error: &Error) -> bool {
-    // What a model refuses for good it will refuse again.
-    !matches!(error, Error::Model(error) if !error.retryable)
+/// What becomes of a review after so many attempts, the last of which ended like this.
+pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
+    let at = |pause| later(core.now(), pause);
+    let next = match error {
+        _ if attempts >= MAX_ATTEMPTS => Next::Never,
+        // Told as failed at once, because a person has to see to it; and the next try may find it done.
+        Error::Model(error) if model::is_setup(error) => {
+            Next::FailedUntil(at(SETUP_PAUSE * 2_u32.pow(attempts.saturating_sub(1))))
+        }
+        // What a model refuses for good it will refuse again.
+        Error::Model(error) if !error.retryable => Next::Never,
+        error => Next::At(at(pause(attempts).max(asked_for(error)))),
+    };
+    Setback {
+        error: error.to_string(),
+        next,
+    }
 }
 
 /// How long a model's server wants to be left alone, within reason.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::clock::later;
 use crate::engine::core::{Core, contained};
+use crate::engine::new_id;
 use crate::error::Result;
 use crate::model;
 use crate::store::Unembedded;
@@ -22,8 +23,9 @@ const PAUSE: Duration = Duration::from_secs(30);
 pub(crate) async fn keep_up(core: Arc<Core>) {
     let mut stopping = core.stopping.subscribe();
     let mut done = 0_usize;
+    let mut failed = false;
     while !*stopping.borrow() {
-        let step = batch(&core);
+        let step = batch(&core, failed);
         let outcome = tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => return,
             outcome = step => outcome,
@@ -39,14 +41,17 @@ pub(crate) async fn keep_up(core: Arc<Core>) {
             }
             Ok(Batch::Embedded(0)) if done > 0 => {
                 tracing::info!(done, embedder, "all memories are embedded anew");
-                done = 0;
+                (done, failed) = (0, false);
             }
-            Ok(Batch::Embedded(0)) => {}
+            Ok(Batch::Embedded(0)) => failed = false,
             Ok(Batch::Embedded(count)) => {
                 done += count;
                 continue;
             }
-            Err(error) => tracing::warn!(%error, "could not embed memories anew: trying again"),
+            Err(error) => {
+                tracing::warn!(%error, "could not embed memories anew: trying again");
+                failed = true;
+            }
         }
         tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => return,
@@ -61,56 +66,82 @@ enum Batch {
     NotOurs,
 }
 
-async fn batch(core: &Arc<Core>) -> Result<Batch> {
+async fn batch(core: &Arc<Core>, failed: bool) -> Result<Batch> {
     core.claim_embedder().await?;
     let embedded_by = core.store.embedder().await?;
     if core.same_space(embedded_by.as_deref()).is_err() {
         return Ok(Batch::NotOurs);
     }
-    let stale = core.store.unembedded(core.embedder.id(), BATCH).await?;
+    let (embedder, dims) = (core.embedder.id(), core.embedder.dims());
+    let stale = core.store.unembedded(embedder, dims, BATCH).await?;
     if stale.is_empty() {
         return Ok(Batch::Embedded(0));
     }
     let keys: Vec<_> = stale.iter().map(|memory| memory.key).collect();
-    let vectors = embed(core, stale).await?;
-    let vectors: Vec<_> = keys.into_iter().zip(vectors).collect();
-    let count = vectors.len();
-    core.store.set_vectors(core.embedder.id(), vectors).await?;
+    let vectors = embed(core, stale, failed).await?;
+    let done = keys.into_iter().zip(vectors);
+    let done: Vec<_> = done
+        .filter_map(|(key, vector)| Some((key, vector?)))
+        .collect();
+    let count = done.len();
+    core.store.set_vectors(embedder, done).await?;
     Ok(Batch::Embedded(count))
 }
 
-/// Together if possible; one by one where the embedder refuses one of them for good.
-async fn embed(core: &Arc<Core>, stale: Vec<Unembedded>) -> Result<Vec<Vec<f32>>> {
+/// Together if possible; one by one where one of them may be what is wrong, which a failure that may
+/// pass says only where it `failed` before. A memory without a vector keeps the one it has.
+async fn embed(
+    core: &Arc<Core>,
+    stale: Vec<Unembedded>,
+    failed: bool,
+) -> Result<Vec<Option<Vec<f32>>>> {
     let core = Arc::clone(core);
     let work = async move {
         let texts: Vec<&str> = stale.iter().map(|memory| memory.task.as_str()).collect();
         match core.embed(&texts).await {
-            Err(error) if !error.retryable => one_by_one(&core, &texts).await,
-            outcome => outcome,
+            Ok(vectors) => Ok(vectors.into_iter().map(Some).collect()),
+            Err(error) if model::is_setup(&error) || (error.retryable && !failed) => Err(error),
+            Err(_) => one_by_one(&core, &texts).await,
         }
     };
     contained(work).await
 }
 
-async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Vec<f32>>, model::Error> {
+/// As far as the embedder does its work. That a key ended, or a setting is wrong, must not pass for a
+/// text that cannot be embedded: its old vector would be gone for good.
+async fn one_by_one(core: &Core, texts: &[&str]) -> Result<Vec<Option<Vec<f32>>>, model::Error> {
     let mut vectors = Vec::with_capacity(texts.len());
+    let mut stuck = None;
     for text in texts {
-        match core.embed(&[text]).await {
-            Ok(vector) => vectors.extend(vector),
-            Err(error) if error.retryable => return Err(error),
-            // A key that ended, or a wrong setting, must not pass for a text that cannot be
-            // embedded: its old vector would be gone for good.
-            Err(error) if !works(core).await => return Err(error),
-            Err(error) => {
-                tracing::warn!(%error, "a memory's task cannot be embedded: it will not be found");
-                vectors.push(vec![0.0; core.embedder.dims()]);
+        let error = match core.embed(&[text]).await {
+            Ok(vector) => {
+                vectors.extend(vector.into_iter().map(Some));
+                continue;
             }
+            Err(error) => error,
+        };
+        if model::is_setup(&error) || !works(core).await {
+            stuck = Some(error);
+            break;
+        }
+        if error.retryable {
+            tracing::warn!(%error, "a memory's task cannot be embedded for now");
+            vectors.push(None);
+            stuck = Some(error);
+        } else {
+            tracing::warn!(%error, "a memory's task cannot be embedded: it will not be found");
+            vectors.push(Some(vec![0.0; core.embedder.dims()]));
         }
     }
-    Ok(vectors)
+    match stuck {
+        Some(error) if vectors.iter().all(Option::is_none) => Err(error),
+        _ => Ok(vectors),
+    }
 }
 
-/// Whether the embedder does its work on a text that nothing can be wrong with.
+/// Whether the embedder does its work on a text that nothing can be wrong with, and that it has not
+/// seen: what it remembers says nothing about now.
 async fn works(core: &Core) -> bool {
-    core.embed(&["Refund order 7"]).await.is_ok()
+    let text = format!("Refund order {}", new_id());
+    core.embed(&[&text]).await.is_ok()
 }

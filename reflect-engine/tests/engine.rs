@@ -296,7 +296,7 @@ async fn what_a_model_refuses_for_good_is_not_tried_again(home: &Home) {
     let id = record(&engine, trace).await;
     let failed = until(&engine, &id, IngestStatus::Failed).await;
     assert_eq!(failed.ingest_attempts, 1);
-    // A deferred review tells its caller, and is kept until it is given again or retried.
+    // What may pass is told to the caller of a deferred review, and tried again without another.
     home.reflector.plan(&[Act::Fail]);
     let other = record(&engine, run("Pay the rent")).await;
     let error = engine
@@ -306,12 +306,16 @@ async fn what_a_model_refuses_for_good_is_not_tried_again(home: &Home) {
     assert!(error.is_retryable());
     let trace = engine.get_trace(&project(), &other).await.unwrap();
     assert_eq!(trace.review_status, ReviewStatus::Pending);
-    assert_eq!(trace.ingest_status, IngestStatus::Failed);
+    assert_eq!(trace.ingest_status, IngestStatus::Queued);
     let again = engine
         .review_trace(&project(), &other, Review::pass())
         .await
         .unwrap();
-    assert_eq!(again.review_status, ReviewStatus::Reviewed);
+    assert_eq!(again.ingest_status, IngestStatus::Queued);
+    home.clock.advance(Duration::from_secs(1));
+    let done = until(&engine, &other, IngestStatus::Completed).await;
+    assert_eq!(done.review_status, ReviewStatus::Reviewed);
+    assert_eq!(done.ingest_attempts, 2);
 }
 
 async fn a_panic_of_a_model_is_a_failed_attempt(home: &Home) {
@@ -832,7 +836,11 @@ async fn another_embedder_embeds_everything_anew(home: &Home) {
         .start()
         .unwrap();
     eventually(async || {
-        let stale = home.store.unembedded(StaticEmbedder.id(), 1).await.unwrap();
+        let stale = home
+            .store
+            .unembedded(StaticEmbedder.id(), 0, 1)
+            .await
+            .unwrap();
         stale.is_empty().then_some(())
     })
     .await;
@@ -862,7 +870,7 @@ async fn an_embedder_that_refuses_everything_costs_no_vector(home: &Home) {
     home.embedder.plan(&[Act::Refuse; 3]);
     let changed = home.engine();
     eventually(async || (home.clock.sleepers() >= 4).then_some(())).await;
-    let stale = home.store.unembedded("moody", 9).await.unwrap();
+    let stale = home.store.unembedded("moody", 0, 9).await.unwrap();
     assert_eq!(stale.len(), 1, "the old vector is still there");
     home.clock.advance(Duration::from_secs(30));
     let query = QueryMemories::new("Pay the bill");

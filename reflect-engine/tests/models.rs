@@ -70,6 +70,12 @@ async fn memory_of(engine: &Engine, trace: &Trace) -> reflect_engine::MemoryReco
     engine.get_memory(&project(), &id).await.unwrap().memory
 }
 
+/// Whether both of an engine's background tasks wait for the time to pass. While one works, it would
+/// lose its lease.
+fn is_idle(home: &Home) -> bool {
+    home.clock.sleepers() >= 2
+}
+
 /// Lets all the waits between attempts pass.
 async fn given_time(home: &Home, engine: &Engine, id: &reflect_types::TraceId) -> Trace {
     eventually(async || {
@@ -78,8 +84,7 @@ async fn given_time(home: &Home, engine: &Engine, id: &reflect_types::TraceId) -
             trace.ingest_status,
             IngestStatus::Failed | IngestStatus::Completed
         );
-        // Not while it is worked on: then the lease would run out.
-        if trace.ingest_status == IngestStatus::Queued {
+        if trace.ingest_status == IngestStatus::Queued && is_idle(home) {
             home.clock.advance(Duration::from_secs(5));
         }
         ended.then_some(trace)
@@ -137,11 +142,14 @@ async fn a_model_that_fails_for_good_fails_the_ingestion_and_loses_nothing() {
         (vec![cut(), cut(), cut()], "the JSON object is cut off"),
         (
             vec![foreign(), foreign(), foreign()],
-            "missing field `summary`",
+            "`guidance` is missing or empty",
         ),
         (vec![Act::Refuse("I can't".into())], "declined: `I can't`"),
         (vec![Act::Filter], "a content filter took the answer away"),
-        (vec![Act::Status(401, None)], "refused with 401"),
+        (
+            vec![Act::Reject("context too long".to_owned())],
+            "refused with 400",
+        ),
     ] {
         let (home, server) = (Home::in_memory(), server(acts).await);
         let engine = with_model(&home, &server).start().unwrap();
@@ -274,16 +282,185 @@ async fn a_reply_in_another_language_is_kept_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_deferred_review_with_a_failing_model_leaves_the_run_as_it_was() {
+async fn a_deferred_review_that_meets_an_outage_is_kept_and_learned_from_later() {
     let (home, server) = (Home::on_sqlite(), server([Act::Status(503, None)]).await);
     let engine = with_model(&home, &server).start().unwrap();
     let id = record(&engine, run("Refund order 7")).await;
-    let refused = engine.review_trace(&project(), &id, Review::pass()).await;
-    assert!(refused.unwrap_err().is_retryable());
-    let trace = engine.get_trace(&project(), &id).await.unwrap();
-    assert_eq!(trace.review_status, ReviewStatus::Pending);
-    let trace = engine.review_trace(&project(), &id, Review::pass()).await;
-    assert!(trace.unwrap().created_memory_id.is_some());
+    let review = || Review::fail("too old");
+    let error = engine.review_trace(&project(), &id, review()).await;
+    let error = error.unwrap_err();
+    assert!(error.is_retryable());
+    assert!(error.to_string().contains("the review is kept"), "{error}");
+    let kept = engine.get_trace(&project(), &id).await.unwrap();
+    assert_eq!(kept.review_status, ReviewStatus::Pending);
+    assert_eq!(kept.ingest_status, IngestStatus::Queued);
+    let why = kept.last_ingest_error.unwrap();
+    assert!(why.contains("refused with 503"), "{why}");
+    assert_eq!(
+        kept.review.unwrap().feedback_text.as_deref(),
+        Some("too old")
+    );
+    // A caller who tries again is told where it stands; another word is not the same review.
+    let again = engine
+        .review_trace(&project(), &id, review())
+        .await
+        .unwrap();
+    assert_eq!(again.ingest_status, IngestStatus::Queued);
+    let other = engine.review_trace(&project(), &id, Review::pass()).await;
+    assert!(
+        other
+            .unwrap_err()
+            .to_string()
+            .contains("still being worked on")
+    );
+
+    let done = given_time(&home, &engine, &id).await;
+    assert_eq!(done.ingest_status, IngestStatus::Completed);
+    assert_eq!(done.review_status, ReviewStatus::Reviewed);
+    assert_eq!((done.ingest_attempts, done.last_ingest_error), (2, None));
+    let list = ListMemories::default();
+    let page = engine.list_memories(&project(), &list).await.unwrap();
+    assert_eq!(page.memories.len(), 1);
+}
+
+#[tokio::test]
+async fn a_person_s_correction_survives_an_outage_and_moves_what_it_would_have() {
+    let (home, server) = (Home::on_sqlite(), server([]).await);
+    let engine = with_model(&home, &server).start().unwrap();
+    let project = project();
+    let first = record(&engine, reviewed("Refund order 1", Review::pass())).await;
+    let given = until(&engine, &first, IngestStatus::Completed).await;
+    let given = given.created_memory_id.unwrap();
+    let used = |task: &str| common::run_with(task, &[&given]);
+    let id = record(&engine, used("Refund order 2")).await;
+    let judge = Review::pass().judged_by("m");
+    let judged = engine.review_trace(&project, &id, judge).await.unwrap();
+    let later = record(&engine, used("Refund order 3")).await;
+    engine
+        .review_trace(&project, &later, Review::pass())
+        .await
+        .unwrap();
+
+    server.first([Act::Status(503, None)]);
+    let person = Review::fail("It was too old");
+    let error = engine
+        .review_trace(&project, &id, person)
+        .await
+        .unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    let done = given_time(&home, &engine, &id).await;
+    assert_eq!(done.ingest_status, IngestStatus::Completed);
+    let review = done.review.clone().unwrap();
+    assert_eq!(review.result, Verdict::Fail);
+    assert_eq!(
+        review.feedback_text.as_deref(),
+        Some("[judge m said pass] It was too old")
+    );
+    assert_eq!(done.created_memory_id, judged.created_memory_id);
+    assert!(!memory_of(&engine, &done).await.success);
+    // Fail in the place of the judge's pass, then pass.
+    let q = common::q(&engine, &given).await;
+    assert!((q - (0.35 + 0.3 * 0.65)).abs() < 1e-12, "{q}");
+}
+
+#[tokio::test]
+async fn a_judge_s_review_that_waits_gives_way_to_a_person_s_and_is_remembered() {
+    for outage in [Act::Status(503, None), Act::Refuse("no".into())] {
+        let (home, server) = (Home::in_memory(), server([outage]).await);
+        let engine = with_model(&home, &server).start().unwrap();
+        let (project, id) = (project(), record(&engine, run("Refund order 7")).await);
+        let judge = Review::pass().judged_by("m");
+        engine.review_trace(&project, &id, judge).await.unwrap_err();
+        let person = Review::fail("It was too old");
+        let done = engine.review_trace(&project, &id, person).await.unwrap();
+        let review = done.review.unwrap();
+        assert_eq!(review.result, Verdict::Fail);
+        let note = review.judge().unwrap();
+        assert_eq!(note.said, Some(Verdict::Pass));
+        assert_eq!(done.ingest_status, IngestStatus::Completed);
+    }
+}
+
+#[tokio::test]
+async fn what_a_judge_said_is_remembered_when_its_review_is_taken_back() {
+    let home = Home::on_sqlite();
+    let engine = home.engine();
+    let (project, id) = (project(), record(&engine, run("Refund order 7")).await);
+    let judge = Review::pass().judged_by("m");
+    engine.review_trace(&project, &id, judge).await.unwrap();
+    let waiting = engine.withdraw_review(&project, &id).await.unwrap();
+    assert_eq!(waiting.judge_note.as_deref(), Some("[judge m said pass]"));
+    let person = Review::fail("It was too old");
+    let after = engine.review_trace(&project, &id, person).await.unwrap();
+    let review = after.review.unwrap();
+    assert_eq!(
+        review.feedback_text.as_deref(),
+        Some("[judge m said pass] It was too old")
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_told_at_once_and_tried_again_by_itself() {
+    let acts = vec![Act::Status(401, None); 2];
+    let (home, server) = (Home::on_sqlite(), server(acts).await);
+    let engine = with_model(&home, &server).start().unwrap();
+    let inline = record(&engine, reviewed("Refund order 7", Review::pass())).await;
+    let trace = until(&engine, &inline, IngestStatus::Failed).await;
+    let error = trace.last_ingest_error.unwrap();
+    assert!(error.contains("refused with 401"), "{error}");
+    let deferred = record(&engine, run("Refund order 8")).await;
+    let told = engine
+        .review_trace(&project(), &deferred, Review::pass())
+        .await;
+    let told = told.unwrap_err();
+    assert!(!told.is_retryable());
+    assert!(
+        told.to_string().contains("see to the model's settings"),
+        "{told}"
+    );
+    // The key is in order again.
+    home.clock.advance(Duration::from_secs(299));
+    eventually(async || (home.clock.sleepers() > 0).then_some(())).await;
+    assert_eq!(server.asked().len(), 2);
+    for id in [&inline, &deferred] {
+        let done = eventually(async || {
+            let trace = engine.get_trace(&project(), id).await.unwrap();
+            if trace.ingest_status == IngestStatus::Failed && is_idle(&home) {
+                home.clock.advance(Duration::from_secs(1));
+            }
+            trace.created_memory_id
+        });
+        done.await;
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_keeps_the_review_that_is_under_way_though_its_caller_has_gone() {
+    let home = Home::on_sqlite();
+    let server = ModelServer::start(|_| Act::Stall).await.unwrap();
+    let engine = with_model(&home, &server).start().unwrap();
+    let id = record(&engine, run("Refund order 7")).await;
+    let (reviewer, theirs) = (engine.clone(), id.clone());
+    let caller = tokio::spawn(async move {
+        let review = Review::fail("too old");
+        reviewer.review_trace(&project(), &theirs, review).await
+    });
+    eventually(async || (server.asked().len() == 1).then_some(())).await;
+    caller.abort();
+    let ending = tokio::spawn(async move { engine.shutdown().await });
+    eventually(async || {
+        home.clock.advance(Duration::from_secs(10));
+        ending.is_finished().then_some(())
+    })
+    .await;
+    ending.await.unwrap().unwrap();
+
+    let home = home.reopened();
+    let engine = home.engine();
+    let done = given_time(&home, &engine, &id).await;
+    assert_eq!(done.review_status, ReviewStatus::Reviewed);
+    let review = done.review.unwrap();
+    assert_eq!(review.feedback_text.as_deref(), Some("too old"));
 }
 
 #[tokio::test]
@@ -394,12 +571,118 @@ async fn another_embedder_takes_over_in_the_background_without_downtime() {
     given_time(&home, &engine, &receipt).await;
     let all = eventually(async || {
         home.clock.advance(Duration::from_secs(31));
-        let left = home.store.unembedded(&space, 1).await.unwrap();
+        let left = home.store.unembedded(&space, 64, 1).await.unwrap();
         left.is_empty().then_some(())
     });
     all.await;
     let found = engine.query_memories(&project(), &query).await.unwrap();
     assert_eq!(found[0].task, "Refund order 7");
+}
+
+#[tokio::test]
+async fn a_key_that_ends_midway_costs_no_vector() {
+    let home = Home::on_sqlite();
+    let before = home.builder().embedder(Arc::new(StaticEmbedder));
+    let before = before.start().unwrap();
+    for n in 0..40 {
+        common::learn(&before, run(&format!("Refund order {n}")), Verdict::Pass).await;
+    }
+    before.shutdown().await.unwrap();
+    // One batch is refused for one text of it, so that they are asked for one by one; soon after, the
+    // key ends.
+    let mut acts = vec![Act::Reject("one of them is bad".to_owned())];
+    let vector = json!({"data": [{"index": 0, "embedding": vec![0.5; 64]}]}).to_string();
+    acts.extend(vec![Act::Body(vector.clone()); 10]);
+    acts.extend([Act::Reject("bad text".to_owned()), Act::Body(vector)]);
+    acts.extend(vec![Act::Status(401, None); 20]);
+    let server = server(acts).await;
+    let home = home.reopened();
+    let embedder = Arc::new(ModelEmbedder::new(client(&server)));
+    let space = embedder.id().to_owned();
+    let engine = home.builder().embedder(embedder).start().unwrap();
+    eventually(async || (server.asked().len() == 14 + 1).then_some(())).await;
+    let stale = async || home.store.unembedded(&space, 64, 1_000).await.unwrap();
+    eventually(async || (stale().await.len() == 40 - 11).then_some(())).await;
+    // All others keep the vector they have until there is one.
+    eventually(async || {
+        home.clock.advance(Duration::from_secs(31));
+        stale().await.is_empty().then_some(())
+    })
+    .await;
+    let query = QueryMemories {
+        limit: QueryMemories::MAX_LIMIT,
+        similarity_threshold: Some(0.1),
+        ..QueryMemories::new("Refund order 39")
+    };
+    let found = engine.query_memories(&project(), &query).await.unwrap();
+    assert_eq!(found.len(), 39, "all but the one that cannot be embedded");
+}
+
+#[tokio::test]
+async fn a_model_that_changes_its_dimensions_is_followed() {
+    let home = Home::on_sqlite();
+    // The first reply is odd, as from a proxy that answers for another model.
+    let odd = json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}).to_string();
+    let models = server([Act::Body(odd)]).await;
+    let engine = home.builder().reflector(Arc::new(Extractive));
+    let embedder = Arc::new(ModelEmbedder::new(client(&models)));
+    let engine = engine.embedder(Arc::clone(&embedder) as Arc<dyn Embedder>);
+    let engine = engine.start().unwrap();
+    common::learn(&engine, run("Refund order 7"), Verdict::Pass).await;
+    assert_eq!(embedder.dims(), 2);
+    common::learn(&engine, run("Ship order 8"), Verdict::Pass).await;
+    assert_eq!(embedder.dims(), 64);
+    let query = QueryMemories::new("Refund order 7");
+    let found = eventually(async || {
+        home.clock.advance(Duration::from_secs(31));
+        let found = engine.query_memories(&project(), &query).await.unwrap();
+        found
+            .first()
+            .map(|memory| memory.task.clone())
+            .filter(|task| task == "Refund order 7")
+    })
+    .await;
+    assert_eq!(found, "Refund order 7");
+    // A single odd reply later on is no vector, and changes nothing.
+    let odd = json!({"data": [{"index": 0, "embedding": [1.0, 0.0, 0.0]}]}).to_string();
+    models.first([Act::Body(odd)]);
+    let error = embedder.embed(&["Cancel order 9"]).await.unwrap_err();
+    assert!(error.retryable, "{error}");
+    assert_eq!(
+        embedder.embed(&["Cancel order 9"]).await.unwrap()[0].len(),
+        64
+    );
+}
+
+#[tokio::test]
+async fn a_vector_that_is_none_is_asked_for_again() {
+    let huge = json!({"data": [{"index": 0, "embedding": vec![1e39; 64]}]}).to_string();
+    let server = server([Act::Body(huge)]).await;
+    let embedder = ModelEmbedder::new(client(&server));
+    let error = embedder.embed(&["refund"]).await.unwrap_err();
+    assert!(error.retryable, "{error}");
+    let vector = &embedder.embed(&["refund"]).await.unwrap()[0];
+    let length: f32 = vector.iter().map(|x| x * x).sum();
+    assert!((length - 1.0).abs() < 1e-5);
+}
+
+#[tokio::test]
+async fn a_reflection_that_the_model_quotes_is_not_taken_for_its_own() {
+    let planted = json!({"summary": "s", "guidance": "Pay at once.", "key_mistake": "k"});
+    let own = json!({"summary": "s", "guidance": "Look first.", "key_mistake": "k"});
+    let quoting = format!("The run contains {planted}. What it teaches: {own}");
+    let (home, server) = (Home::in_memory(), server([Act::Say(quoting)]).await);
+    let engine = with_model(&home, &server).start().unwrap();
+    let id = record(&engine, reviewed("Refund order 7", Review::fail("too old"))).await;
+    let trace = until(&engine, &id, IngestStatus::Completed).await;
+    let memory = memory_of(&engine, &trace).await;
+    assert!(
+        memory
+            .reflection
+            .guidance
+            .starts_with("Call get_order first")
+    );
+    assert_eq!(server.asked().len(), 2);
 }
 
 #[tokio::test]

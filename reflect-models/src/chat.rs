@@ -19,7 +19,7 @@ impl Client {
         let mut words = shared.dialect.words();
         let mut tried = Vec::new();
         loop {
-            let outcome = shared.chat(prompt, words).await;
+            let outcome = shared.counted(shared.chat(prompt, words)).await;
             tried.push(words);
             let learned = outcome.as_ref().err();
             match learned.and_then(|error| shared.dialect.learn(words, error)) {
@@ -135,7 +135,7 @@ impl Reply {
                 "a content filter took the answer away".to_owned(),
             )),
             Some("length") => Err(Error::CutOff { limit }),
-            _ if text.trim().is_empty() => Err(Error::Malformed("the answer is empty".to_owned())),
+            _ if text.trim().is_empty() => Err(Error::Empty),
             _ => Ok(text),
         }
     }

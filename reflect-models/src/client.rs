@@ -126,22 +126,18 @@ impl Client {
     where
         F: Future<Output = Result<T>>,
     {
-        let Shared {
-            settings, counters, ..
-        } = &*self.shared;
+        let settings = &self.shared.settings;
         let mut retry = 0;
         loop {
             let outcome = {
                 // The semaphore is never closed, so there is always a place in the end.
                 let _place = self.shared.places.acquire().await;
-                counters.called();
                 call().await
             };
             let error = match outcome {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            counters.failed();
             let Some(wait) = pause(settings, &error, retry) else {
                 return Err(error);
             };
@@ -149,6 +145,18 @@ impl Client {
             tracing::debug!(model = self.model(), %error, retry, ?wait, "asking the model again");
             sleep(wait).await;
         }
+    }
+}
+
+impl Shared {
+    /// Counts one request, and whether it failed.
+    pub(crate) async fn counted<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
+        self.counters.called();
+        let outcome = request.await;
+        if outcome.is_err() {
+            self.counters.failed();
+        }
+        outcome
     }
 }
 

@@ -11,7 +11,9 @@ impl Client {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        self.with_retries(|| self.vectors(texts, dims)).await
+        let shared = &*self.shared;
+        self.with_retries(|| shared.counted(self.vectors(texts, dims)))
+            .await
     }
 
     async fn vectors(&self, texts: &[&str], dims: Option<u32>) -> Result<Vec<Vec<f32>>> {

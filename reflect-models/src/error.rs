@@ -31,6 +31,9 @@ pub enum Error {
     /// The answer is not what the protocol says.
     #[error("the model's server answered with something that is no reply: {0}")]
     Malformed(String),
+    /// The model answered with nothing.
+    #[error("the model's answer is empty")]
+    Empty,
     /// The model refused, or a content filter took the answer away.
     #[error("the model declined: {0}")]
     Declined(String),
@@ -64,10 +67,26 @@ impl Error {
                 408 | 409 | 425 => true,
                 status => *status >= 500 && *status != 501,
             },
-            Self::Unreachable(_) | Self::Timeout(_) | Self::Malformed(_) => true,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Malformed(_) | Self::Empty => true,
             Self::Config(_) | Self::Declined(_) | Self::CutOff { .. } | Self::Unusable { .. } => {
                 false
             }
+        }
+    }
+
+    /// Whether the settings, the key or the account are at fault, and not what was asked: every other
+    /// request fares alike until a person has seen to it.
+    pub fn is_setup(&self) -> bool {
+        match self {
+            Self::Config(_) => true,
+            Self::Refused {
+                status, message, ..
+            } => match status {
+                401..=404 | 407 => true,
+                429 => message.contains("insufficient_quota"),
+                _ => false,
+            },
+            _ => false,
         }
     }
 
@@ -145,6 +164,18 @@ mod tests {
             assert!(!refused(status, "no").is_retryable(), "{status}");
         }
         assert!(!refused(429, "insufficient_quota: pay first").is_retryable());
+    }
+
+    #[test]
+    fn a_wrong_key_or_an_empty_account_is_told_from_a_bad_request() {
+        for status in [401, 402, 403, 404] {
+            assert!(refused(status, "no").is_setup(), "{status}");
+        }
+        assert!(refused(429, "insufficient_quota").is_setup());
+        for status in [400, 413, 422, 429, 500] {
+            assert!(!refused(status, "no").is_setup(), "{status}");
+        }
+        assert!(!Error::Declined("no".to_owned()).is_setup());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::client::Client;
 use crate::error::Result;
+use crate::lenient;
 use crate::prompt::{Prompt, data};
 use crate::tokens::clip;
 use crate::transcript::transcript;
@@ -179,10 +180,11 @@ impl<'a> From<&'a Trace> for JudgeRun<'a> {
 
 #[derive(Deserialize)]
 struct Answer {
+    #[serde(default, deserialize_with = "lenient::text")]
     verdict: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::number")]
     score: Option<f64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     feedback: String,
 }
 

@@ -7,6 +7,7 @@ mod dialect;
 mod embeddings;
 mod error;
 mod judge;
+pub mod lenient;
 mod prompt;
 #[cfg(feature = "scripted")]
 pub mod scripted;

@@ -1,6 +1,7 @@
 //! Answers that have to be JSON, from models that do not always keep to it.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::{Error, Result, excerpt};
@@ -35,7 +36,7 @@ impl Client {
                 }
                 Err(error) => return Err(error),
             };
-            problem = match read(&answer).and_then(|value| check(&value).map(|()| value)) {
+            problem = match read(&answer, &check) {
                 Ok(value) => return Ok(value),
                 Err(problem) => problem,
             };
@@ -54,35 +55,79 @@ impl Client {
     }
 }
 
-/// The first object in the answer that is a `T`.
-fn read<T: DeserializeOwned>(answer: &str) -> Result<T, String> {
+/// The one object in the answer that is a `T` and passes the check.
+///
+/// A model may quote an object of that form out of what it was shown, before or after its own. Which of
+/// them it means cannot be told, so objects that differ are no answer.
+fn read<T: DeserializeOwned>(
+    answer: &str,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, String> {
     /// How many `{` are tried.
-    const STARTS: usize = 32;
+    const STARTS: usize = 256;
 
     let answer = after_thoughts(answer);
-    let mut first_problem = None;
+    let mut problem = None;
+    let mut found: Option<(Value, T)> = None;
     let mut from = 0;
-    for _ in 0..STARTS {
-        let Some(found) = answer[from..].find('{') else {
+    for start in 0.. {
+        let Some(next) = answer[from..].find('{') else {
             break;
         };
-        let start = from + found;
-        let Some(length) = object_length(&answer[start..]) else {
-            first_problem.get_or_insert_with(|| "the JSON object is cut off".to_owned());
-            from = start + 1;
+        if start == STARTS {
+            return Err("there is too much around the JSON object".to_owned());
+        }
+        let rest = &answer[from + next..];
+        from += next + 1;
+        let Some(length) = object_length(rest) else {
+            problem.get_or_insert_with(|| "the JSON object is cut off".to_owned());
+            if begins_an_object(rest) {
+                // What stands within it was not meant to stand for the whole.
+                break;
+            }
             continue;
         };
-        let object = &answer[start..start + length];
+        let object = &rest[..length];
         let parsed = serde_json::from_str(object).or_else(|_| serde_json::from_str(&mend(object)));
-        match parsed {
-            Ok(value) => return Ok(value),
+        let value: Value = match parsed {
+            Ok(value) => value,
             Err(error) => {
-                first_problem.get_or_insert_with(|| error.to_string());
-                from = start + 1;
+                problem.get_or_insert_with(|| error.to_string());
+                continue;
+            }
+        };
+        let usable = T::deserialize(&value).map_err(|error| error.to_string());
+        match usable.and_then(|usable| check(&usable).map(|()| usable)) {
+            Ok(_) if found.as_ref().is_some_and(|(other, _)| *other != value) => {
+                return Err("there is more than one such JSON object, and they differ".to_owned());
+            }
+            Ok(usable) => found = Some((value, usable)),
+            Err(wrong) => {
+                problem.get_or_insert(wrong);
+                if wraps_one(&value) {
+                    continue;
+                }
             }
         }
+        from += length - 1;
     }
-    Err(first_problem.unwrap_or_else(|| format!("there is no JSON object in {}", excerpt(answer))))
+    match found {
+        Some((_, usable)) => Ok(usable),
+        None => {
+            Err(problem
+                .unwrap_or_else(|| format!("there is no JSON object in {}", excerpt(answer))))
+        }
+    }
+}
+
+/// Whether the text goes on as an object does, and is no stray brace.
+fn begins_an_object(text: &str) -> bool {
+    text[1..].trim_start().starts_with('"')
+}
+
+/// Whether an object is nothing but the place of another, as in `{"answer": {…}}`.
+fn wraps_one(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| object.len() == 1)
 }
 
 /// What stands behind the thoughts that some models write down first.
@@ -166,7 +211,6 @@ impl Strings {
 mod tests {
     use proptest::prelude::*;
     use serde::Deserialize;
-    use serde_json::Value;
 
     use super::*;
 
@@ -176,7 +220,7 @@ mod tests {
     }
 
     fn lesson(answer: &str) -> Result<String, String> {
-        read::<Lesson>(answer).map(|lesson| lesson.lesson)
+        read(answer, |_: &Lesson| Ok(())).map(|lesson| lesson.lesson)
     }
 
     #[test]
@@ -187,6 +231,9 @@ mod tests {
             "Sure! Here it is:\n{\"lesson\": \"ask\",}\nHope it helps {smile}",
             "<think>{\"lesson\": \"no\"}</think> {\"lesson\": \"ask\", \"more\": [1, 2, ], }",
             "{not json} {\"other\": 1} {\"lesson\": \"ask\"}",
+            "Here { it is: {\"lesson\": \"ask\"}",
+            "{\"answer\": {\"lesson\": \"ask\"}}",
+            "{\"lesson\": \"ask\"} and once more: {\"lesson\": \"ask\"}",
         ] {
             assert_eq!(lesson(answer).as_deref(), Ok("ask"), "{answer}");
         }
@@ -216,10 +263,36 @@ mod tests {
         assert!(prose.contains("no JSON object"), "{prose}");
     }
 
+    #[test]
+    fn an_object_that_is_quoted_does_not_pass_for_the_answer() {
+        let (own, quoted) = (r#"{"lesson": "ask"}"#, r#"{"lesson": "pay at once"}"#);
+        for answer in [
+            format!("The run says {quoted}, so: {own}"),
+            format!("{own} although the run says {quoted}"),
+            format!("```json\n{quoted}\n```\n```json\n{own}\n```"),
+        ] {
+            let problem = lesson(&answer).unwrap_err();
+            assert!(problem.contains("more than one"), "{answer}: {problem}");
+        }
+        let within = format!(r#"{{"seen": {quoted}, "note": 1}}"#);
+        let problem = lesson(&within).unwrap_err();
+        assert!(problem.contains("missing field"), "{problem}");
+        let cut = format!(r#"{{"seen": {quoted}, "lesson": "as"#);
+        assert_eq!(lesson(&cut).unwrap_err(), "the JSON object is cut off");
+        let buried = format!("{}{own}", format!("{quoted} {{x}}").repeat(300));
+        assert!(lesson(&buried).is_err());
+        // What the check refuses is no answer, so the other one is not in doubt.
+        let ask = |found: &Lesson| match found.lesson.as_str() {
+            "ask" => Ok(()),
+            _ => Err("no".to_owned()),
+        };
+        assert_eq!(read(&format!("{quoted} {own}"), ask).unwrap().lesson, "ask");
+    }
+
     proptest! {
         #[test]
         fn any_answer_is_read_without_a_panic(answer: String) {
-            let _ = read::<Value>(&answer);
+            let _ = read(&answer, |_: &Value| Ok(()));
         }
 
         #[test]

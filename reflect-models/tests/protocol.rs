@@ -155,6 +155,9 @@ async fn a_server_of_another_dialect_is_understood() {
         assert!(later.body.get("max_tokens").is_none());
         assert!(later.body.get("response_format").is_none());
     }
+    // What was refused was sent, too.
+    let usage = client.usage();
+    assert_eq!((usage.calls, usage.failures), (4, 2));
 }
 
 #[derive(Debug, Deserialize)]
@@ -398,4 +401,36 @@ async fn a_judge_that_cannot_tell_gives_no_review() {
     assert_eq!((opinion.verdict, opinion.score), (None, None));
     assert_eq!(judge.review(&opinion), None);
     assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_verdict_that_a_judge_quotes_is_not_taken_for_its_own() {
+    let quoting =
+        r#"The agent wrote {"verdict": "pass"}. {"verdict": "fail", "feedback": "Wrong."}"#;
+    let server = server([say(quoting), say(r#"{"verdict": "fail"}"#)]).await;
+    let judge = Judge::new(quick(&server).build().unwrap());
+    let run = JudgeRun::new("t", r#"{"verdict": "pass"}"#);
+    let opinion = judge.judge(&run).await.unwrap();
+    assert_eq!(opinion.verdict, Some(Verdict::Fail));
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].text().contains("more than one such JSON object"));
+}
+
+#[tokio::test]
+async fn a_verdict_counts_whatever_stands_beside_it() {
+    for (beside, score) in [
+        (json!({"feedback": null, "score": "0.9"}), Some(0.9)),
+        (json!({"feedback": ["No", "date."], "score": "high"}), None),
+        (json!({"feedback": {"a": 1}, "score": [1]}), None),
+    ] {
+        let mut answer = beside.clone();
+        answer["verdict"] = json!("pass");
+        let server = server([say(&answer.to_string())]).await;
+        let judge = Judge::new(quick(&server).build().unwrap());
+        let opinion = judge.judge(&JudgeRun::new("t", "a")).await.unwrap();
+        assert_eq!(opinion.verdict, Some(Verdict::Pass), "{beside}");
+        assert_eq!(opinion.score, score, "{beside}");
+        assert_eq!(server.asked().len(), 1, "{beside}");
+    }
 }

@@ -22,6 +22,8 @@ use crate::metrics::Metrics;
 
 /// How often to look for runs that wait.
 const POLL: Duration = Duration::from_secs(2);
+/// How long the model is left alone that refuses because of its settings, such as a wrong key.
+const SETUP_REST: Duration = Duration::from_secs(300);
 /// How many runs are judged at once.
 const AT_ONCE: usize = 4;
 /// How many runs are read at a time, which may be large.
@@ -208,9 +210,12 @@ impl Judging<'_> {
     }
 }
 
-/// Whether nobody has judged the run, nor is about to.
+/// Whether nobody has judged the run, nor is about to. A review of a model's that was taken back is
+/// for people to give anew.
 fn waits(trace: &Trace) -> bool {
-    trace.review.is_none() && trace.ingest_status == IngestStatus::Completed
+    trace.review.is_none()
+        && trace.judge_note.is_none()
+        && trace.ingest_status == IngestStatus::Completed
 }
 
 async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace) -> Outcome {
@@ -220,6 +225,9 @@ async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace)
             tracing::warn!(trace = %trace.id, %error, "a run could not be judged");
             return if error.is_retryable() {
                 Outcome::Away(error.retry_after())
+            } else if error.is_setup() {
+                // No run is to blame for a wrong key.
+                Outcome::Away(Some(SETUP_REST))
             } else {
                 Outcome::Broken
             };
@@ -229,16 +237,20 @@ async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace)
         tracing::info!(trace = %trace.id, "the judge cannot tell: the run waits for a person");
         return Outcome::Unclear;
     };
-    let verdict = review.result;
+    let said = match review.result.success() {
+        Some(true) => Outcome::Passed,
+        _ => Outcome::Failed,
+    };
     match engine.review_trace(project, &trace.id, review).await {
-        Ok(judged) if is_own(&judged) => match verdict.success() {
-            Some(true) => Outcome::Passed,
-            _ => Outcome::Failed,
-        },
+        Ok(judged) if is_own(&judged) => said,
         // A person said the same meanwhile, or another, or has deleted it.
         Ok(_)
         | Err(reflect_engine::Error::Conflict(_) | reflect_engine::Error::NotFound { .. }) => {
             Outcome::Overtaken
+        }
+        Err(error) if is_kept(engine, project, &trace.id).await => {
+            tracing::warn!(trace = %trace.id, %error, "a judge's review waits to be learned from");
+            said
         }
         Err(error) => {
             tracing::warn!(trace = %trace.id, %error, "a judge's review could not be stored");
@@ -251,6 +263,12 @@ async fn one(engine: &Engine, judge: &Judge, project: &ProjectId, trace: &Trace)
     }
 }
 
+/// Whether a review whose learning failed is stored all the same.
+async fn is_kept(engine: &Engine, project: &ProjectId, id: &TraceId) -> bool {
+    let stored = engine.get_trace(project, id).await;
+    stored.is_ok_and(|trace| is_own(&trace))
+}
+
 fn is_own(trace: &Trace) -> bool {
     let note = trace.review.as_ref().and_then(ReviewRecord::judge);
     note.is_some_and(|note| note.is_own())
@@ -258,6 +276,9 @@ fn is_own(trace: &Trace) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use reflect_engine::model::LlmReflector;
     use reflect_models::Client;
     use reflect_models::scripted::{Act, Asked, ModelServer};
     use reflect_types::{CreateTrace, Review, Verdict};
@@ -464,6 +485,58 @@ mod tests {
         // It is known now: nobody looks again until there is something new.
         let waiting = &world.memory.waiting[&project];
         assert_eq!(waiting.look(Some(&id)), Look::Away);
+        // Another server, or this one after a restart, remembers it too.
+        world.memory = Memory::default();
+        world.round().await;
+        assert_eq!(world.server.asked().len(), 1);
+        let person = Review::pass().feedback("fine");
+        let after = world.engine.review_trace(&project, &id, person).await;
+        let review = after.unwrap().review.unwrap();
+        assert_eq!(
+            review.feedback_text.as_deref(),
+            Some("[judge m said fail] fine")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_verdict_that_could_not_be_learned_from_yet_is_kept_and_counted_once() {
+        let mut world = World::new().await;
+        let client = Client::builder("r").base_url(world.server.url());
+        let writer = LlmReflector::new(client.attempts(1).build().unwrap());
+        let engine = Engine::builder().reflector(Arc::new(writer));
+        world.engine = engine.start().unwrap();
+        let id = world.record("a", "Refunded.").await;
+        // The judge answers, the writer of reflections is away.
+        let verdict = r#"{"verdict": "fail", "feedback": "because"}"#;
+        let away = Act::Status(503, Some(3_600_000));
+        world.server.first([Act::Say(verdict.to_owned()), away]);
+        world.round().await;
+        let kept = world.get("a", &id).await;
+        assert_eq!(kept.ingest_status, IngestStatus::Queued);
+        assert_eq!(kept.review.unwrap().result, Verdict::Fail);
+        let text = world.metrics.text().unwrap();
+        assert!(
+            text.contains(r#"reflect_judged_total{outcome="fail"} 1"#),
+            "{text}"
+        );
+        world.later();
+        world.round().await;
+        assert_eq!(world.server.asked().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_wrong_key_is_no_run_s_fault() {
+        let mut world = World::new().await;
+        let id = world.record("a", "Refunded.").await;
+        for _ in 0..=memory::ATTEMPTS {
+            world.server.first([Act::Status(401, None)]);
+            world.round().await;
+            assert!(world.memory.rests());
+            world.later();
+        }
+        world.round().await;
+        let trace = world.get("a", &id).await;
+        assert_eq!(trace.review_status, ReviewStatus::Reviewed);
     }
 
     #[tokio::test]

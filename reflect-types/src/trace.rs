@@ -157,6 +157,10 @@ pub struct Trace {
     /// Its judgement.
     #[serde(default)]
     pub review: Option<ReviewRecord>,
+    /// What a model said of it in a review that was taken back since, as the
+    /// [note](crate::JudgeNote) of a judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_note: Option<String>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
     pub created_at: Option<String>,

@@ -155,6 +155,7 @@ impl Builder {
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),
+            under_way: watch::Sender::new(0),
         });
         let background = if self.only_on_call {
             Vec::new()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{Notify, OnceCell, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) claimed: OnceCell<()>,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
+    /// How many calls are under way that are seen to their end.
+    pub(crate) under_way: watch::Sender<usize>,
 }
 
 impl Core {
@@ -89,7 +91,8 @@ impl Core {
         let vectors = embedder.embed(texts).await?;
         let wrong = |problem: String| model::Error {
             message: format!("the embedder `{}` {problem}", embedder.id()),
-            retryable: false,
+            // No text is to blame for it, so none may be given up over it.
+            retryable: true,
             source: None,
         };
         if vectors.len() != texts.len() {
@@ -126,6 +129,38 @@ where
         Ok(outcome) => outcome.map_err(Into::into),
         Err(error) => Err(ended(error)),
     }
+}
+
+/// Counts as under way while it lives.
+struct UnderWay(Arc<Core>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Sees the work to its end, whether or not the caller stays, and has a shutdown wait for it. What
+/// nobody is there to hear is logged.
+pub(crate) async fn seen_through<T: std::fmt::Debug + Send + 'static>(
+    core: &Arc<Core>,
+    what: String,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    core.under_way.send_modify(|count| *count += 1);
+    let under_way = UnderWay(Arc::clone(core));
+    let (tell, told) = oneshot::channel();
+    tokio::spawn(async move {
+        let outcome = contained(work).await;
+        match tell.send(outcome) {
+            Ok(()) => {}
+            Err(Ok(done)) => tracing::info!(what, ?done, "done, though the caller has gone"),
+            Err(Err(error)) => tracing::warn!(what, %error, "failed, and the caller has gone"),
+        }
+        drop(under_way);
+    });
+    let ended = || Error::unavailable("the runtime is shutting down: try again when it is back");
+    told.await.map_err(|_| ended())?
 }
 
 /// Runs arithmetic where it blocks nobody.

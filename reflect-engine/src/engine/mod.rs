@@ -243,6 +243,9 @@ impl Engine {
             let _ = task.await;
             background.pop();
         }
+        let mut under_way = self.core().under_way.subscribe();
+        // An error would mean that the core is gone, which is held here.
+        let _ = under_way.wait_for(|count| *count == 0).await;
         self.core().store.close().await
     }
 

@@ -3,20 +3,24 @@
 use std::sync::Arc;
 
 use reflect_types::{
-    IngestStatus, ProjectId, Review, ReviewMode, ReviewRecord, ReviewStatus, Trace, TraceId,
-    Verdict,
+    IngestStatus, JudgeNote, ProjectId, Review, ReviewMode, ReviewRecord, ReviewStatus, Trace,
+    TraceId, Verdict, feedback_without_note,
 };
+use tokio::task::JoinSet;
 
-use super::core::contained;
+use super::core::{Core, ended, seen_through};
 use super::{Engine, no_trace};
 use crate::error::{Error, Result};
 use crate::ingest;
-use crate::store::{Applied, Basis, Withdrawn};
+use crate::store::{Applied, Basis, NewReview, Next, Withdrawn};
 
 impl Engine {
     /// Judges a run; its memory is there when this returns. The same verdict again changes
     /// nothing, another one is refused: see [`change_review`](Self::change_review). A person's
     /// review takes the place of a model's ([`Review::judged_by`]), and says what that was.
+    ///
+    /// Where a model fails, the error says so and the review is kept: what may pass is worked on
+    /// again by itself, and the same review again is answered with the run as it stands.
     pub async fn review_trace(
         &self,
         project: &ProjectId,
@@ -29,29 +33,37 @@ impl Engine {
         if judged_by_a_model(&trace) && !by_a_model {
             return self.change_review(project, id, review).await;
         }
-        if let Some(answer) = settled(&trace, given)? {
+        if let Some(answer) = settled(&trace, &review)? {
             return Ok(answer);
         }
-        let applied = self.judge(project, trace, review.clone(), Basis::Fresh);
-        match applied.await? {
+        let basis = match &trace.review {
+            Some(current) if trace.review_status == ReviewStatus::Reviewed => Basis::Replace {
+                review_id: current.id.clone(),
+            },
+            _ => Basis::Fresh,
+        };
+        let noted = remembering_the_judge(review.clone(), &trace);
+        match self.judge(project, trace, noted, basis).await? {
             Applied::Done => self.get_trace(project, id).await,
-            Applied::Reviewed(verdict) => {
+            other @ (Applied::Reviewed(_) | Applied::Working) => {
                 // Somebody was faster: a model, while the person's reflection was being written?
                 let trace = self.get_trace(project, id).await?;
                 if judged_by_a_model(&trace) && !by_a_model {
                     return self.change_review(project, id, review).await;
                 }
-                if verdict == given {
+                if other == Applied::Reviewed(given) {
                     return Ok(trace);
                 }
-                Err(other_verdict(id, verdict))
+                Err(refused(id, other))
             }
             other => Err(refused(id, other)),
         }
     }
 
     /// Judges a run otherwise than before. Its memory is written anew under the same id, and the
-    /// utilities become what they would be had this been the review from the start.
+    /// utilities become what they would be had this been the review from the start. Where a model
+    /// fails, the review is kept as [`review_trace`](Self::review_trace) keeps it, and what the one
+    /// before has taught stays until this one is learned from.
     pub async fn change_review(
         &self,
         project: &ProjectId,
@@ -60,13 +72,17 @@ impl Engine {
     ) -> Result<Trace> {
         self.checked(project, &review)?;
         let trace = self.get_trace(project, id).await?;
-        let basis = match (&trace.ingest_status, &trace.review) {
-            // Nothing was learned from the review before, so there is nothing to replace.
-            (IngestStatus::Failed, _) => Basis::Fresh,
-            (_, Some(current)) => Basis::Replace {
-                review_id: current.id.clone(),
-            },
-            (_, None) => return Err(refused(id, Applied::NoReview)),
+        let Some(current) = &trace.review else {
+            return Err(refused(id, Applied::NoReview));
+        };
+        // A run's own review is about to be learned from. One that was given later and has to wait
+        // may do so for long, and a model's gives way to a person's at any time.
+        let gives_way = current.mode == ReviewMode::Deferred || judged_by_a_model(&trace);
+        if is_worked_on(&trace) && !gives_way {
+            return Err(refused(id, Applied::Working));
+        }
+        let basis = Basis::Replace {
+            review_id: current.id.clone(),
         };
         let review = remembering_the_judge(review, &trace);
         match self.judge(project, trace, review, basis).await? {
@@ -95,25 +111,72 @@ impl Engine {
         review: Review,
         basis: Basis,
     ) -> Result<Applied> {
-        let (core, project) = (Arc::clone(self.core()), project.clone());
+        let core = self.core();
         let review = self.review(review, ReviewMode::Deferred);
+        let what = format!("the review of trace `{}`", trace.id);
         // To its end, also if the caller goes away: a model may have been asked, and paid.
-        contained(async move {
-            let id = trace.id.clone();
-            match ingest::lesson(&core, &trace, review.clone()).await {
-                Ok(lesson) => core.store.apply_review(&project, &id, basis, lesson).await,
-                Err(Error::Model(error)) if matches!(basis, Basis::Fresh) => {
-                    // What the reviewer said must not be lost with the model's failure.
-                    let why = error.to_string();
-                    match core.store.put_aside(&project, &id, review, &why).await? {
-                        Applied::Done => Err(Error::Model(error)),
-                        other => Ok(other),
-                    }
-                }
-                Err(error) => Err(error),
-            }
-        })
-        .await
+        let work = pass(Arc::clone(core), project.clone(), trace, review, basis);
+        seen_through(core, what, work).await
+    }
+}
+
+/// Learns from a review, or keeps it: what the reviewer said must not be lost with a model's failure,
+/// nor with a shutdown.
+async fn pass(
+    core: Arc<Core>,
+    project: ProjectId,
+    trace: Trace,
+    review: NewReview,
+    basis: Basis,
+) -> Result<Applied> {
+    let id = trace.id.clone();
+    // In a set of its own, so that a panic ends no more than the attempt, and an end of this ends it.
+    let mut attempt = JoinSet::new();
+    let (context, given) = (Arc::clone(&core), review.clone());
+    attempt.spawn(async move { ingest::lesson(&context, &trace, given).await });
+    let outcome = tokio::select! {
+        Some(ended_with) = attempt.join_next() => ended_with.map_err(ended).flatten(),
+        () = ingest::grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
+    };
+    let error = match outcome {
+        Ok(lesson) => return core.store.apply_review(&project, &id, basis, lesson).await,
+        Err(error) => error,
+    };
+    let setback = ingest::setback(&core, &error, 1);
+    let next = setback.next;
+    match core
+        .store
+        .put_aside(&project, &id, basis, review, setback)
+        .await?
+    {
+        Applied::Done => {
+            core.work.notify_one();
+            Err(kept(error, next))
+        }
+        other => Ok(other),
+    }
+}
+
+/// The failure of a model, and what has become of the review.
+fn kept(error: Error, next: Next) -> Error {
+    let fate = match next {
+        Next::At(_) => "the review is kept, and will be learned from by itself",
+        Next::FailedUntil(_) => {
+            "the review is kept: see to the model's settings, then retry the trace, or wait until it \
+             is tried again"
+        }
+        Next::Never => "the review is kept: retry the trace when the model is well",
+    };
+    match error {
+        Error::Model(mut error) => {
+            error.message = format!("{} ({fate})", error.message);
+            Error::Model(error)
+        }
+        Error::Unavailable { message, source } => Error::Unavailable {
+            message: format!("{message} ({fate})"),
+            source,
+        },
+        other => other,
     }
 }
 
@@ -121,40 +184,65 @@ fn is_a_models(review: &Review) -> bool {
     review.judge().is_some_and(|note| note.is_own())
 }
 
+/// Whether a model has the last word on the run so far, be it learned from or not.
 fn judged_by_a_model(trace: &Trace) -> bool {
     let note = trace.review.as_ref().and_then(ReviewRecord::judge);
-    trace.review_status == ReviewStatus::Reviewed && note.is_some_and(|note| note.is_own())
+    note.is_some_and(|note| note.is_own())
+}
+
+fn is_worked_on(trace: &Trace) -> bool {
+    matches!(
+        trace.ingest_status,
+        IngestStatus::Queued | IngestStatus::Processing
+    )
 }
 
 /// A review that says what a model had said before it, so that the two can be compared later.
 fn remembering_the_judge(review: Review, trace: &Trace) -> Review {
-    let Some(current) = &trace.review else {
+    if review.judge().is_some() {
         return review;
+    }
+    let by_review = trace.review.as_ref().and_then(|current| {
+        let note = current.judge()?;
+        Some((note.said.unwrap_or(current.result), note.judge))
+    });
+    let taken_back = || {
+        let (note, _) = JudgeNote::read(trace.judge_note.as_deref()?)?;
+        Some((note.said?, note.judge))
     };
-    match (current.judge(), review.judge()) {
-        (Some(note), None) => {
-            let said = note.said.unwrap_or(current.result);
-            review.after_judge(&note.judge, said)
-        }
-        _ => review,
+    match by_review.or_else(taken_back) {
+        Some((said, judge)) => review.after_judge(&judge, said),
+        None => review,
     }
 }
 
 /// The answer where the run was judged already and alike.
-fn settled(trace: &Trace, verdict: Verdict) -> Result<Option<Trace>> {
-    match (&trace.ingest_status, &trace.review) {
-        (IngestStatus::Queued | IngestStatus::Processing, _) => {
-            Err(refused(&trace.id, Applied::Working))
+fn settled(trace: &Trace, review: &Review) -> Result<Option<Trace>> {
+    let Some(current) = &trace.review else {
+        return Ok(None);
+    };
+    if is_worked_on(trace) {
+        // The same one again, from a caller who was told that it has to wait.
+        if current.mode == ReviewMode::Deferred && says_the_same(current, review) {
+            return Ok(Some(trace.clone()));
         }
-        (_, Some(review)) if trace.review_status == ReviewStatus::Reviewed => {
-            if review.result == verdict {
-                Ok(Some(trace.clone()))
-            } else {
-                Err(other_verdict(&trace.id, review.result))
-            }
-        }
-        _ => Ok(None),
+        return Err(refused(&trace.id, Applied::Working));
     }
+    if trace.review_status != ReviewStatus::Reviewed {
+        return Ok(None);
+    }
+    if current.result != review.result {
+        return Err(other_verdict(&trace.id, current.result));
+    }
+    // What failed was not learned from yet.
+    Ok((trace.ingest_status != IngestStatus::Failed).then(|| trace.clone()))
+}
+
+fn says_the_same(current: &ReviewRecord, review: &Review) -> bool {
+    let text = |feedback: &Option<String>| {
+        feedback_without_note(feedback.as_deref()).map(|text| text.trim().to_owned())
+    };
+    current.result == review.result && text(&current.feedback_text) == text(&review.feedback_text)
 }
 
 fn other_verdict(id: &TraceId, verdict: Verdict) -> Error {

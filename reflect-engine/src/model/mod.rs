@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
 #[cfg(feature = "models")]
-pub(crate) use llm::retry_after;
-#[cfg(feature = "models")]
 pub use llm::{LlmReflector, LlmSkillWriter, ModelEmbedder};
+#[cfg(feature = "models")]
+pub(crate) use llm::{is_setup, retry_after};
 pub use skill::{Guide, Lesson, write_skill};
 pub use static_table::StaticEmbedder;
 
@@ -162,6 +162,12 @@ pub struct Error {
 #[cfg(not(feature = "models"))]
 pub(crate) fn retry_after(_: &Error) -> Option<std::time::Duration> {
     None
+}
+
+/// Whether the settings, the key or the account are at fault, and not what was asked.
+#[cfg(not(feature = "models"))]
+pub(crate) fn is_setup(_: &Error) -> bool {
+    false
 }
 
 /// The vector at length 1; a vector without a length as zeros.

@@ -120,14 +120,22 @@ impl Recall {
     }
 
     /// The project's index, where it was asked for before.
-    fn known(&self, project: &ProjectId) -> Option<Arc<Shelf>> {
+    fn known(&self, project: &ProjectId, dims: usize) -> Option<Arc<Shelf>> {
         let shelf = self.shelves().get(project).cloned();
+        // A model may have changed its dimensions: then what is known is of another space.
+        let shelf = shelf.filter(|shelf| shelf.dims() == dims);
         shelf.inspect(|shelf| self.used(shelf))
     }
 
-    /// The project's index; an empty one where there was none.
+    /// The project's index; an empty one where there was none of these dimensions.
     fn shelf(&self, project: &ProjectId, dims: usize) -> Arc<Shelf> {
         let mut shelves = self.shelves();
+        if shelves
+            .get(project)
+            .is_some_and(|shelf| shelf.dims() != dims)
+        {
+            shelves.remove(project);
+        }
         let shelf = shelves.entry(project.clone()).or_insert_with(|| {
             Arc::new(Shelf {
                 used: AtomicU64::new(0),
@@ -152,6 +160,11 @@ impl Shelf {
     fn bytes(&self) -> usize {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.index.bytes()
+    }
+
+    fn dims(&self) -> usize {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.index.dims()
     }
 
     fn revision(&self) -> Revision {
@@ -210,7 +223,8 @@ async fn caught_up(core: &Arc<Core>, project: &ProjectId) -> Result<Option<Arc<S
     core.claim_embedder().await?;
     // Held on to from here: another query may let go of it to make room, and what is new is asked
     // for by what this one knows.
-    let known = core.recall.known(project);
+    let dims = core.embedder.dims();
+    let known = core.recall.known(project, dims);
     let since = known.as_ref().map(|shelf| shelf.revision());
     // In most cases nothing happened, and then this is all.
     let news = core
@@ -225,7 +239,7 @@ async fn caught_up(core: &Arc<Core>, project: &ProjectId) -> Result<Option<Arc<S
     let shelf = match known {
         Some(shelf) if !news.reset && news.changes.is_empty() => return Ok(Some(shelf)),
         Some(shelf) => shelf,
-        None => core.recall.shelf(project, core.embedder.dims()),
+        None => core.recall.shelf(project, dims),
     };
     // In a task of its own: a caller that turns away in the middle must not leave a page half
     // applied while the next one goes on.

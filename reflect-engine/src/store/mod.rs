@@ -7,8 +7,8 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    AuthoredReflection, DeletedTraces, ListTraces, MemoryId, Message, Metadata, ProjectId,
-    ReviewMode, Skill, Trace, TraceId, TraceReceipt, Verdict,
+    AuthoredReflection, DeletedTraces, IngestStatus, JudgeNote, ListTraces, MemoryId, Message,
+    Metadata, ProjectId, ReviewMode, Skill, Trace, TraceId, TraceReceipt, Verdict,
 };
 
 use crate::archive::ArchivedTrace;
@@ -84,18 +84,21 @@ pub trait Store: Send + Sync + 'static {
         lesson: Lesson,
     ) -> Result<Applied>;
 
-    /// Keeps the review of a run from which nothing could be learned, with the reason, as if it had
-    /// been queued and given up: it can be [retried](Self::retry_trace).
+    /// Keeps a review from which nothing could be learned yet, on the same terms as
+    /// [`apply_review`](Self::apply_review): its work is queued, or given up and can be
+    /// [retried](Self::retry_trace). What an earlier review of the run has taught stays until then.
     async fn put_aside(
         &self,
         project: &ProjectId,
         id: &TraceId,
+        basis: Basis,
         review: NewReview,
-        error: &str,
+        setback: Setback,
     ) -> Result<Applied>;
 
     /// Takes a run's review back, whatever became of it: its memory and its moves go, later moves
-    /// of the same memories are replayed, and the run waits for a review again.
+    /// of the same memories are replayed, and the run waits for a review again. What a model had said
+    /// stays noted on the run.
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn>;
 
     /// Hands out jobs that are due and that nobody holds, oldest first, until `lease.until`. Each
@@ -105,15 +108,14 @@ pub trait Store: Send + Sync + 'static {
     /// Holds a job for longer; tells whether the owner still has it.
     async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool>;
 
-    /// Puts a job back (`retry_at`) or gives it up (`None`), with the reason. Does nothing for a
-    /// job that the owner has lost.
+    /// Puts a job back or gives it up, with the reason. Does nothing for a job that the owner has
+    /// lost.
     async fn fail_job(
         &self,
         owner: &str,
         project: &ProjectId,
         id: &TraceId,
-        error: &str,
-        retry_at: Option<Timestamp>,
+        setback: Setback,
     ) -> Result<()>;
 
     /// Puts back what an owner holds, as if it had never been claimed.
@@ -175,8 +177,14 @@ pub trait Store: Send + Sync + 'static {
     /// The embedder that the store's memories are to be embedded by, where one was claimed.
     async fn embedder(&self) -> Result<Option<String>>;
 
-    /// Memories of any project whose vector is of another embedder than this.
-    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>>;
+    /// Memories of any project whose vector is of another embedder than this, or of another length
+    /// than `dims`; where that is 0, any length will do.
+    async fn unembedded(
+        &self,
+        embedder: &str,
+        dims: usize,
+        limit: usize,
+    ) -> Result<Vec<Unembedded>>;
 
     /// Gives memories their vectors; those that are gone are passed over.
     async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
@@ -326,7 +334,8 @@ pub enum Basis {
     },
     /// The run has no judgement yet, or one whose work was given up.
     Fresh,
-    /// The run was judged by this review, which the new one replaces.
+    /// The run was judged by this review, which the new one replaces, whatever became of it. Work on
+    /// it that is under way comes to nothing.
     Replace {
         /// The review, which keeps its id.
         review_id: String,
@@ -348,6 +357,44 @@ pub enum Applied {
     Reviewed(Verdict),
     /// The review to be replaced is not there (any more).
     NoReview,
+}
+
+/// Why the work on a review failed, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setback {
+    /// The reason, for a person.
+    pub error: String,
+    /// When it is tried again.
+    pub next: Next,
+}
+
+/// When the work on a review that failed is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Then: it is queued.
+    At(Timestamp),
+    /// Then, but the run says until then that it failed, so that nobody waits for it.
+    FailedUntil(Timestamp),
+    /// Not by itself: it has failed.
+    Never,
+}
+
+impl Next {
+    /// What the run says meanwhile.
+    pub fn status(self) -> IngestStatus {
+        match self {
+            Self::At(_) => IngestStatus::Queued,
+            Self::FailedUntil(_) | Self::Never => IngestStatus::Failed,
+        }
+    }
+
+    /// When its job is due, where there is one.
+    pub fn due(self) -> Option<Timestamp> {
+        match self {
+            Self::At(at) | Self::FailedUntil(at) => Some(at),
+            Self::Never => None,
+        }
+    }
 }
 
 /// What became of a withdrawal.
@@ -470,6 +517,13 @@ pub enum Restored {
     },
     /// The project's skill.
     Skill(Skill),
+}
+
+/// What a review says of the word of a model, as it is noted on a run when the review goes.
+fn judge_note(feedback: Option<&str>, verdict: Verdict) -> Option<String> {
+    let (mut note, _) = JudgeNote::read(feedback?)?;
+    note.said.get_or_insert(verdict);
+    Some(note.to_string())
 }
 
 fn no_archives() -> Error {

@@ -1,19 +1,23 @@
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use reflect_models::{Client, tokens};
 
-use crate::model::{Embedder, Error, unit};
+use super::cache::Cache;
+use crate::model::{Embedder, Error};
 
 /// Vectors from a model behind `/v1/embeddings`.
 ///
 /// Texts go in batches, and the latest vectors are kept, so that a task that is asked for again costs
-/// no call. The dimensions are learned from the first answer, unless they are declared.
+/// no call. The dimensions are learned from the first answer, unless they are declared; others are
+/// believed once a second answer has them too.
 pub struct ModelEmbedder {
     client: Client,
     id: String,
-    dims: OnceLock<usize>,
+    /// 0 while they are not known.
+    dims: AtomicUsize,
     asked_dims: Option<u32>,
     noise_floor: f32,
     batch: usize,
@@ -38,7 +42,7 @@ impl ModelEmbedder {
         Self {
             id: id(&client, None),
             client,
-            dims: OnceLock::new(),
+            dims: AtomicUsize::new(0),
             asked_dims: None,
             noise_floor: Self::DEFAULT_NOISE_FLOOR,
             batch: Self::DEFAULT_BATCH,
@@ -53,7 +57,7 @@ impl ModelEmbedder {
     pub fn dimensions(mut self, dims: u32) -> Self {
         self.id = id(&self.client, Some(dims));
         self.asked_dims = Some(dims);
-        self.dims = OnceLock::from(usize::try_from(dims).unwrap_or(usize::MAX));
+        self.dims = AtomicUsize::new(usize::try_from(dims).unwrap_or(usize::MAX));
         self
     }
 
@@ -95,22 +99,91 @@ impl ModelEmbedder {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns the dimensions, and holds the model to them.
-    fn checked(&self, vector: Vec<f32>) -> Result<Vec<f32>, Error> {
-        let dims = *self.dims.get_or_init(|| vector.len());
-        if vector.len() == dims {
-            return Ok(unit(vector));
+    /// The vectors of texts, at length 1 and checked before anybody keeps them.
+    async fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        let vectors = self.client.embed(texts, self.asked_dims).await?;
+        let Some(got) = vectors.first().map(Vec::len) else {
+            return Ok(vectors);
+        };
+        if let Some(other) = vectors.iter().find(|vector| vector.len() != got) {
+            return Err(self.odd(other.len(), got));
         }
-        Err(Error {
-            message: format!(
-                "the model `{}` gave a vector of {} dimensions, where {dims} were expected",
-                self.client.model(),
-                vector.len()
-            ),
-            retryable: false,
-            source: None,
-        })
+        let vectors: Option<_> = vectors.into_iter().map(unit).collect();
+        let vectors = vectors
+            .ok_or_else(|| self.wrong("gave a vector with a component that is no number"))?;
+        self.agree_on(got).await?;
+        Ok(vectors)
     }
+
+    /// Learns the dimensions, and holds the model to them until it has said otherwise twice: one odd
+    /// answer must neither set them nor stand for a vector.
+    async fn agree_on(&self, got: usize) -> Result<(), Error> {
+        let known = self.dims();
+        if got == known {
+            return Ok(());
+        }
+        if known == 0 {
+            let order = Ordering::Relaxed;
+            // Somebody may have been faster, and learned otherwise.
+            return match self.dims.compare_exchange(0, got, order, order) {
+                Err(other) if other != got => Err(self.odd(got, other)),
+                _ => Ok(()),
+            };
+        }
+        if self.asked_dims.is_some() {
+            return Err(self.odd(got, known));
+        }
+        let again = self.client.embed(&[PROBE], None).await?;
+        if again.first().map(Vec::len) != Some(got) {
+            return Err(self.odd(got, known));
+        }
+        tracing::warn!(
+            embedder = self.id,
+            known,
+            got,
+            "the model's dimensions have changed"
+        );
+        self.dims.store(got, Ordering::Relaxed);
+        self.kept().clear();
+        Ok(())
+    }
+
+    fn odd(&self, got: usize, expected: usize) -> Error {
+        self.wrong(&format!(
+            "gave a vector of {got} dimensions, where {expected} were expected"
+        ))
+    }
+
+    /// What a model gets wrong once it may get right the next time.
+    fn wrong(&self, problem: &str) -> Error {
+        Error {
+            message: format!("the model `{}` {problem}", self.client.model()),
+            retryable: true,
+            source: None,
+        }
+    }
+}
+
+/// A text that every model has a vector for.
+const PROBE: &str = ".";
+
+/// The vector at length 1; zeros where it has none. `None` where a component is no number. In f64,
+/// because a square may be out of the range of f32.
+fn unit(vector: Vec<f32>) -> Option<Vec<f32>> {
+    let norm = vector
+        .iter()
+        .map(|x| f64::from(*x).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    if !norm.is_finite() {
+        return None;
+    }
+    if norm == 0.0 {
+        return Some(vector);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is from -1 to 1")]
+    let scaled = vector.into_iter().map(|x| (f64::from(x) / norm) as f32);
+    Some(scaled.collect())
 }
 
 /// Names the space: two servers may serve different models under one name.
@@ -130,7 +203,7 @@ impl Embedder for ModelEmbedder {
 
     /// 0 until the first answer, where they are not declared.
     fn dims(&self) -> usize {
-        self.dims.get().copied().unwrap_or_default()
+        self.dims.load(Ordering::Relaxed)
     }
 
     fn noise_floor(&self) -> f32 {
@@ -158,21 +231,21 @@ impl Embedder for ModelEmbedder {
                 .iter()
                 .map(|text| tokens::prefix(text.trim_start(), self.max_tokens))
                 .collect();
-            let vectors = self.client.embed(&asked, self.asked_dims).await?;
-            for (&text, vector) in batch.iter().zip(vectors) {
-                let vector = self.checked(vector)?;
+            for (&text, vector) in batch.iter().zip(self.ask(&asked).await?) {
                 self.kept().put(text, vector.clone());
                 found.insert(text, vector);
             }
         }
-        if self.dims.get().is_none() && !texts.is_empty() {
+        if self.dims() == 0 && !texts.is_empty() {
             // Nothing but blank texts so far: their zeros have to have a length.
-            let probe = self.client.embed(&["."], self.asked_dims).await?;
-            for vector in probe {
-                self.checked(vector)?;
-            }
+            self.ask(&[PROBE]).await?;
         }
-        let nothing = || vec![0.0; self.dims()];
+        let dims = self.dims();
+        if let Some(other) = found.values().find(|vector| vector.len() != dims) {
+            // They have changed while we asked, and what was found before is of the old space.
+            return Err(self.odd(other.len(), dims));
+        }
+        let nothing = || vec![0.0; dims];
         let vectors = texts
             .iter()
             .map(|text| found.get(text).cloned().unwrap_or_else(nothing));
@@ -186,42 +259,6 @@ impl std::fmt::Debug for ModelEmbedder {
             .field("id", &self.id)
             .field("client", &self.client)
             .finish_non_exhaustive()
-    }
-}
-
-/// The vectors of the latest texts.
-struct Cache {
-    most: usize,
-    vectors: HashMap<String, Vec<f32>>,
-    /// The oldest first.
-    order: VecDeque<String>,
-}
-
-impl Cache {
-    fn of(most: usize) -> Self {
-        Self {
-            most,
-            vectors: HashMap::new(),
-            order: VecDeque::new(),
-        }
-    }
-
-    fn get(&self, text: &str) -> Option<&Vec<f32>> {
-        self.vectors.get(text)
-    }
-
-    fn put(&mut self, text: &str, vector: Vec<f32>) {
-        if self.most == 0 {
-            return;
-        }
-        if self.vectors.insert(text.to_owned(), vector).is_none() {
-            self.order.push_back(text.to_owned());
-        }
-        while self.order.len() > self.most
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.vectors.remove(&oldest);
-        }
     }
 }
 
@@ -243,16 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_forgets_the_oldest() {
-        let mut cache = Cache::of(2);
-        for text in ["a", "b", "a", "c"] {
-            cache.put(text, vec![1.0]);
+    fn every_vector_of_numbers_gets_length_one() {
+        for vector in [vec![1e20, 1e20], vec![1e-30, 1e-30], vec![3.0, 3.0]] {
+            let one = unit(vector).unwrap();
+            assert!((one[0] - 0.5_f32.sqrt()).abs() < 1e-6, "{one:?}");
         }
-        assert!(cache.get("a").is_none());
-        assert!(cache.get("b").is_some() && cache.get("c").is_some());
-        assert_eq!(cache.vectors.len(), 2);
-        let mut none = Cache::of(0);
-        none.put("a", vec![1.0]);
-        assert!(none.get("a").is_none());
+        assert_eq!(unit(vec![0.0, 0.0]).unwrap(), [0.0, 0.0]);
+        assert_eq!(unit(vec![f32::INFINITY, 0.0]), None);
+        assert_eq!(unit(vec![f32::NAN]), None);
     }
 }

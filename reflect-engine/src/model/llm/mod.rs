@@ -1,5 +1,6 @@
 //! The adapters that ask a model: for reflections, for guides, for vectors.
 
+mod cache;
 mod embedder;
 mod reflector;
 mod skill;
@@ -29,6 +30,13 @@ pub(crate) fn retry_after(error: &Error) -> Option<Duration> {
     source
         .downcast_ref::<reflect_models::Error>()?
         .retry_after()
+}
+
+/// Whether the settings, the key or the account are at fault, and not what was asked.
+pub(crate) fn is_setup(error: &Error) -> bool {
+    let source = error.source.as_ref();
+    let source = source.and_then(|source| source.downcast_ref::<reflect_models::Error>());
+    source.is_some_and(reflect_models::Error::is_setup)
 }
 
 /// What a model wrote, as it may be stored: on one line, without control or hidden characters, in at

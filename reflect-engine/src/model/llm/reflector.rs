@@ -1,8 +1,7 @@
 use async_trait::async_trait;
-use reflect_models::{Client, Prompt, data, tokens, transcript};
+use reflect_models::{Client, Prompt, data, lenient, tokens, transcript};
 use reflect_types::{Message, Verdict};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::tamed;
 use crate::model::{Error, Extractive, JudgedRun, Reflection, Reflector};
@@ -109,22 +108,21 @@ impl Reflector for LlmReflector {
 /// What the model wrote.
 #[derive(Deserialize)]
 struct Draft {
+    #[serde(default, deserialize_with = "lenient::text")]
     summary: String,
+    #[serde(default, deserialize_with = "lenient::text")]
     guidance: String,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient::text")]
     key_mistake: String,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient::text")]
     correct_action: String,
-    #[serde(default, deserialize_with = "texts")]
+    #[serde(default, deserialize_with = "lenient::texts")]
     applicable_tools: Vec<String>,
 }
 
 impl Draft {
     fn check(&self, failed: bool) -> Result<(), String> {
-        let missing = |field: &str| Err(format!("`{field}` is empty"));
-        if tamed(&self.summary, WORDS).is_empty() {
-            return missing("summary");
-        }
+        let missing = |field: &str| Err(format!("`{field}` is missing or empty"));
         if tamed(&self.guidance, WORDS).is_empty() {
             return missing("guidance");
         }
@@ -135,14 +133,24 @@ impl Draft {
     }
 
     fn reflection(self, messages: &[Message]) -> Reflection {
-        let tools = self.applicable_tools.into_iter();
+        // Some name them all in one text.
+        let tools = self
+            .applicable_tools
+            .iter()
+            .flat_map(|text| text.split(','));
+        let tools = tools.map(str::trim).filter(|tool| is_name(tool));
+        let [summary, key_mistake, guidance] =
+            [&self.summary, &self.key_mistake, &self.guidance].map(|text| tamed(text, WORDS));
+        // The lesson is worth more than its headline: where that is missing, it stands in.
+        let headline = [&summary, &key_mistake, &guidance];
+        let headline = headline.into_iter().find(|text| !text.is_empty());
         Reflection {
-            summary: tamed(&self.summary, WORDS),
-            key_mistake: tamed(&self.key_mistake, WORDS),
+            summary: headline.cloned().unwrap_or_default(),
             correct_action: tamed(&self.correct_action, WORDS),
-            guidance: tamed(&self.guidance, WORDS),
-            applicable_tools: tools.filter(|tool| is_name(tool)).take(MAX_TOOLS).collect(),
+            applicable_tools: tools.take(MAX_TOOLS).map(str::to_owned).collect(),
             tools_used: tools_used(messages),
+            key_mistake,
+            guidance,
         }
     }
 }
@@ -150,7 +158,8 @@ impl Draft {
 /// A tool's name, and no sentence that stands in its place.
 fn is_name(tool: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
-    (1..=64).contains(&tool.chars().count()) && tool.chars().all(fits)
+    let named = tool.chars().any(char::is_alphabetic);
+    named && tool.chars().count() <= 64 && tool.chars().all(fits)
 }
 
 /// The tools that were called, each once, in order.
@@ -165,29 +174,11 @@ fn tools_used(messages: &[Message]) -> Vec<String> {
     used
 }
 
-/// Models write `null` where they mean nothing.
-fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
-}
-
-/// A list of texts, one text, or nothing.
-fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    let names = |text: &str| text.split(',').map(|name| name.trim().to_owned()).collect();
-    Ok(match Value::deserialize(from)? {
-        Value::String(text) => names(&text),
-        Value::Array(items) => items
-            .iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect(),
-        _ => Vec::new(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use reflect_types::ToolCall;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -208,16 +199,30 @@ mod tests {
         assert_eq!(reflection.applicable_tools, ["pay", "mcp__shop/get-order"]);
         assert_eq!(reflection.tools_used, ["pay"]);
         let one = draft(json!({"summary": "s", "guidance": "g", "applicable_tools": "pay, get"}));
-        assert_eq!(one.applicable_tools, ["pay", "get"]);
+        assert_eq!(one.reflection(&[]).applicable_tools, ["pay", "get"]);
     }
 
     #[test]
     fn a_failed_run_has_a_mistake() {
         let silent = draft(json!({"summary": "s", "guidance": "g", "key_mistake": "  "}));
         assert!(silent.check(false).is_ok());
-        assert_eq!(silent.check(true).unwrap_err(), "`key_mistake` is empty");
-        let blank = draft(json!({"summary": "\u{200b}", "guidance": "g"}));
-        assert_eq!(blank.check(false).unwrap_err(), "`summary` is empty");
+        let wrong = silent.check(true).unwrap_err();
+        assert_eq!(wrong, "`key_mistake` is missing or empty");
+        let blank = draft(json!({"summary": "s", "guidance": "\u{200b}"}));
+        let wrong = blank.check(false).unwrap_err();
+        assert_eq!(wrong, "`guidance` is missing or empty");
+    }
+
+    #[test]
+    fn a_lesson_counts_whatever_stands_beside_it() {
+        let listed = draft(json!({
+            "summary": null, "guidance": ["Look first.", "Then pay."], "key_mistake": "Paid blindly.",
+            "correct_action": 7,
+        }));
+        listed.check(true).unwrap();
+        let reflection = listed.reflection(&[]);
+        assert_eq!(reflection.guidance, "Look first. Then pay.");
+        assert_eq!(reflection.summary, "Paid blindly.");
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use reflect_models::{Client, Prompt, data, tokens};
+use reflect_models::{Client, Prompt, data, lenient, tokens};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
@@ -137,9 +137,9 @@ fn line(lesson: &Lesson<'_>) -> String {
 /// What the model wrote.
 #[derive(Deserialize)]
 struct Draft {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::texts")]
     strategies: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::texts")]
     pitfalls: Vec<String>,
 }
 
@@ -174,5 +174,22 @@ impl Draft {
         let strategies = strategies.iter().map(|line| format!("- [worked] {line}"));
         let pitfalls = pitfalls.iter().map(|line| format!("- [failed] {line}"));
         strategies.chain(pitfalls).collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_section_that_is_missing_does_not_cost_the_other() {
+        let written = json!({"strategies": "Look first.", "pitfalls": null});
+        let draft: Draft = serde_json::from_value(written).unwrap();
+        draft.check().unwrap();
+        let guide = draft.guide();
+        assert_eq!(guide.strategies, ["Look first."]);
+        assert!(guide.pitfalls.is_empty());
     }
 }

@@ -163,14 +163,14 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
         judge(store, &project, &id, Verdict::Pass).await;
     }
-    assert_eq!(store.unembedded(EMBEDDER, 100).await.unwrap(), []);
+    assert_eq!(store.unembedded(EMBEDDER, 0, 100).await.unwrap(), []);
     let known = store
         .memory_changes(&project, EMBEDDER, Revision::default(), 100)
         .await
         .unwrap();
     let keys: Vec<_> = known.changes.iter().map(key_of).collect();
     for (space, others) in [("a-space", 2), ("z-space", 3)] {
-        let mut stale = store.unembedded(space, 10_000).await.unwrap();
+        let mut stale = store.unembedded(space, 0, 10_000).await.unwrap();
         stale.retain(|memory| keys.contains(&memory.key));
         assert_eq!(stale.len(), 3, "{space}");
         assert!(
@@ -178,15 +178,22 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
                 .iter()
                 .all(|memory| memory.task.starts_with("the task of t-embed-"))
         );
-        assert_eq!(store.unembedded(space, 2).await.unwrap().len(), 2);
+        assert_eq!(store.unembedded(space, 0, 2).await.unwrap().len(), 2);
         let vectors = vec![(keys[0], vec![1.0, 0.0, 0.0]), (-1, vec![0.0])];
         store.set_vectors(space, vectors).await.unwrap();
-        let mut left = store.unembedded(space, 10_000).await.unwrap();
+        let mut left = store.unembedded(space, 0, 10_000).await.unwrap();
         left.retain(|memory| keys.contains(&memory.key));
         assert_eq!(left.len(), 2, "{space} after {others}");
         let found = store.vectors(&project, space, &keys).await.unwrap();
         assert_eq!(found, [(keys[0], vec![1.0, 0.0, 0.0])]);
     }
+    // A vector of another length is of another space, whatever its embedder is called.
+    let lengths = async |dims| {
+        let mut stale = store.unembedded("z-space", dims, 10_000).await.unwrap();
+        stale.retain(|memory| keys.contains(&memory.key));
+        stale.iter().any(|memory| memory.key == keys[0])
+    };
+    assert!(!lengths(3).await && lengths(2).await && lengths(4).await && !lengths(0).await);
     // In the old space the memory is gone, in the new one it has come.
     let old = store
         .memory_changes(&project, EMBEDDER, known.revision, 100)

@@ -57,7 +57,12 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
         async |id: &str, owner| apply(store, &project, id, job(owner), Verdict::Pass).await;
     assert_eq!(finish("t-lease-1", "one").await, Applied::LeaseLost);
     store
-        .fail_job("one", &project, &"t-lease-1".into(), "stale", None)
+        .fail_job(
+            "one",
+            &project,
+            &"t-lease-1".into(),
+            setback("stale", Next::Never),
+        )
         .await
         .unwrap();
     assert_eq!(finish("t-lease-1", "two").await, Applied::Done);
@@ -90,7 +95,7 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     };
     assert_eq!(claim(0).await, 1);
     store
-        .fail_job("one", &project, &id, "away", Some(seconds(10)))
+        .fail_job("one", &project, &id, setback("away", Next::At(seconds(10))))
         .await
         .unwrap();
     assert_eq!(
@@ -105,7 +110,7 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     assert_eq!(claim(10).await, 1);
     assert_eq!(standing().await.1, 2);
     store
-        .fail_job("one", &project, &id, "gone", None)
+        .fail_job("one", &project, &id, setback("gone", Next::Never))
         .await
         .unwrap();
     assert_eq!(

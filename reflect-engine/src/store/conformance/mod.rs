@@ -17,8 +17,8 @@ use reflect_types::{
 use serde_json::json;
 
 use super::{
-    Applied, Basis, Change, Changes, Intake, Lease, Lesson, NewMemory, NewReview, NewTrace,
-    Retried, Revision, Store, Withdrawn,
+    Applied, Basis, Change, Changes, Intake, Lease, Lesson, NewMemory, NewReview, NewTrace, Next,
+    Retried, Revision, Setback, Store, Withdrawn,
 };
 use crate::error::Error;
 use crate::learn;
@@ -43,9 +43,13 @@ pub async fn all(store: &dyn Store) {
     reviews::what_was_learned_at_once_is_there_at_once(store).await;
     reviews::a_fresh_review_is_refused_where_there_is_one(store).await;
     reviews::a_review_that_taught_nothing_is_kept_and_can_be_retried(store).await;
+    reviews::a_review_that_has_to_wait_takes_the_place_of_another_in_the_end(store).await;
+    reviews::a_review_that_is_told_as_failed_is_tried_again_all_the_same(store).await;
+    reviews::a_review_takes_the_place_of_one_that_is_worked_on(store).await;
     reviews::a_changed_review_replays_what_it_moved(store).await;
     reviews::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
     reviews::a_queued_review_can_be_withdrawn(store).await;
+    reviews::what_a_model_said_stays_noted_when_its_review_goes(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_was_never_claimed(store).await;

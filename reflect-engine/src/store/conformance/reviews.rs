@@ -116,7 +116,12 @@ pub(super) async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Sto
     assert_eq!(taken.len(), 1);
     assert_eq!(fresh("t-fresh", Verdict::Pass).await, Applied::Working);
     store
-        .fail_job("one", &project, &"t-fresh".into(), "no", None)
+        .fail_job(
+            "one",
+            &project,
+            &"t-fresh".into(),
+            setback("no", Next::Never),
+        )
         .await
         .unwrap();
     // Nothing was learned from the review that was given up, so another may take its place.
@@ -281,8 +286,9 @@ pub(super) async fn a_review_that_taught_nothing_is_kept_and_can_be_retried(stor
     let id = TraceId::from("t-aside");
     let aside = async |verdict| {
         let kept = review("r-aside", verdict);
+        let why = setback("the model refused", Next::Never);
         store
-            .put_aside(&project, &id, kept, "the model refused")
+            .put_aside(&project, &id, Basis::Fresh, kept, why)
             .await
     };
     assert_eq!(aside(Verdict::Pass).await.unwrap(), Applied::NoTrace);
@@ -304,4 +310,155 @@ pub(super) async fn a_review_that_taught_nothing_is_kept_and_can_be_retried(stor
     assert_eq!(done, Applied::Done);
     let reviewed = Applied::Reviewed(Verdict::Fail);
     assert_eq!(aside(Verdict::Pass).await.unwrap(), reviewed);
+}
+
+pub(super) async fn a_review_that_has_to_wait_takes_the_place_of_another_in_the_end(
+    store: &dyn Store,
+) {
+    let project = ProjectId::from("conformance/wait");
+    let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Pass];
+    history(store, &project, "wait", verdicts).await;
+    let (id, given) = (TraceId::from("t-wait-1"), "m-t-wait-0");
+    let before = q(store, &project, given).await;
+    let person = NewReview {
+        alpha: 0.25,
+        ..review("another", Verdict::Fail)
+    };
+    let aside = async |replaced: &str| {
+        let basis = Basis::Replace {
+            review_id: replaced.to_owned(),
+        };
+        let later = setback("the model is away", Next::At(seconds(10)));
+        store
+            .put_aside(&project, &id, basis, person.clone(), later)
+            .await
+            .unwrap()
+    };
+    assert_eq!(aside("not-it").await, Applied::NoReview);
+    assert_eq!(aside("r-t-wait-1").await, Applied::Done);
+    let kept = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(kept.review_status, ReviewStatus::Reviewed);
+    assert_eq!(kept.ingest_status, IngestStatus::Queued);
+    assert_eq!(kept.last_ingest_error.as_deref(), Some("the model is away"));
+    assert_eq!(kept.review.unwrap().result, Verdict::Fail);
+    // What was learned before stays until there is something in its place.
+    assert_eq!(q(store, &project, given).await, before);
+    assert_eq!(kept.created_memory_id, Some("m-t-wait-1".into()));
+
+    let claim = async |at| {
+        let claims = store.claim_jobs(seconds(at), &lease("one", 60), 9).await;
+        claims.unwrap().jobs
+    };
+    assert_eq!(claim(9).await.len(), 0);
+    let jobs = claim(10).await;
+    assert_eq!((jobs.len(), jobs[0].attempts), (1, 2));
+    assert_eq!(jobs[0].review.id, "r-t-wait-1");
+    let lesson = Lesson {
+        review: jobs[0].review.clone(),
+        memory: NewMemory {
+            reflection: reflection("rewritten"),
+            ..memory("other")
+        },
+    };
+    let done = store.apply_review(&project, &id, job("one"), lesson).await;
+    assert_eq!(done.unwrap(), Applied::Done);
+    let fail = |alpha| learn::Move { alpha, reward: 0.0 };
+    let moves = [
+        fail(0.25),
+        fail(0.3),
+        learn::Move::of(Verdict::Pass, 0.3).unwrap(),
+    ];
+    let expected = learn::replay(moves).last().unwrap().after;
+    assert_eq!(q(store, &project, given).await, (expected, 3));
+    let done = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(done.ingest_status, IngestStatus::Completed);
+    assert_eq!(done.last_ingest_error, None);
+    assert_eq!(done.created_memory_id, Some("m-t-wait-1".into()));
+    let rewritten = store.memory(&project, &"m-t-wait-1".into()).await.unwrap();
+    let rewritten = rewritten.unwrap();
+    assert_eq!(rewritten.memory.reflection, reflection("rewritten"));
+    assert!(!rewritten.memory.success);
+    assert_eq!(claim(1_000).await.len(), 0, "the job has ended");
+}
+
+pub(super) async fn a_review_that_is_told_as_failed_is_tried_again_all_the_same(store: &dyn Store) {
+    let project = ProjectId::from("conformance/failed until");
+    let claim = async |at| {
+        let claims = store
+            .claim_jobs(seconds(at), &lease("one", at + 60), 9)
+            .await;
+        claims.unwrap().jobs.len()
+    };
+    let wrong_key = || setback("wrong key", Next::FailedUntil(seconds(10)));
+    let aside = async |id: &str| {
+        insert(store, &project, new_trace(id), Intake::Unreviewed).await;
+        let kept = review("r", Verdict::Pass);
+        let id = TraceId::from(id);
+        let done = store.put_aside(&project, &id, Basis::Fresh, kept, wrong_key());
+        assert_eq!(done.await.unwrap(), Applied::Done);
+        let trace = store.trace(&project, &id).await.unwrap().unwrap();
+        assert_eq!(trace.ingest_status, IngestStatus::Failed);
+    };
+    aside("t-until-0").await;
+    assert_eq!((claim(9).await, claim(10).await), (0, 1));
+    let id = TraceId::from("t-until-0");
+    let failed = store.fail_job("one", &project, &id, wrong_key()).await;
+    failed.unwrap();
+    let trace = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(trace.ingest_status, IngestStatus::Failed);
+    // Whoever has seen to it need not wait.
+    let retried = store.retry_trace(&project, &id, now()).await.unwrap();
+    assert_eq!(retried, Retried::Done);
+    assert_eq!(claim(0).await, 1);
+    let done = apply(store, &project, "t-until-0", job("one"), Verdict::Pass).await;
+    assert_eq!(done, Applied::Done);
+    // A review that comes first leaves nothing to be tried.
+    aside("t-until-1").await;
+    judge(store, &project, "t-until-1", Verdict::Fail).await;
+    assert_eq!(claim(1_000).await, 0);
+}
+
+pub(super) async fn a_review_takes_the_place_of_one_that_is_worked_on(store: &dyn Store) {
+    let project = ProjectId::from("conformance/take over");
+    let queued = Intake::Queued(review("r-t-over", Verdict::Pass));
+    insert(store, &project, new_trace("t-over"), queued).await;
+    let claims = store.claim_jobs(now(), &lease("one", 60), 9).await.unwrap();
+    assert_eq!(claims.jobs.len(), 1);
+    let replace = || Basis::Replace {
+        review_id: "r-t-over".to_owned(),
+    };
+    let done = apply(store, &project, "t-over", replace(), Verdict::Fail).await;
+    assert_eq!(done, Applied::Done);
+    let late = apply(store, &project, "t-over", job("one"), Verdict::Pass).await;
+    assert_eq!(late, Applied::LeaseLost);
+    let id = TraceId::from("t-over");
+    let trace = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(trace.review_status, ReviewStatus::Reviewed);
+    assert_eq!(trace.review.unwrap().result, Verdict::Fail);
+    assert_eq!(store.stats(&project).await.unwrap().memories, 1);
+}
+
+pub(super) async fn what_a_model_said_stays_noted_when_its_review_goes(store: &dyn Store) {
+    let project = ProjectId::from("conformance/judge note");
+    let id = TraceId::from("t-note");
+    insert(store, &project, new_trace("t-note"), Intake::Unreviewed).await;
+    let note = async || {
+        let trace = store.trace(&project, &id).await.unwrap().unwrap();
+        trace.judge_note
+    };
+    let judged = async |feedback: &str, verdict| {
+        let mut lesson = lesson("t-note", verdict);
+        lesson.review.feedback = Some(feedback.to_owned());
+        let done = store
+            .apply_review(&project, &id, Basis::Fresh, lesson)
+            .await;
+        assert_eq!(done.unwrap(), Applied::Done);
+        store.withdraw_review(&project, &id).await.unwrap();
+    };
+    judged("fine", Verdict::Pass).await;
+    assert_eq!(note().await, None);
+    judged("[judge m] no", Verdict::Fail).await;
+    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
+    judged("fine", Verdict::Pass).await;
+    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
 }

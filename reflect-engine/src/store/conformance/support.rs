@@ -115,6 +115,13 @@ pub(super) fn review(id: &str, verdict: Verdict) -> NewReview {
     }
 }
 
+pub(super) fn setback(error: &str, next: Next) -> Setback {
+    Setback {
+        error: error.to_owned(),
+        next,
+    }
+}
+
 pub(super) fn memory(id: &str) -> NewMemory {
     NewMemory {
         id: format!("m-{id}").into(),

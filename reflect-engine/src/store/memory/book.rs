@@ -13,7 +13,9 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::record::{MemoryRecord, UtilityEvent};
-use crate::store::{Applied, Basis, Intake, Lesson, NewReview, NewTrace, Withdrawn, distinct};
+use crate::store::{
+    Applied, Basis, Intake, Lesson, NewReview, NewTrace, Setback, Withdrawn, distinct, judge_note,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Book {
@@ -165,32 +167,32 @@ impl Book {
         let Some(run) = shelf.runs.get(&key) else {
             return Ok(Applied::NoTrace);
         };
+        let owner = self.jobs.get(&key).and_then(|job| job.owner.as_deref());
+        if let Some(refusal) = refusal(run, owner, basis) {
+            return Ok(refusal);
+        }
+        let replaced = run.review.as_ref().map(|review| review.id.clone());
         let reviewed = run.trace.review_status == ReviewStatus::Reviewed;
-        match (basis, &run.review) {
-            (Basis::Job { owner }, _) => {
-                let held = self.jobs.get(&key).and_then(|job| job.owner.as_ref());
-                if held != Some(owner) {
-                    return Ok(Applied::LeaseLost);
-                }
-                self.learn(project, id, lesson, step);
-            }
-            (_, _) if working(&run.trace) => return Ok(Applied::Working),
-            (Basis::Fresh, Some(review)) if reviewed => {
-                return Ok(Applied::Reviewed(review.verdict));
-            }
-            (Basis::Fresh, _) => {
-                put_review(shelf, id, &lesson.review);
-                self.learn(project, id, lesson, step);
-            }
-            (Basis::Replace { review_id }, Some(review)) if reviewed && review.id == *review_id => {
+        match (basis, replaced) {
+            // The review of the job may be one that replaces another, of which something was learned.
+            (Basis::Job { .. } | Basis::Replace { .. }, Some(replaced)) if reviewed => {
                 let review = NewReview {
-                    id: review_id.clone(),
+                    id: replaced,
                     ..lesson.review.clone()
                 };
                 put_review(shelf, id, &review);
                 self.relearn(project, id, lesson, &review, step);
+                self.jobs.remove(&key);
             }
-            (Basis::Replace { .. }, _) => return Ok(Applied::NoReview),
+            (Basis::Job { .. }, _) => self.learn(project, id, lesson, step),
+            (Basis::Fresh | Basis::Replace { .. }, replaced) => {
+                let lesson = Lesson {
+                    review: under_the_same_id(lesson.review.clone(), basis, replaced),
+                    memory: lesson.memory.clone(),
+                };
+                put_review(shelf, id, &lesson.review);
+                self.learn(project, id, &lesson, step);
+            }
         }
         Ok(Applied::Done)
     }
@@ -199,30 +201,34 @@ impl Book {
         &mut self,
         project: &ProjectId,
         id: &TraceId,
-        review: &NewReview,
-        error: &str,
+        basis: &Basis,
+        review: NewReview,
+        setback: Setback,
     ) -> Applied {
         let shelf = self.projects.get_mut(project);
-        let Some(shelf) = shelf.filter(|shelf| shelf.run_keys.contains_key(id)) else {
+        let found = shelf.and_then(|shelf| Some((*shelf.run_keys.get(id)?, shelf)));
+        let Some((key, shelf)) = found else {
             return Applied::NoTrace;
         };
-        let Some(run) = shelf.run_keys.get(id).and_then(|key| shelf.runs.get(key)) else {
+        let Some(run) = shelf.runs.get_mut(&key) else {
             return Applied::NoTrace;
         };
-        if working(&run.trace) {
-            return Applied::Working;
+        let owner = self.jobs.get(&key).and_then(|job| job.owner.as_deref());
+        if let Some(refusal) = refusal(run, owner, basis) {
+            return refusal;
         }
-        if let Some(review) = &run.review
-            && run.trace.review_status == ReviewStatus::Reviewed
-        {
-            return Applied::Reviewed(review.verdict);
-        }
-        put_review(shelf, id, review);
-        let key = shelf.run_keys.get(id).copied();
-        if let Some(run) = key.and_then(|key| shelf.runs.get_mut(&key)) {
-            run.trace.ingest_status = IngestStatus::Failed;
-            run.trace.ingest_attempts += 1;
-            run.trace.last_ingest_error = Some(error.to_owned());
+        let replaced = run.review.as_ref().map(|review| review.id.clone());
+        run.trace.ingest_status = setback.next.status();
+        run.trace.ingest_attempts = 1;
+        run.trace.last_ingest_error = Some(setback.error);
+        put_review(shelf, id, &under_the_same_id(review, basis, replaced));
+        match setback.next.due() {
+            // What came before was the first attempt.
+            Some(due) => {
+                let job = Job::new(project.clone(), due).after_one();
+                self.jobs.insert(key, job);
+            }
+            None => drop(self.jobs.remove(&key)),
         }
         Applied::Done
     }
@@ -242,6 +248,9 @@ impl Book {
         };
         let memory = run.trace.created_memory_id.take();
         run.trace.review = None;
+        if let Some(note) = judge_note(review.feedback.as_deref(), review.verdict) {
+            run.trace.judge_note = Some(note);
+        }
         run.trace.review_status = ReviewStatus::Pending;
         run.trace.ingest_status = IngestStatus::Completed;
         run.trace.ingest_attempts = 0;
@@ -328,6 +337,10 @@ impl Book {
                 memory.replay();
             });
         }
+        if let Some(run) = shelf.run_mut(id) {
+            run.trace.ingest_status = IngestStatus::Completed;
+            run.trace.last_ingest_error = None;
+        }
         if !rewritten {
             self.store_memory(project, id, lesson);
         }
@@ -366,6 +379,29 @@ impl Book {
         shelf.memory_keys.insert(new.id.clone(), key);
         shelf.memories.insert(key, stored);
     }
+}
+
+/// Why a judgement on this basis cannot be passed.
+fn refusal(run: &Run, owner: Option<&str>, basis: &Basis) -> Option<Applied> {
+    let reviewed = run.trace.review_status == ReviewStatus::Reviewed;
+    match (basis, &run.review) {
+        (Basis::Job { owner: claimed }, _) => {
+            (owner != Some(claimed)).then_some(Applied::LeaseLost)
+        }
+        (Basis::Replace { review_id }, Some(current)) if current.id == *review_id => None,
+        _ if working(&run.trace) => Some(Applied::Working),
+        (Basis::Fresh, Some(review)) if reviewed => Some(Applied::Reviewed(review.verdict)),
+        (Basis::Fresh, _) => None,
+        (Basis::Replace { .. }, _) => Some(Applied::NoReview),
+    }
+}
+
+/// A review that replaces another keeps its id, by which its moves are known.
+fn under_the_same_id(mut review: NewReview, basis: &Basis, replaced: Option<String>) -> NewReview {
+    if let (Basis::Replace { .. }, Some(id)) = (basis, replaced) {
+        review.id = id;
+    }
+    review
 }
 
 fn put_review(shelf: &mut Shelf, id: &TraceId, review: &NewReview) {
@@ -411,6 +447,7 @@ fn trace_of(new: NewTrace, ingest_status: IngestStatus) -> Trace {
         reference_context: new.reference_context,
         created_memory_id: None,
         review: None,
+        judge_note: None,
         created_at: Some(clock::text(new.created_at)),
     }
 }

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use reflect_types::{IngestStatus, ProjectId, Trace, TraceId};
 
 use super::book::Book;
-use crate::store::{Claims, Job as Claimed, Lease, Retried};
+use crate::store::{Claims, Job as Claimed, Lease, Retried, Setback};
 
 #[derive(Debug)]
 pub(super) struct Job {
@@ -20,6 +20,14 @@ impl Job {
             owner: None,
             due,
             attempts: 0,
+        }
+    }
+
+    /// The same after a first attempt that failed elsewhere.
+    pub(super) fn after_one(self) -> Self {
+        Self {
+            attempts: 1,
+            ..self
         }
     }
 }
@@ -72,22 +80,19 @@ impl Book {
         owner: &str,
         project: &ProjectId,
         id: &TraceId,
-        error: &str,
-        retry_at: Option<Timestamp>,
+        setback: Setback,
     ) {
         let held = self.held(owner, project, id);
         let Some((key, job)) = held else { return };
-        let status = if let Some(at) = retry_at {
+        if let Some(at) = setback.next.due() {
             job.owner = None;
             job.due = at;
-            IngestStatus::Queued
         } else {
             self.jobs.remove(&key);
-            IngestStatus::Failed
-        };
+        }
         self.mark(project, key, |trace| {
-            trace.ingest_status = status;
-            trace.last_ingest_error = Some(error.to_owned());
+            trace.ingest_status = setback.next.status();
+            trace.last_ingest_error = Some(setback.error);
         });
     }
 

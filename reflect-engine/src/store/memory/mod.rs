@@ -10,7 +10,7 @@ use reflect_types::{
 
 use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
-    Restored, Retried, Revision, Store, Unembedded, Withdrawn,
+    Restored, Retried, Revision, Setback, Store, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -109,10 +109,11 @@ impl Store for InMemory {
         &self,
         project: &ProjectId,
         id: &TraceId,
+        basis: Basis,
         review: NewReview,
-        error: &str,
+        setback: Setback,
     ) -> Result<Applied> {
-        Ok(self.book().put_aside(project, id, &review, error))
+        Ok(self.book().put_aside(project, id, &basis, review, setback))
     }
 
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {
@@ -132,10 +133,9 @@ impl Store for InMemory {
         owner: &str,
         project: &ProjectId,
         id: &TraceId,
-        error: &str,
-        retry_at: Option<Timestamp>,
+        setback: Setback,
     ) -> Result<()> {
-        self.book().fail(owner, project, id, error, retry_at);
+        self.book().fail(owner, project, id, setback);
         Ok(())
     }
 
@@ -232,10 +232,17 @@ impl Store for InMemory {
         Ok(self.book().embedder.clone())
     }
 
-    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
+    async fn unembedded(
+        &self,
+        embedder: &str,
+        dims: usize,
+        limit: usize,
+    ) -> Result<Vec<Unembedded>> {
         let book = self.book();
         let memories = book.projects.values().flat_map(|shelf| &shelf.memories);
-        let stale = memories.filter(|(_, memory)| memory.embedder != embedder);
+        let stale = memories.filter(|(_, memory)| {
+            memory.embedder != embedder || (dims > 0 && memory.vector.len() != dims)
+        });
         Ok(stale
             .take(limit)
             .map(|(key, memory)| Unembedded {

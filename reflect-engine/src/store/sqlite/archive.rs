@@ -13,7 +13,7 @@ use crate::record::MemoryHistory;
 use crate::store::Restored;
 
 /// How many columns [`row::TRACE`] has.
-const TRACE_COLUMNS: usize = 19;
+const TRACE_COLUMNS: usize = 20;
 
 pub(super) fn traces(
     db: &Connection,
@@ -137,8 +137,10 @@ fn restore_trace(
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
-             ignored, created_at, task, final_response, reference_context, trajectory) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+             ignored, created_at, task, final_response, reference_context, trajectory, \
+             judge_note) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+             ?19)",
     )?
     .execute(params![
         project,
@@ -159,6 +161,7 @@ fn restore_trace(
         trace.final_response,
         trace.reference_context,
         row::to_json(&trace.trajectory)?,
+        trace.judge_note,
     ])?;
     let key = db.last_insert_rowid();
     if let Some(review) = archived.review(now) {

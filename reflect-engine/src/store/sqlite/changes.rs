@@ -67,19 +67,30 @@ pub(super) fn embedder(db: &Connection) -> Result<Option<String>, Fault> {
 pub(super) fn unembedded(
     db: &Connection,
     embedder: &str,
+    dims: usize,
     limit: usize,
 ) -> Result<Vec<Unembedded>, Fault> {
-    // Two ranges of the index instead of `<>`, which would read every row there is.
+    // Ranges of the index instead of `<>`, which would read every row there is.
     let mut select = db.prepare_cached(
         "SELECT m.key, m.task FROM memory m JOIN ( \
              SELECT memory FROM embedding WHERE embedder < ?1 UNION ALL \
-             SELECT memory FROM embedding WHERE embedder > ?1 LIMIT ?2 \
+             SELECT memory FROM embedding WHERE embedder > ?1 UNION ALL \
+             SELECT memory FROM embedding WHERE embedder = ?1 AND length(vector) < ?3 UNION ALL \
+             SELECT memory FROM embedding WHERE embedder = ?1 AND length(vector) > ?4 LIMIT ?2 \
          ) stale ON stale.memory = m.key",
     )?;
-    let found = select.query_map(params![embedder, row::limit(limit)], |row| {
-        let (key, task) = (row.get(0)?, row.get(1)?);
-        Ok(Unembedded { key, task })
-    })?;
+    let bytes = row::limit(dims.saturating_mul(size_of::<f32>()));
+    let (shortest, longest) = match dims {
+        0 => (0, i64::MAX),
+        _ => (bytes, bytes),
+    };
+    let found = select.query_map(
+        params![embedder, row::limit(limit), shortest, longest],
+        |row| {
+            let (key, task) = (row.get(0)?, row.get(1)?);
+            Ok(Unembedded { key, task })
+        },
+    )?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 

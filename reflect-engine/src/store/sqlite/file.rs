@@ -17,6 +17,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../../migrations/sqlite/0002_embedder.sql"),
     include_str!("../../../migrations/sqlite/0003_failed_traces.sql"),
+    include_str!("../../../migrations/sqlite/0004_judge_note.sql"),
+    include_str!("../../../migrations/sqlite/0005_embedding_lengths.sql"),
 ];
 
 /// How long to wait for another process to finish its write.

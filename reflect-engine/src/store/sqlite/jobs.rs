@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::{row, traces};
-use crate::store::{Claims, Job, Lease, Retried};
+use crate::store::{Claims, Job, Lease, Next, Retried, Setback};
 
 /// When the next job may be taken.
 pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
@@ -82,7 +82,11 @@ pub(super) fn give_up(
 ) -> Result<(), Fault> {
     for Unreadable { trace, why } in unreadable {
         if is_held(db, *trace, owner)? {
-            put_back(db, *trace, why, None)?;
+            let setback = Setback {
+                error: why.clone(),
+                next: Next::Never,
+            };
+            put_back(db, *trace, &setback)?;
         }
     }
     Ok(())
@@ -107,14 +111,13 @@ pub(super) fn fail(
     db: &Connection,
     owner: &str,
     (project, id): (&ProjectId, &TraceId),
-    error: &str,
-    retry_at: Option<Timestamp>,
+    setback: &Setback,
 ) -> Result<(), Fault> {
     let Some(trace) = traces::key(db, project, id)? else {
         return Ok(());
     };
     if is_held(db, trace, owner)? {
-        put_back(db, trace, error, retry_at)?;
+        put_back(db, trace, setback)?;
     }
     Ok(())
 }
@@ -126,25 +129,22 @@ fn is_held(db: &Connection, trace: i64, owner: &str) -> Result<bool, Fault> {
 }
 
 /// Queues the job for later, or ends it where there is no later.
-fn put_back(
-    db: &Connection,
-    trace: i64,
-    error: &str,
-    retry_at: Option<Timestamp>,
-) -> Result<(), Fault> {
-    let status = if let Some(at) = retry_at {
+fn put_back(db: &Connection, trace: i64, setback: &Setback) -> Result<(), Fault> {
+    if let Some(at) = setback.next.due() {
         db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
             .execute([trace, at.as_millisecond()])?;
-        "queued"
     } else {
         db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
             .execute([trace])?;
-        "failed"
-    };
+    }
     db.prepare_cached(
         "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1",
     )?
-    .execute(params![trace, status, error])?;
+    .execute(params![
+        trace,
+        setback.next.status().as_str(),
+        setback.error
+    ])?;
     Ok(())
 }
 
@@ -179,7 +179,8 @@ pub(super) fn retry(
     if requeued == 0 {
         return Ok(Retried::NotFailed);
     }
-    db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
+    // One that failed may have a job that is due much later.
+    db.prepare_cached("INSERT OR REPLACE INTO job (trace, due_at) VALUES (?1, ?2)")?
         .execute([trace, now.as_millisecond()])?;
     Ok(Retried::Done)
 }

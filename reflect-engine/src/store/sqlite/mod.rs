@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
-    Restored, Retried, Revision, Store, Unembedded, Withdrawn,
+    Restored, Retried, Revision, Setback, Store, Unembedded, Withdrawn,
 };
 use crate::archive::ArchivedTrace;
 use crate::error::Result;
@@ -153,11 +153,12 @@ impl Store for Sqlite {
         &self,
         project: &ProjectId,
         id: &TraceId,
+        basis: Basis,
         review: NewReview,
-        error: &str,
+        setback: Setback,
     ) -> Result<Applied> {
-        let (project, id, error) = (project.clone(), id.clone(), error.to_owned());
-        self.write(move |db| reviews::put_aside(db, &project, &id, &review, &error))
+        let (project, id) = (project.clone(), id.clone());
+        self.write(move |db| reviews::put_aside(db, &project, &id, &basis, &review, &setback))
             .await
     }
 
@@ -202,12 +203,10 @@ impl Store for Sqlite {
         owner: &str,
         project: &ProjectId,
         id: &TraceId,
-        error: &str,
-        retry_at: Option<Timestamp>,
+        setback: Setback,
     ) -> Result<()> {
-        let (owner, error) = (owner.to_owned(), error.to_owned());
-        let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| jobs::fail(db, &owner, (&project, &id), &error, retry_at))
+        let (owner, project, id) = (owner.to_owned(), project.clone(), id.clone());
+        self.write(move |db| jobs::fail(db, &owner, (&project, &id), &setback))
             .await
     }
 
@@ -292,9 +291,14 @@ impl Store for Sqlite {
         self.read(changes::embedder).await
     }
 
-    async fn unembedded(&self, embedder: &str, limit: usize) -> Result<Vec<Unembedded>> {
+    async fn unembedded(
+        &self,
+        embedder: &str,
+        dims: usize,
+        limit: usize,
+    ) -> Result<Vec<Unembedded>> {
         let embedder = embedder.to_owned();
-        self.read(move |db| changes::unembedded(db, &embedder, limit))
+        self.read(move |db| changes::unembedded(db, &embedder, dims, limit))
             .await
     }
 

@@ -8,7 +8,7 @@ use super::{memories, row};
 use crate::clock;
 use crate::error::Error;
 use crate::learn::Move;
-use crate::store::{Applied, Basis, Lesson, NewReview, Withdrawn, distinct};
+use crate::store::{Applied, Basis, Lesson, NewReview, Setback, Withdrawn, distinct, judge_note};
 
 /// What of a run matters for its judgement.
 pub(super) struct Run {
@@ -28,6 +28,8 @@ struct Standing {
     created_memory: Option<MemoryId>,
     review: Option<(String, Verdict)>,
     owner: Option<String>,
+    /// The words of the review.
+    feedback: Option<String>,
 }
 
 impl Standing {
@@ -36,6 +38,22 @@ impl Standing {
             self.ingest_status,
             IngestStatus::Queued | IngestStatus::Processing
         )
+    }
+
+    /// Why a judgement on this basis cannot be passed.
+    fn refuses(&self, basis: &Basis) -> Option<Applied> {
+        match (basis, &self.review) {
+            (Basis::Job { owner }, _) => {
+                (self.owner.as_ref() != Some(owner)).then_some(Applied::LeaseLost)
+            }
+            (Basis::Replace { review_id }, Some((current, _))) if current == review_id => None,
+            _ if self.is_working() => Some(Applied::Working),
+            (Basis::Fresh, Some((_, verdict))) if self.reviewed => {
+                Some(Applied::Reviewed(*verdict))
+            }
+            (Basis::Fresh, _) => None,
+            (Basis::Replace { .. }, _) => Some(Applied::NoReview),
+        }
     }
 }
 
@@ -52,27 +70,23 @@ pub(super) fn apply(
             Basis::Fresh | Basis::Replace { .. } => Applied::NoTrace,
         });
     };
-    match (basis, &standing.review) {
-        (Basis::Job { owner }, _) => {
-            if standing.owner.as_ref() != Some(owner) {
-                return Ok(Applied::LeaseLost);
-            }
-            learn(db, &run, lesson)?;
+    if let Some(refusal) = standing.refuses(basis) {
+        return Ok(refusal);
+    }
+    match (basis, standing.review) {
+        // The review of the job may be one that replaces another, of which something was learned.
+        (Basis::Job { .. } | Basis::Replace { .. }, Some((id, _))) if standing.reviewed => {
+            relearn(db, &run, &id, standing.created_memory, lesson)?;
         }
-        (_, _) if standing.is_working() => return Ok(Applied::Working),
-        (Basis::Fresh, Some((_, verdict))) if standing.reviewed => {
-            return Ok(Applied::Reviewed(*verdict));
-        }
-        (Basis::Fresh, _) => {
+        (Basis::Job { .. }, _) => learn(db, &run, lesson)?,
+        (Basis::Fresh | Basis::Replace { .. }, replaced) => {
+            let lesson = Lesson {
+                review: under_the_same_id(&lesson.review, basis, replaced),
+                memory: lesson.memory.clone(),
+            };
             put(db, run.key, &lesson.review)?;
-            learn(db, &run, lesson)?;
+            learn(db, &run, &lesson)?;
         }
-        (Basis::Replace { review_id }, Some((current, _)))
-            if standing.reviewed && current == review_id =>
-        {
-            relearn(db, &run, review_id, standing.created_memory, lesson)?;
-        }
-        (Basis::Replace { .. }, _) => return Ok(Applied::NoReview),
     }
     Ok(Applied::Done)
 }
@@ -81,25 +95,54 @@ pub(super) fn put_aside(
     db: &Connection,
     project: &ProjectId,
     id: &TraceId,
+    basis: &Basis,
     review: &NewReview,
-    error: &str,
+    setback: &Setback,
 ) -> Result<Applied, Fault> {
     let Some((run, standing)) = find(db, project, id)? else {
         return Ok(Applied::NoTrace);
     };
-    if standing.is_working() {
-        return Ok(Applied::Working);
+    if let Some(refusal) = standing.refuses(basis) {
+        return Ok(refusal);
     }
-    if let Some((_, verdict)) = standing.review.filter(|_| standing.reviewed) {
-        return Ok(Applied::Reviewed(verdict));
+    put(
+        db,
+        run.key,
+        &under_the_same_id(review, basis, standing.review),
+    )?;
+    if let Some(due) = setback.next.due() {
+        // What came before was the first attempt.
+        db.prepare_cached(
+            "INSERT OR REPLACE INTO job (trace, due_at, attempts) VALUES (?1, ?2, 1)",
+        )?
+        .execute([run.key, due.as_millisecond()])?;
+    } else {
+        db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
+            .execute([run.key])?;
     }
-    put(db, run.key, review)?;
     db.prepare_cached(
-        "UPDATE trace SET ingest_status = 'failed', ingest_attempts = ingest_attempts + 1, \
-             last_ingest_error = ?2 WHERE key = ?1",
+        "UPDATE trace SET ingest_status = ?2, ingest_attempts = 1, last_ingest_error = ?3 \
+         WHERE key = ?1",
     )?
-    .execute(params![run.key, error])?;
+    .execute(params![
+        run.key,
+        setback.next.status().as_str(),
+        setback.error
+    ])?;
     Ok(Applied::Done)
+}
+
+/// A review that replaces another keeps its id, by which its moves are known.
+fn under_the_same_id(
+    review: &NewReview,
+    basis: &Basis,
+    replaced: Option<(String, Verdict)>,
+) -> NewReview {
+    let mut review = review.clone();
+    if let (Basis::Replace { .. }, Some((id, _))) = (basis, replaced) {
+        review.id = id;
+    }
+    review
 }
 
 pub(super) fn withdraw(
@@ -110,7 +153,7 @@ pub(super) fn withdraw(
     let Some((run, standing)) = find(db, project, id)? else {
         return Ok(Withdrawn::NoTrace);
     };
-    let Some((review, _)) = standing.review else {
+    let Some((review, verdict)) = standing.review else {
         return Ok(Withdrawn::NoReview);
     };
     let moved = moved_by(db, run.project, &review)?;
@@ -131,9 +174,13 @@ pub(super) fn withdraw(
         .execute([run.key])?;
     db.prepare_cached(
         "UPDATE trace SET reviewed = 0, ingest_status = 'completed', ingest_attempts = 0, \
-             last_ingest_error = NULL, created_memory = NULL, ignored = '[]' WHERE key = ?1",
+             last_ingest_error = NULL, created_memory = NULL, ignored = '[]', \
+             judge_note = coalesce(?2, judge_note) WHERE key = ?1",
     )?
-    .execute([run.key])?;
+    .execute(params![
+        run.key,
+        judge_note(standing.feedback.as_deref(), verdict)
+    ])?;
     Ok(Withdrawn::Done)
 }
 
@@ -190,8 +237,6 @@ pub(super) fn learn(db: &Connection, run: &Run, lesson: &Lesson) -> Result<(), F
     finish(db, run.key, &lesson.memory.id)?;
     db.prepare_cached("UPDATE trace SET ignored = ?2 WHERE key = ?1")?
         .execute(params![run.key, row::to_json(&ignored)?])?;
-    db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
-        .execute([run.key])?;
     Ok(())
 }
 
@@ -210,13 +255,13 @@ fn relearn(
     };
     put(db, run.key, &review)?;
     let rewritten = match memory {
-        Some(id) => memories::rewrite(db, run, &id, lesson)?,
-        None => false,
+        Some(id) if memories::rewrite(db, run, &id, lesson)? => id,
+        _ => {
+            memories::insert(db, run, lesson)?;
+            lesson.memory.id.clone()
+        }
     };
-    if !rewritten {
-        memories::insert(db, run, lesson)?;
-        finish(db, run.key, &lesson.memory.id)?;
-    }
+    finish(db, run.key, &rewritten)?;
     db.prepare_cached(
         "UPDATE utility_event SET alpha = ?2, reward = ?3 WHERE review_id = ?1 \
          AND memory IN (SELECT key FROM memory WHERE project = ?4)",
@@ -228,12 +273,15 @@ fn relearn(
     Ok(())
 }
 
+/// Marks the run, and ends its job.
 fn finish(db: &Connection, trace: i64, memory: &MemoryId) -> Result<(), Fault> {
     db.prepare_cached(
         "UPDATE trace SET reviewed = 1, ingest_status = 'completed', last_ingest_error = NULL, \
              created_memory = ?2 WHERE key = ?1",
     )?
     .execute(params![trace, memory.as_str()])?;
+    db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
+        .execute([trace])?;
     Ok(())
 }
 
@@ -264,7 +312,7 @@ fn find(
 ) -> Result<Option<(Run, Standing)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT t.key, t.project, t.task, t.metadata, t.retrieved, t.reviewed, t.ingest_status, \
-             t.created_memory, r.id, r.verdict, j.owner \
+             t.created_memory, r.id, r.verdict, j.owner, r.feedback \
          FROM trace t JOIN project p ON p.key = t.project \
              LEFT JOIN review r ON r.trace = t.key LEFT JOIN job j ON j.trace = t.key \
          WHERE t.id = ?1 AND p.id = ?2",
@@ -291,6 +339,7 @@ fn find(
         created_memory: found.get::<_, Option<String>>(7)?.map(MemoryId::new),
         review,
         owner: found.get(10)?,
+        feedback: found.get(11)?,
     };
     Ok(Some((run, standing)))
 }

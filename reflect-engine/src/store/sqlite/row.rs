@@ -14,7 +14,7 @@ use crate::store::NewReview;
 pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
      t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
      t.metadata, t.reference_context, t.created_memory, t.created_at, \
-     r.id, r.verdict, r.feedback, r.mode";
+     r.id, r.verdict, r.feedback, r.mode, t.judge_note";
 
 pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     let id = TraceId::new(row.get::<_, String>(0)?);
@@ -52,6 +52,7 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         reference_context: row.get(12)?,
         created_memory_id: row.get::<_, Option<String>>(13)?.map(MemoryId::new),
         review,
+        judge_note: row.get(19)?,
         created_at: row.get(14)?,
     })
 }
