@@ -120,6 +120,45 @@ async fn functions_may_come_out_of_a_macro() {
     assert_eq!(world.tasks(), ["a", "b"]);
 }
 
+macro_rules! with_options {
+    ($name:ident, $inject:expr, $returns:literal, $blocking:expr, $task:expr) => {
+        #[reflect_trace(
+                                    client = client,
+                                    inject_context = $inject,
+                                    returns = $returns,
+                                    blocking = $blocking,
+                                    task = $task,
+                                )]
+        fn $name(question: &str, client: &ReflectClient) -> TraceResult {
+            question.into()
+        }
+    };
+    ($name:ident, $inject:literal, $cancel:literal, $crate_path:path) => {
+        #[reflect_trace(
+                                    client = client,
+                                    inject_context = $inject,
+                                    on_cancel = $cancel,
+                                    crate = $crate_path,
+                                )]
+        async fn $name(question: &str, client: &ReflectClient) -> String {
+            tokio::task::yield_now().await;
+            question.to_owned()
+        }
+    };
+}
+
+with_options!(optioned, false, "result", true, |question| question.trim());
+with_options!(optioned_later, false, "skip", ::reflect_sdk);
+
+#[tokio::test]
+async fn options_may_come_out_of_a_macro() {
+    let world = World::new();
+    let result: TraceResult = optioned(" a ", &world.client);
+    assert!(result.trace_id().is_some());
+    assert_eq!(optioned_later("b", &world.client).await, "b");
+    assert_eq!(world.tasks(), ["a", "b"]);
+}
+
 /// Documented.
 #[deprecated = "to see whether that stays"]
 #[must_use = "to see whether that stays"]
