@@ -22,7 +22,8 @@ pub(crate) struct Args {
     /// Whether callers get a `TraceResult` as it is.
     pub(crate) keeps_result: bool,
     flags: Vec<Ident>,
-    pub(crate) sdk: Path,
+    /// Where the SDK is, if not under its name.
+    pub(crate) sdk: Option<Path>,
     pub(crate) errors: Vec<Error>,
     seen: Vec<Ident>,
 }
@@ -110,7 +111,7 @@ impl Args {
             waits: false,
             keeps_result: false,
             flags: Vec::new(),
-            sdk: parse_quote!(::reflect_sdk),
+            sdk: None,
             errors: Vec::new(),
             seen: Vec::new(),
         };
@@ -201,7 +202,7 @@ impl Args {
         if let Kind::Crate = kind {
             return self.sdk(input);
         }
-        let value: Expr = input.parse()?;
+        let value = peel(input.parse()?);
         self.value(key, kind, example, value)
     }
 
@@ -275,7 +276,7 @@ impl Args {
             let what = "write the path without quotes, as in `crate = my_crate::reflect_sdk`";
             return Err(input.error(what));
         }
-        self.sdk = input.call(Path::parse_mod_style)?;
+        self.sdk = Some(input.call(Path::parse_mod_style)?);
         Ok(())
     }
 }
@@ -295,6 +296,18 @@ fn skip_value(input: ParseStream<'_>) {
 fn skip_to_comma(input: ParseStream<'_>) {
     while !input.is_empty() && !input.peek(Token![,]) {
         let _ = input.parse::<TokenTree>();
+    }
+}
+
+/// The expression without the parentheses around it, seen or not: what a `macro_rules!` macro was
+/// given comes in some that are not.
+fn peel(mut value: Expr) -> Expr {
+    loop {
+        value = match value {
+            Expr::Group(group) => *group.expr,
+            Expr::Paren(paren) => *paren.expr,
+            other => return other,
+        }
     }
 }
 
@@ -331,8 +344,10 @@ fn choice(value: &Expr, choices: &[&str]) -> Result<usize> {
 /// A number that is written down is checked now; any other expression when it runs.
 fn check_number(key: &Ident, value: &Expr, range: RangeInclusive<f64>) -> Result<()> {
     let (sign, literal) = match value {
-        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => (-1.0, &*unary.expr),
-        other => (1.0, other),
+        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => {
+            (-1.0, peel((*unary.expr).clone()))
+        }
+        other => (1.0, other.clone()),
     };
     let number: Option<f64> = match literal {
         Expr::Lit(ExprLit {
@@ -355,6 +370,8 @@ fn check_number(key: &Ident, value: &Expr, range: RangeInclusive<f64>) -> Result
 
 #[cfg(test)]
 mod tests {
+    use proc_macro2::{Delimiter, Group};
+
     use super::*;
 
     fn errors(tokens: TokenStream) -> Vec<String> {
@@ -401,6 +418,31 @@ mod tests {
         );
         assert!(args.task.is_some());
         assert_eq!(args.settings.len(), 1);
+    }
+
+    /// The tokens as a `macro_rules!` macro hands them on that was given them.
+    fn fragment(tokens: TokenStream) -> TokenTree {
+        TokenTree::Group(Group::new(Delimiter::None, tokens))
+    }
+
+    #[test]
+    fn values_that_a_macro_was_given_are_read_as_if_they_were_written_here() {
+        let (no, result) = (fragment(quote!(false)), fragment(quote!("result")));
+        let closure = fragment(quote!((|q| q)));
+        let args = Args::parse(quote!(
+            inject_context = #no, returns = #result, task = #closure, blocking = #no
+        ));
+        assert!(args.errors.is_empty());
+        assert!(!args.inject_context && args.keeps_result && !args.waits);
+        assert!(matches!(args.task, Some(Expr::Closure(_))));
+        let (much, less) = (fragment(quote!(500)), fragment(quote!(2)));
+        assert_eq!(
+            errors(quote!(limit = #much, lambda = -#less)),
+            [
+                "`limit` must be from 1 to 100",
+                "`lambda` must be from 0 to 1"
+            ]
+        );
     }
 
     #[test]

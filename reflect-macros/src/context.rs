@@ -8,8 +8,8 @@ use syn::{
     Type, WherePredicate,
 };
 
+use crate::erase::{anonymous, has_impl};
 use crate::mentions::mentions;
-use crate::returns::{anonymous, has_impl};
 
 /// The parameter that was taken out of the signature.
 pub(crate) struct ContextParameter {
@@ -18,6 +18,8 @@ pub(crate) struct ContextParameter {
     pub(crate) ty: Type,
     /// Whether the body can see the context through it.
     pub(crate) used: bool,
+    /// What is wrong with a return value that borrows from it.
+    pub(crate) escape: Option<Error>,
 }
 
 impl ContextParameter {
@@ -32,9 +34,10 @@ impl ContextParameter {
             ));
         };
         let PatType { attrs, pat, ty, .. } = parameter;
-        if has_impl(&ty) {
-            let what = "the first parameter of a traced function is its context; \
-                        write `&TraceContext` here";
+        if is_certainly_none(&ty) {
+            let what = "the first parameter of a traced function is its context, and this is not a \
+                        `TraceContext`: write `ctx: &TraceContext` before it; to do without, add \
+                        `inject_context = false`";
             return Err(Error::new_spanned(ty, what));
         }
         let inputs = std::mem::take(&mut sig.inputs);
@@ -43,9 +46,14 @@ impl ContextParameter {
             .enumerate()
             .filter(|(index, _)| *index != place);
         sig.inputs = others.map(|(_, input)| input).collect();
-        drop_lifetimes(sig, &ty);
+        let escape = drop_lifetimes(sig, &ty).map(|lifetime| {
+            let what = "this would borrow from the context, which does not outlive the run; return \
+                        an owned value, such as a `String`";
+            Error::new(lifetime.span(), what)
+        });
         Ok(Self {
             used: is_used(&pat, body),
+            escape,
             attrs,
             pat: *pat,
             ty: anonymous(&ty),
@@ -61,21 +69,50 @@ fn is_used(pat: &Pat, body: &TokenStream) -> bool {
     }
 }
 
-/// Removes the lifetimes that only the parameter had use for: a trait does not declare them.
-fn drop_lifetimes(sig: &mut Signature, ty: &Type) {
+/// Whether no name of a user's could make this a context. It is told without taking the parameter
+/// away, so that callers, who pass it, are not told as well.
+fn is_certainly_none(ty: &Type) -> bool {
+    const TEXTS_AND_NUMBERS: [&str; 18] = [
+        "String", "str", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize",
+        "u8", "u16", "u32", "u64", "u128", "usize",
+    ];
+    match ty {
+        Type::Group(group) => is_certainly_none(&group.elem),
+        Type::Paren(paren) => is_certainly_none(&paren.elem),
+        Type::Reference(reference) => is_certainly_none(&reference.elem),
+        Type::Path(path) if path.qself.is_none() => TEXTS_AND_NUMBERS
+            .iter()
+            .any(|name| path.path.is_ident(name)),
+        Type::Array(_) | Type::Slice(_) | Type::Tuple(_) | Type::Ptr(_) | Type::FnPtr(_) => true,
+        _ => has_impl(ty),
+    }
+}
+
+/// Removes the lifetimes that only the parameter had use for: a trait does not declare them. Gives
+/// one of which the return type speaks all the same.
+fn drop_lifetimes(sig: &mut Signature, ty: &Type) -> Option<Lifetime> {
     let mut named = Lifetimes::default();
     named.visit_type(ty);
+    let mut escaping = None;
     for lifetime in named.0 {
         let mut others = Lifetimes::default();
         for input in &sig.inputs {
             others.visit_fn_arg(input);
         }
-        others.visit_return_type(&sig.output);
-        others.visit_generics(&without(&sig.generics, &lifetime));
-        if !others.0.contains(&lifetime) {
-            sig.generics = without(&sig.generics, &lifetime);
+        let rest = without(&sig.generics, &lifetime);
+        others.visit_generics(&rest);
+        let is_own = rest.params.len() < sig.generics.params.len();
+        if others.0.contains(&lifetime) || !is_own {
+            continue;
+        }
+        let mut returned = Lifetimes::default();
+        returned.visit_return_type(&sig.output);
+        match returned.0.into_iter().find(|it| *it == lifetime) {
+            Some(returned) => escaping = Some(returned),
+            None => sig.generics = rest,
         }
     }
+    escaping
 }
 
 fn without(generics: &Generics, lifetime: &Lifetime) -> Generics {

@@ -1,17 +1,17 @@
 //! From the function as it was written to one that is traced.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::token::Brace;
-use syn::{
-    Attribute, Error, Ident, Result, ReturnType, Signature, Stmt, Type, Visibility, parse_quote,
-};
+use syn::{Attribute, Error, Result, ReturnType, Signature, Stmt, Visibility, parse_quote};
 
-use crate::args::{Args, Value};
+use crate::args::Args;
 use crate::context::ContextParameter;
+use crate::erase::has_impl;
 use crate::function::Function;
+use crate::order::last_first;
 use crate::private::Private;
-use crate::returns::{Returned, nameable};
+use crate::returns::Returned;
 use crate::task::Task;
 use crate::unfold::{future_of, may_unfold, unfold};
 
@@ -19,40 +19,47 @@ use crate::unfold::{future_of, may_unfold, unfold};
 /// one at the function's callers.
 pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStream {
     let mut parsed = Args::parse(args.clone());
-    let expanded = syn::parse2(item.clone())
-        .and_then(|function| Traced::new(function, &mut parsed, args))
-        .map(|traced| traced.function(&parsed));
-    let function = expanded.unwrap_or_else(|error| {
-        parsed.errors.push(error);
-        item
-    });
+    let expanded: Result<Function> = syn::parse2(item.clone());
+    let function = match expanded {
+        Ok(function) => Traced::new(function, &mut parsed, args).function(&parsed),
+        Err(error) => {
+            parsed.errors.push(error);
+            item
+        }
+    };
     let errors = parsed.errors.iter().map(Error::to_compile_error);
     quote!(#(#errors)* #function)
 }
 
 /// Everything that the new function is made of.
-struct Traced {
+pub(crate) struct Traced {
     attrs: Vec<Attribute>,
     vis: Visibility,
     /// As callers see it.
-    sig: Signature,
+    pub(crate) sig: Signature,
+    /// The same as it was written, but for the context.
+    written: Signature,
     /// Those of the function's body. By them the compiler sees that the function is the user's own,
     /// and warns if nobody calls it.
-    braces: Brace,
-    body: TokenStream,
-    private: Private,
-    context: Option<ContextParameter>,
+    braces: Option<Brace>,
+    pub(crate) body: TokenStream,
+    pub(crate) private: Private,
+    pub(crate) context: Option<ContextParameter>,
     /// `None` where the return type is missing, which was told.
     returned: Option<Returned>,
-    task: Task,
+    /// Where the return type stands.
+    place: Span,
+    pub(crate) task: Task,
     /// Whether the function is an `async fn` that becomes one that returns a future.
     unfolded: bool,
-    /// Keeps the arguments of such a one.
+    /// Keeps the arguments, in their order.
     held: Vec<Stmt>,
+    /// Whether it cannot be traced, which was told.
+    untraced: bool,
 }
 
 impl Traced {
-    fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Result<Self> {
+    fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Self {
         let Function {
             attrs,
             vis,
@@ -60,23 +67,23 @@ impl Traced {
             braces,
             body,
         } = function;
-        if let Some(constness) = &sig.constness {
-            let what = "a `const fn` cannot be traced: asking for memories is no constant; \
-                        remove `const`, or the attribute";
-            return Err(Error::new_spanned(constness, what));
+        let unfit = unfit(&mut sig, braces.is_some());
+        let mut untraced = unfit.is_some();
+        args.errors.extend(unfit);
+        let private = Private::new(args.sdk.as_ref());
+        let mut context = None;
+        if args.inject_context {
+            match ContextParameter::take(&mut sig, &body) {
+                Ok(taken) => context = Some(taken),
+                // Without a body there is no parameter either that would be missed.
+                Err(error) => args.errors.extend(braces.is_some().then_some(error)),
+            }
         }
-        if let Some(variadic) = &sig.variadic {
-            return Err(Error::new_spanned(
-                variadic,
-                "a variadic function cannot be traced",
-            ));
+        if let Some(escape) = context.as_mut().and_then(|context| context.escape.take()) {
+            args.errors.push(escape);
+            untraced = true;
         }
-        let private = Private::new(&args.sdk);
-        let context = if args.inject_context {
-            Some(ContextParameter::take(&mut sig, &body)?)
-        } else {
-            None
-        };
+        let (written, place) = (sig.clone(), place_of(&sig.output));
         let returned = match &sig.output {
             ReturnType::Type(_, declared) => {
                 let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
@@ -89,91 +96,141 @@ impl Traced {
                 ))
             }
             ReturnType::Default => {
-                args.errors.push(Error::new(
-                    sig.paren_token.span.close(),
-                    "a traced function returns what it came to; add `-> String` or \
-                     `-> TraceResult<T>`, or a `Result` of these",
-                ));
+                args.errors.extend(braces.map(|_| {
+                    Error::new(
+                        sig.paren_token.span.close(),
+                        "a traced function returns what it came to; add `-> String` or \
+                         `-> TraceResult<T>`, or a `Result` of these",
+                    )
+                }));
                 None
             }
         };
-        let task = Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
-            args.errors.push(error);
+        let is_async = sig.asyncness.is_some();
+        let gives_future = returned.as_ref().is_some_and(|it| it.future.is_some());
+        let unfolded = is_async && returned.is_some() && !untraced && may_unfold(&attrs);
+        let mut held = Vec::new();
+        if !(unfolded || untraced || gives_future) {
+            held = last_first(&mut sig, &body);
+        }
+        let guesses = args.task.is_none() && args.inject_context && context.is_none();
+        let task = if untraced || guesses {
+            // Which argument it is depends on what is wrong with them, which was told.
             Task::unknown(&private)
-        });
+        } else {
+            Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
+                args.errors.push(error);
+                Task::unknown(&private)
+            })
+        };
         if let Some(returned) = &returned {
-            args.check_against(sig.asyncness.is_some(), returned.future.is_some());
+            args.check_against(is_async, gives_future);
             let to_callers = &returned.to_callers;
             sig.output = parse_quote!(-> #to_callers);
         }
-        let unfolded = sig.asyncness.is_some() && returned.is_some() && may_unfold(&attrs);
-        let held = if unfolded {
+        if unfolded {
             let text = task.text();
-            unfold(&mut sig, &quote!(#tokens #text #body))
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
+            held = unfold(&mut sig, &quote!(#tokens #text #body));
+        }
+        Self {
             attrs,
             vis,
             sig,
+            written,
             braces,
             body,
             private,
             context,
             returned,
+            place,
             task,
             unfolded,
             held,
-        })
+            untraced,
+        }
     }
 
     fn function(&self, args: &Args) -> TokenStream {
         let Self {
             attrs, vis, sig, ..
         } = self;
+        if self.braces.is_none() {
+            return quote!(#(#attrs)* #vis #sig;);
+        }
         let Some(returned) = &self.returned else {
             let (bind, body) = (self.slot_and_bind(), &self.body);
             let body = self.braced(&quote!(#bind #body));
             return quote!(#(#attrs)* #vis #sig #body);
         };
-        if sig.asyncness.is_none() && !self.unfolded && returned.future.is_none() {
-            let body = self.braced(&self.call(args, returned));
+        if self.untraced {
+            let body = self.braced(&self.plain_body(returned));
             return quote!(#(#attrs)* #vis #sig #body);
         }
-        let mut future = self.future(args, returned);
-        if !self.unfolded {
-            future = match &returned.future {
-                None => quote_spanned!(Span::mixed_site()=> #future.await),
+        let mut compiled = sig.clone();
+        let (called, read);
+        if self.unfolded {
+            let future = self.future(args, returned);
+            let output = future_of(&returned.to_callers, self.place);
+            compiled.output = parse_quote!(-> #output);
+            (called, read) = (returning(&future), quote!(#future.await));
+        } else if sig.asyncness.is_none() && returned.future.is_none() {
+            called = self.call(args, returned);
+            read = called.clone();
+        } else {
+            let mut future = self.future(args, returned);
+            let there = Span::mixed_site().located_at(self.place);
+            match &returned.future {
+                None => future = quote_spanned!(there=> #future.await),
                 Some(kind) if kind.boxed => {
-                    let private = &self.private;
-                    quote_spanned!(Span::mixed_site()=> #private::boxed(#future))
+                    let (private, _) = self.private.at_span(self.place);
+                    future = quote_spanned!(there=> #private::boxed(#future));
                 }
-                Some(_) => future,
-            };
-            let body = self.braced(&returning(&future));
-            return quote!(#(#attrs)* #vis #sig #body);
+                Some(_) => {}
+            }
+            called = returning(&future);
+            read = called.clone();
         }
-        let (mut documented, mut unfolded) = (sig.clone(), sig.clone());
-        documented.asyncness = Some(parse_quote!(async));
-        let output = future_of(&returned.to_callers);
-        unfolded.output = parse_quote!(-> #output);
-        let called = self.braced(&returning(&future));
-        let read = self.braced(&quote!(#future.await));
+        let called = self.braced(&called);
+        if returned.documented.is_none() && !self.unfolded {
+            return quote!(#(#attrs)* #vis #compiled #called);
+        }
+        // Readers are shown what the names suggest, and never a body; only an `impl Trait` needs one.
+        let shown = returned.documented.as_ref();
+        let shown = shown.unwrap_or(&returned.to_callers);
+        let (mut documented, read) = if has_impl(shown) {
+            (sig.clone(), read)
+        } else {
+            (self.written.clone(), quote!(loop {}))
+        };
+        documented.asyncness = self.written.asyncness;
+        documented.output = parse_quote!(-> #shown);
+        let read = self.braced(&read);
         quote_spanned!(Span::mixed_site()=>
             #[cfg(not(doc))]
-            #(#attrs)* #vis #unfolded #called
+            #(#attrs)* #vis #compiled #called
 
             #[cfg(doc)]
             #(#attrs)* #vis #documented #read
         )
     }
 
+    /// The whole of a body, in the braces of the user's own.
     fn braced(&self, body: &TokenStream) -> TokenStream {
         let mut tokens = TokenStream::new();
-        self.braces
-            .surround(&mut tokens, |tokens| body.to_tokens(tokens));
+        let braces = self.braces.unwrap_or_default();
+        braces.surround(&mut tokens, |tokens| body.to_tokens(tokens));
         tokens
+    }
+
+    /// The body as a block within. If it does not end as it should, the compiler shows where it is;
+    /// it knows all the same that the braces are not the user's, and does not call them needless.
+    /// They are of the edition of this crate: what the last expression borrows is let go before the
+    /// arguments are.
+    pub(crate) fn block_of(&self, body: TokenStream) -> Group {
+        let mut block = Group::new(Delimiter::Brace, body);
+        let place = self.braces.map_or(self.place, |braces| braces.span.join());
+        block.set_span(Span::mixed_site().located_at(place));
+        block
     }
 
     /// The new body of a function that waits itself.
@@ -182,10 +239,13 @@ impl Traced {
         let Self {
             private,
             body,
+            held,
             task: Task { rebinds, .. },
             ..
         } = self;
-        let recorded = &returned.recorded;
+        let Returned {
+            recorded, given, ..
+        } = returned;
         let start = self.start(args);
         let start = match args.flag("strict") {
             None => start,
@@ -194,56 +254,70 @@ impl Traced {
                 let strictly = self.kind("start_strictly", "start_shown_strictly");
                 quote_spanned!(here=>
                     match #private::#strictly(#start) {
-                        ::core::result::Result::Ok(started) => started,
-                        ::core::result::Result::Err(error) => return #refuse,
+                        ::core::result::Result::Ok(__reflect_started) => __reflect_started,
+                        ::core::result::Result::Err(__reflect_error) => return #refuse,
                     }
                 )
             }
         };
-        let given = nameable(&returned.to_callers);
-        let run = if returned.unwrapped {
-            let run = self.kind("run", "run_shown");
-            quote_spanned!(here=> #private::#run::<#recorded, #given, _>)
+        let (at_return, there) = private.at_span(self.place);
+        let mut kind = if returned.unwrapped {
+            self.kind("run", "run_shown")
         } else {
-            let run = self.kind("run_whole", "run_whole_shown");
-            quote_spanned!(here=> #private::#run::<#recorded, _>)
+            self.kind("run_whole", "run_whole_shown")
         };
-        let run = match &self.context {
+        kind.set_span(there);
+        let run = if returned.unwrapped {
+            quote_spanned!(there=> #at_return::#kind::<#recorded, #given, _>)
+        } else {
+            quote_spanned!(there=> #at_return::#kind::<#recorded, _>)
+        };
+        let closure = match &self.context {
             Some(context) if context.used => {
-                let (bind, value) = (self.bind(), ending(recorded, &quote!({ #body })));
-                quote_spanned!(here=>
-                    #run(start, move |mut slot| -> #recorded {
-                        #bind
-                        #value
-                    })
-                )
+                let (bind, value) = (self.bind(), self.block_of(body.clone()));
+                let block = self.block_of(quote!(#(#held)* #bind #value));
+                quote_spanned!(here=> move |mut __reflect_slot| -> #recorded #block)
             }
             Some(_) => {
                 let check = self.check();
-                quote_spanned!(here=> #run(start, move || -> #recorded { #check #body }))
+                let block = self.block_of(quote!(#(#held)* #check #body));
+                quote_spanned!(here=> move || -> #recorded #block)
             }
-            None => quote_spanned!(here=> #run(start, move |_| -> #recorded { #body })),
+            None => {
+                let block = self.block_of(quote!(#(#held)* #body));
+                quote_spanned!(here=> move |_| -> #recorded #block)
+            }
+        };
+        let run = if aborts(&self.sig) {
+            quote_spanned!(there=>
+                #at_return::foreign(__reflect_start, |__reflect_start| {
+                    #run(__reflect_start, #closure)
+                })
+            )
+        } else {
+            quote_spanned!(there=> #run(__reflect_start, #closure))
         };
         let run = returning(&run);
-        quote_spanned!(here=> let start = #start; #(#rebinds)* #run)
+        quote_spanned!(here=> let __reflect_start = #start; #(#rebinds)* #run)
     }
 
     /// The future of a function that is one, or returns one.
     fn future(&self, args: &Args, returned: &Returned) -> TokenStream {
-        let here = Span::mixed_site();
-        let private = &self.private;
-        let recorded = &returned.recorded;
+        let (private, there) = self.private.at_span(self.place);
+        let Returned {
+            recorded, given, ..
+        } = returned;
         let mut block = self.block(args, returned);
         if args.is_on("boxed") {
-            block = quote_spanned!(here=> #private::boxed(#block));
+            block = quote_spanned!(there=> #private::boxed(#block));
         }
         let traced = if returned.unwrapped {
-            quote_spanned!(here=> traced::<#recorded, _, _>)
+            quote_spanned!(there=> traced::<#recorded, #given, _>)
         } else {
-            quote_spanned!(here=> traced_whole::<#recorded, _>)
+            quote_spanned!(there=> traced_whole::<#recorded, _>)
         };
-        let until_learned = args.waits.then(|| quote_spanned!(here=> .until_learned()));
-        quote_spanned!(here=> #private::#traced(#block) #until_learned)
+        let until_learned = args.waits.then(|| quote_spanned!(there=> .until_learned()));
+        quote_spanned!(there=> #private::#traced(#block) #until_learned)
     }
 
     fn block(&self, args: &Args, returned: &Returned) -> TokenStream {
@@ -266,7 +340,7 @@ impl Traced {
                 let refuse = self.refuse(strict);
                 let begin = self.kind("begin_strictly", "begin_shown_strictly");
                 quote_spanned!(here=>
-                    if let ::core::result::Result::Err(error) =
+                    if let ::core::result::Result::Err(__reflect_error) =
                         #private::#begin(#start).await
                     {
                         return #refuse;
@@ -278,23 +352,22 @@ impl Traced {
             Some(context) if context.used => self.slot_and_bind(),
             _ => self.check(),
         };
+        let block = self.block_of(body.clone());
         let value = match &returned.future {
-            None => quote!({ #body }),
+            None => quote!(#block),
             Some(future) => {
                 let declared = &future.declared;
-                quote_spanned!(here=> #private::call(move || -> #declared { #body }).await)
+                quote_spanned!(here=> #private::call(move || -> #declared #block).await)
             }
         };
-        let value = ending(recorded, &value);
         // Nothing but a `return` tells the compiler what an async block is to give; without it, the
         // types in `return` and behind `?` would have to be spelt out.
         quote_spanned!(here=>
             async move {
-                if let ::core::option::Option::Some(value) =
+                if let ::core::option::Option::Some(__reflect_value) =
                     ::core::option::Option::None::<#recorded>
                 {
-                    #[allow(unreachable_code)]
-                    return value;
+                    return __reflect_value;
                 }
                 #(#held)*
                 #begin
@@ -305,101 +378,28 @@ impl Traced {
         )
     }
 
-    /// Makes `error` what is returned.
-    fn refuse(&self, strict: &Ident) -> TokenStream {
-        let (private, there) = self.private.at(strict);
-        quote_spanned!(there=> #private::Refuse::refuse(error))
-    }
-
-    /// Whether the body, or what it calls, can see its context.
-    fn is_shown(&self) -> bool {
-        self.context.as_ref().is_none_or(|context| context.used)
-    }
-
-    fn kind(&self, quiet: &str, shown: &str) -> Ident {
-        let name = if self.is_shown() { shown } else { quiet };
-        Ident::new(name, Span::mixed_site())
-    }
-
-    /// The start of a run. Where the client is disabled, it has a context but no options, if that
-    /// can be seen, here or by a run around it; else it is `None`.
-    fn start(&self, args: &Args) -> TokenStream {
-        let here = Span::mixed_site();
-        let Self { private, task, .. } = self;
-        let client = if let Some(client) = &args.client {
-            let whose = self.kind("unseen_client", "client");
-            let (private, there) = private.at(client);
-            quote_spanned!(there=> #private::#whose(&(#client)))
-        } else {
-            // Where nobody named a client, the function is a part of whatever is around it.
-            quote_spanned!(here=> #private::client(&#private::Installed))
-        };
-        let some = quote_spanned!(here=> ::core::option::Option::Some);
-        let none = quote_spanned!(here=> ::core::option::Option::None);
-        let text = task.text();
-        if !self.is_shown() {
-            let described = if args.settings.is_empty() {
-                task.start()
-            } else {
-                let described = self.described(args, quote_spanned!(here=> run));
-                quote_spanned!(here=> {
-                    let run = client.trace(#text);
-                    if #private::is_recorded(&run) {
-                        #described
-                    } else {
-                        #private::Start::new(run)
-                    }
-                })
-            };
-            // Apart, so that a lock in the expression is let go before the run starts.
-            return quote_spanned!(here=> {
-                let client = #client;
-                match client {
-                    #some(client) => #some(#described),
-                    #none => #none,
-                }
-            });
-        }
-        let described = self.described(args, quote_spanned!(here=> client.trace(task)));
-        quote_spanned!(here=> {
-            let client = #client;
-            let task = #text;
-            match client {
-                #some(client) => #private::Shown::Run(#described),
-                #none => #private::Shown::idle(task),
-            }
-        })
-    }
-
-    /// The start of a run, with all options.
-    fn described(&self, args: &Args, mut builder: TokenStream) -> TokenStream {
-        let (private, here) = (&self.private, Span::mixed_site());
-        for setting in &args.settings {
-            let key = &setting.key;
-            builder = match &setting.value {
-                Value::Plain(value) => quote!(#builder.#key(#value)),
-                Value::Text(value) => quote!(#builder.#key(#private::text(&(#value)))),
-                Value::Map(value) => quote!(#private::#key(#builder, &(#value))),
-                Value::OnCancel(variant) => quote!(#builder.#key(#private::OnCancel::#variant)),
-            };
-        }
-        quote_spanned!(here=> #private::Start::new(#builder))
-    }
-
-    /// Gives the body its context out of `slot`, as the type that it asked for.
+    /// Gives the body its context out of its slot, as the type that it asked for.
     fn bind(&self) -> Option<TokenStream> {
+        let slot = quote_spanned!(Span::mixed_site()=> &mut __reflect_slot);
+        self.bind_from(&slot)
+    }
+
+    pub(crate) fn bind_from(&self, slot: &TokenStream) -> Option<TokenStream> {
         let (context, private) = (self.context.as_ref()?, &self.private);
         let ContextParameter { pat, ty, .. } = context;
         let attrs = context.lint_attrs();
         Some(quote_spanned!(Span::mixed_site()=>
             #attrs
-            let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(&mut slot);
+            let #pat: #ty = <#ty as #private::ContextParameter<'_>>::bind(#slot);
         ))
     }
 
     fn slot_and_bind(&self) -> Option<TokenStream> {
         let (bind, private) = (self.bind()?, &self.private);
-        Some(quote_spanned!(Span::mixed_site()=> let mut slot = #private::context(); #bind))
+        Some(quote_spanned!(Span::mixed_site()=>
+            let mut __reflect_slot = #private::context();
+            #bind
+        ))
     }
 
     /// Only lets the compiler check the parameter.
@@ -409,20 +409,45 @@ impl Traced {
     }
 }
 
+/// Why no function like this can be traced. What is in the way is taken away.
+fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
+    if !has_body {
+        let what = "there is nothing to trace without a body; put the attribute on the `impl`'s \
+                    method, or give this one a default body";
+        return Some(Error::new(sig.ident.span(), what));
+    }
+    if let Some(variadic) = &sig.variadic {
+        let what = "a variadic function cannot be traced";
+        return Some(Error::new_spanned(variadic, what));
+    }
+    let constness = sig.constness.take()?;
+    let what = "a `const fn` cannot be traced: asking for memories is no constant; \
+                remove `const`, or the attribute";
+    Some(Error::new_spanned(constness, what))
+}
+
+fn place_of(output: &ReturnType) -> Span {
+    match output {
+        ReturnType::Default => Span::mixed_site(),
+        ReturnType::Type(_, ty) => {
+            let first = ty.to_token_stream().into_iter().next();
+            first.map_or_else(Span::mixed_site, |token| token.span())
+        }
+    }
+}
+
+/// Whether a panic that leaves the function ends the process.
+fn aborts(sig: &Signature) -> bool {
+    sig.abi.as_ref().is_some_and(|abi| {
+        let name = abi.name.as_ref().map_or("C".to_owned(), syn::LitStr::value);
+        !(name.to_lowercase().starts_with("rust") || name.ends_with("-unwind"))
+    })
+}
+
 /// The end of the function. Clippy takes it for the user's, some of whom want a `return`.
 fn returning(value: &TokenStream) -> TokenStream {
     quote_spanned!(Span::mixed_site()=>
         #[allow(clippy::needless_return)]
         return #value;
-    )
-}
-
-/// The end of a body. What its last expression borrows is let go before the arguments are.
-fn ending(recorded: &Type, value: &TokenStream) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=>
-        #[allow(clippy::diverging_sub_expression, clippy::let_unit_value)]
-        let value: #recorded = #value;
-        #[allow(unreachable_code)]
-        value
     )
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
 use syn::token::Brace;
-use syn::{Attribute, Error, Result, Signature, Token, Visibility, braced};
+use syn::{Attribute, Result, Signature, Token, Visibility, braced};
 
 /// A function whose body is left as it is, so that one that does not parse (yet) keeps its signature
 /// and an editor can go on helping.
@@ -11,7 +11,8 @@ pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    pub(crate) braces: Brace,
+    /// `None` where there is no body.
+    pub(crate) braces: Option<Brace>,
     pub(crate) body: TokenStream,
 }
 
@@ -26,10 +27,14 @@ impl Parse for Function {
             ));
         }
         let sig: Signature = input.parse()?;
-        if input.peek(Token![;]) {
-            let what = "there is nothing to trace without a body; put the attribute on the `impl`'s \
-                        method, or give this one a default body";
-            return Err(Error::new(sig.ident.span(), what));
+        if input.parse::<Option<Token![;]>>()?.is_some() {
+            return Ok(Self {
+                attrs,
+                vis,
+                sig,
+                braces: None,
+                body: TokenStream::new(),
+            });
         }
         let content;
         let braces = braced!(content in input);
@@ -43,7 +48,7 @@ impl Parse for Function {
             attrs,
             vis,
             sig,
-            braces,
+            braces: Some(braces),
             body: content.parse()?,
         })
     }

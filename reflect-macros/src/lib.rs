@@ -4,15 +4,20 @@
 
 mod args;
 mod context;
+mod erase;
 mod expand;
 #[cfg(test)]
 mod expansions;
 mod function;
+mod looks;
 mod mentions;
+mod order;
 mod private;
 mod returns;
+mod start;
 mod task;
 mod unfold;
+mod untraced;
 mod whole;
 
 use proc_macro::TokenStream;

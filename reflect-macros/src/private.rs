@@ -2,25 +2,40 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::Path;
+use syn::{Path, parse_quote};
 
 /// The path to it, wherever the SDK is.
-pub(crate) struct Private(TokenStream);
+pub(crate) struct Private {
+    path: TokenStream,
+    /// How much of it the user wrote. That stays where it is: if it leads nowhere, the compiler
+    /// tells so once, and there.
+    written: usize,
+}
 
 impl Private {
-    pub(crate) fn new(sdk: &Path) -> Self {
-        Self(quote_spanned!(Span::mixed_site()=> #sdk::__private))
+    /// `sdk` is where the user says that the SDK is.
+    pub(crate) fn new(sdk: Option<&Path>) -> Self {
+        let default = parse_quote!(::reflect_sdk);
+        let path = sdk.unwrap_or(&default);
+        Self {
+            path: quote_spanned!(Span::mixed_site()=> #path::__private),
+            written: sdk.map_or(0, |sdk| sdk.to_token_stream().into_iter().count()),
+        }
     }
 
     /// The path as if it stood where the tokens stand, so that an error shows there.
     pub(crate) fn at(&self, place: &impl ToTokens) -> (TokenStream, Span) {
-        let tokens = place.to_token_stream().into_iter();
-        let place = tokens
-            .map(|token| token.span())
-            .next()
-            .unwrap_or_else(Span::call_site);
-        let path = self.0.clone().into_iter().map(|mut token| {
-            token.set_span(token.span().located_at(place));
+        let first = place.to_token_stream().into_iter().next();
+        self.at_span(first.map_or_else(Span::call_site, |token| token.span()))
+    }
+
+    /// The path as if it stood there.
+    pub(crate) fn at_span(&self, place: Span) -> (TokenStream, Span) {
+        let path = self.path.clone().into_iter().enumerate();
+        let path = path.map(|(index, mut token)| {
+            if index >= self.written {
+                token.set_span(token.span().located_at(place));
+            }
             token
         });
         (path.collect(), Span::mixed_site().located_at(place))
@@ -29,6 +44,6 @@ impl Private {
 
 impl ToTokens for Private {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.0.to_tokens(tokens);
+        self.path.to_tokens(tokens);
     }
 }

@@ -46,6 +46,7 @@ impl Task {
                         "no argument can be the task; say what it is: add `task = <expr>`",
                     ));
                 };
+                there_for_sure(first)?;
                 let place = private.at(&first.ty);
                 let name = name_whole(first, 0, is_sync, &mut rebinds);
                 (quote_spanned!(place.1=> &#name), place)
@@ -78,7 +79,7 @@ impl Task {
     /// Gives the start of a run of `client` with this task and no options.
     pub(crate) fn start(&self) -> TokenStream {
         let Self { value, private, .. } = self;
-        quote_spanned!(self.there=> #private::start(client, #value))
+        quote_spanned!(self.there=> #private::start(__reflect_client, #value))
     }
 }
 
@@ -96,6 +97,7 @@ fn bindings(
             let what = "the closure gets the arguments of the function, and there are not so many";
             return Err(Error::new_spanned(input, what));
         };
+        there_for_sure(argument)?;
         let name = name_whole(argument, index, is_sync, rebinds);
         bindings.extend(quote! {
             #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
@@ -105,18 +107,23 @@ fn bindings(
     Ok(bindings)
 }
 
-/// The arguments after the context that are there in every configuration.
+/// The arguments after the context.
 fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
     sig.inputs.iter_mut().filter_map(|input| match input {
-        FnArg::Typed(argument) => {
-            let conditional = argument
-                .attrs
-                .iter()
-                .any(|attr| attr.path().is_ident("cfg"));
-            (!conditional).then_some(argument)
-        }
+        FnArg::Typed(argument) => Some(argument),
         FnArg::Receiver(_) => None,
     })
+}
+
+/// The task must not be another one in another configuration.
+fn there_for_sure(argument: &PatType) -> Result<()> {
+    let mut attrs = argument.attrs.iter().map(syn::Attribute::path);
+    if attrs.any(|path| path.is_ident("cfg") || path.is_ident("cfg_attr")) {
+        let what = "this argument is not there in every configuration, so that it cannot be taken \
+                    for the task by its place; say what the task is: `task = <expr>`";
+        return Err(Error::new_spanned(&argument.pat, what));
+    }
+    Ok(())
 }
 
 /// A name for the whole argument. A pattern is moved behind the place where the task is read.
@@ -129,11 +136,11 @@ fn name_whole(
     if let Some(name) = plain_name(&argument.pat) {
         return name.clone();
     }
-    let name = format_ident!("whole_{index}", span = Span::mixed_site());
+    let name = format_ident!("__reflect_whole_{index}", span = Span::mixed_site());
     let rebind = rename(argument, &name);
     if is_sync {
         // Clippy wants every argument to be used up. It is let go at the end all the same.
-        rebinds.push(parse_quote!(#[allow(unused_mut)] let mut #name = { #name };));
+        rebinds.push(parse_quote!(let mut #name = { #name };));
     }
     rebinds.push(rebind);
     name

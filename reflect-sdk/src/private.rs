@@ -5,10 +5,12 @@ use std::pin::Pin;
 
 pub use crate::client::{AsClient, Installed, client};
 pub use crate::trace::{
-    Begin, ContextParameter, Gives, OnCancel, Opens, Refuse, Shown, Start, Started, TaskText,
-    TraceReturn, Traced, UntilLearned, begin, begin_shown, begin_shown_strictly, begin_strictly,
-    context, is_recorded, metadata, metadata_filter, run, run_shown, run_whole, run_whole_shown,
-    start, start_shown_strictly, start_strictly, task, text, traced, traced_whole, unseen_client,
+    Begin, ContextParameter, Gives, MayRun, OnCancel, Opens, OptionalText, Pairs, Refuse, Shown,
+    Shows, Start, Started, TaskText, Text, TraceReturn, Traced, Unsent, UntilLearned, begin,
+    begin_shown, begin_shown_strictly, begin_strictly, context, described, foreign, is_recorded,
+    metadata, metadata_filter, model, reference_context, run, run_shown, run_whole,
+    run_whole_shown, start, start_shown_strictly, start_strictly, task, text, traced, traced_whole,
+    unseen_client,
 };
 
 /// Calls the closure. Unlike a call written out, it lets the closure give away what it borrowed

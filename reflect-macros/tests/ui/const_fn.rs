@@ -1,8 +1,16 @@
-use reflect_sdk::{TraceContext, reflect_trace};
+use reflect_sdk::{TraceContext, TraceResult, reflect_trace};
 
 #[reflect_trace]
-const fn answer(ctx: &TraceContext, question: &str) -> &'static str {
+const fn answer(_ctx: &TraceContext, _question: &str) -> &'static str {
     "no"
 }
 
-fn main() {}
+#[reflect_trace]
+const fn number(ctx: &TraceContext, _question: &str) -> TraceResult<u8> {
+    TraceResult::new(7, ctx.task())
+}
+
+fn main() {
+    let _text: &str = answer("callers are told nothing");
+    let _number: u8 = number("callers are told nothing");
+}

@@ -18,4 +18,17 @@ fn unknown_name(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned() + questions
 }
 
+#[reflect_trace]
+fn ends_with_a_semicolon(_: &TraceContext, question: &str) -> String {
+    question.to_owned();
+}
+
+#[reflect_trace]
+fn ends_with_a_semicolon_too(ctx: &TraceContext, question: &str) -> String {
+    ctx.task().to_owned();
+}
+
+#[reflect_trace]
+async fn empty(ctx: &TraceContext, question: &str) -> String {}
+
 fn main() {}

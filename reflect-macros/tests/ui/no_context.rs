@@ -1,14 +1,14 @@
-use reflect_sdk::reflect_trace;
+use reflect_sdk::{TraceResult, reflect_trace};
 
 struct Agent;
 
 impl Agent {
     #[reflect_trace(task = "tidy up")]
-    fn tidy(&self) -> String {
-        String::new()
+    fn tidy(&self) -> TraceResult {
+        "tidy".into()
     }
 }
 
 fn main() {
-    Agent.tidy();
+    let _text: String = Agent.tidy();
 }

@@ -11,8 +11,19 @@ async fn answer_later(question: String, customer: &str) -> String {
 }
 
 #[reflect_trace]
-async fn does_not_look(_question: String, customer: &str) -> String {
+fn answer_any(question: impl ToString) -> String {
+    question.to_string()
+}
+
+struct Question;
+
+#[reflect_trace]
+async fn does_not_look(_question: Question, customer: &str) -> String {
     customer.to_owned()
 }
 
-fn main() {}
+fn main() {
+    answer("callers are told nothing", "acme");
+    drop(answer_later("callers are told nothing".to_owned(), "acme"));
+    answer_any("callers are told nothing");
+}

@@ -1,4 +1,4 @@
-use reflect_sdk::reflect_trace;
+use reflect_sdk::{TraceContext, TraceResult, reflect_trace};
 
 #[reflect_trace]
 struct Agent;
@@ -12,9 +12,25 @@ impl Agent {
 
 trait Answer {
     #[reflect_trace]
-    fn answer(&self) -> String;
+    fn tidy(&self) -> String;
+
+    #[reflect_trace]
+    fn explain(&self, ctx: &TraceContext, question: &str) -> TraceResult;
+}
+
+impl Answer for Agent {
+    fn tidy(&self) -> String {
+        String::new()
+    }
+
+    #[reflect_trace]
+    fn explain(&self, ctx: &TraceContext, question: &str) -> TraceResult {
+        ctx.task().into()
+    }
 }
 
 fn main() {
     Agent.answer();
+    Agent.tidy();
+    let _text: String = Agent.explain("callers are told nothing");
 }

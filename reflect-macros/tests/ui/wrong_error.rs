@@ -1,3 +1,5 @@
+use std::pin::Pin;
+
 use reflect_sdk::{TraceContext, TraceResult, reflect_trace};
 
 struct Failed;
@@ -12,4 +14,22 @@ async fn answer_later(ctx: &TraceContext, question: &str) -> Result<TraceResult<
     Err(Failed)
 }
 
-fn main() {}
+type Outcome = Result<TraceResult<u8>, Failed>;
+
+#[reflect_trace]
+async fn through_an_alias(ctx: &TraceContext, question: &str) -> Outcome {
+    Err(Failed)
+}
+
+#[reflect_trace]
+fn boxed(ctx: TraceContext, question: String) -> Pin<Box<dyn Future<Output = Outcome>>> {
+    Box::pin(async { Err(Failed) })
+}
+
+async fn callers() {
+    let _ = answer("a");
+}
+
+fn main() {
+    drop(callers());
+}

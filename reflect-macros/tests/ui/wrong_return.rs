@@ -18,4 +18,11 @@ async fn stays_async(ctx: &TraceContext, question: &str) -> Answer {
     Answer
 }
 
-fn main() {}
+async fn callers() {
+    let _ = answer("a");
+    let _ = answer_later("b").await;
+}
+
+fn main() {
+    drop(callers());
+}

@@ -44,7 +44,7 @@ impl Drop for Handle {
 }
 
 impl Core {
-    pub(super) fn wait_for_pending(&self, limit: Duration) {
+    pub(crate) fn wait_for_pending(&self, limit: Duration) {
         if let Some(outbox) = self.outbox_in_use() {
             outbox.wait_blocking(self, limit);
         }

@@ -1,6 +1,7 @@
 //! How values in `#[reflect_trace(…)]` become options of a run.
 
 use std::fmt::Display;
+use std::ops::Deref;
 
 use reflect_types::Metadata;
 use serde::Serialize;
@@ -33,13 +34,119 @@ pub fn task<T: TaskText + ?Sized>(task: &T) -> String {
     task.text()
 }
 
-/// The value in words.
-pub fn text<T: Display + ?Sized>(value: &T) -> String {
-    value.to_string()
+/// What can be said in words, such as the name of a model.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a text: it cannot be shown",
+    label = "this does not implement `Display`, nor is it an `Option` of something that does",
+    note = "write a text here, or an expression that gives one"
+)]
+pub trait Shows {
+    /// The value in words.
+    fn show(&self) -> String;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display + ?Sized> Shows for T {
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// What may be a text, or an `Option` of one: a `None` leaves the option of the run as it is.
+///
+/// The compiler takes the method of this type where the value is an `Option`, else that of the type
+/// within. A trait with both would need `Display` never to be implemented for an `Option`.
+#[derive(Debug)]
+pub struct OptionalText<'a, T: ?Sized>(Text<'a, T>);
+
+/// What may be a text.
+#[derive(Debug)]
+pub struct Text<'a, T: ?Sized>(&'a T);
+
+/// The value, as what may be a text.
+pub fn text<T: ?Sized>(value: &T) -> OptionalText<'_, T> {
+    OptionalText(Text(value))
+}
+
+impl<T> OptionalText<'_, Option<T>> {
+    /// The value in words.
+    pub fn show(&self) -> Option<String>
+    where
+        T: Shows,
+    {
+        self.0.0.as_ref().map(T::show)
+    }
+}
+
+impl<T> OptionalText<'_, &Option<T>> {
+    /// The value in words.
+    pub fn show(&self) -> Option<String>
+    where
+        T: Shows,
+    {
+        self.0.0.as_ref().map(T::show)
+    }
+}
+
+impl<'a, T: ?Sized> Deref for OptionalText<'a, T> {
+    type Target = Text<'a, T>;
+
+    fn deref(&self) -> &Text<'a, T> {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> Text<'_, T> {
+    /// The value in words.
+    pub fn show(&self) -> Option<String>
+    where
+        T: Shows,
+    {
+        Some(self.0.show())
+    }
+}
+
+/// The model that the run uses.
+pub fn model(builder: TraceBuilder, name: Option<String>) -> TraceBuilder {
+    match name {
+        Some(name) => builder.model(name),
+        None => builder,
+    }
+}
+
+/// The rules that the run has to follow.
+pub fn reference_context(builder: TraceBuilder, text: Option<String>) -> TraceBuilder {
+    match text {
+        Some(text) => builder.reference_context(text),
+        None => builder,
+    }
+}
+
+/// What can be the metadata of a run.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be metadata: it cannot be serialized",
+    label = "this is not a map or a list of pairs that implements `serde::Serialize`",
+    note = "write pairs, as in `[(\"customer\", &customer)]`"
+)]
+pub trait Pairs {
+    /// The pairs; `None` where the value is something else.
+    fn pairs(&self) -> Option<Metadata>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + ?Sized> Pairs for T {
+    fn pairs(&self) -> Option<Metadata> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => Some(map),
+            Ok(Value::Null) => Some(Metadata::new()),
+            Ok(Value::Array(list)) => list.into_iter().map(pair).collect(),
+            _ => None,
+        }
+    }
 }
 
 /// Adds a map, or a list of pairs, to the metadata.
-pub fn metadata<T: Serialize + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
+pub fn metadata<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
     pairs("metadata", value)
         .into_iter()
         .fold(builder, |builder, (key, value)| {
@@ -48,7 +155,7 @@ pub fn metadata<T: Serialize + ?Sized>(builder: TraceBuilder, value: &T) -> Trac
 }
 
 /// Only memories whose metadata has all of this.
-pub fn metadata_filter<T: Serialize + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
+pub fn metadata_filter<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
     pairs("metadata_filter", value)
         .into_iter()
         .fold(builder, |builder, (key, value)| {
@@ -56,14 +163,8 @@ pub fn metadata_filter<T: Serialize + ?Sized>(builder: TraceBuilder, value: &T) 
         })
 }
 
-fn pairs<T: Serialize + ?Sized>(option: &str, value: &T) -> Metadata {
-    let pairs = match serde_json::to_value(value) {
-        Ok(Value::Object(map)) => Some(map),
-        Ok(Value::Null) => Some(Metadata::new()),
-        Ok(Value::Array(list)) => list.into_iter().map(pair).collect(),
-        _ => None,
-    };
-    pairs.unwrap_or_else(|| {
+fn pairs<T: Pairs + ?Sized>(option: &str, value: &T) -> Metadata {
+    value.pairs().unwrap_or_else(|| {
         tracing::warn!(
             target: "reflect",
             "`{option}` of a traced function is left out: it is neither a map with texts as keys \
@@ -90,6 +191,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn texts_and_options_of_texts_are_shown() {
+        let name = "m".to_owned();
+        assert_eq!(text(&name).show().as_deref(), Some("m"));
+        assert_eq!(text("m").show().as_deref(), Some("m"));
+        assert_eq!(text(&7).show().as_deref(), Some("7"));
+        assert_eq!(text(&Some(&name)).show().as_deref(), Some("m"));
+        assert_eq!(text(&&Some(&name)).show().as_deref(), Some("m"));
+        assert_eq!(text(&None::<String>).show(), None);
+    }
 
     #[test]
     fn maps_structs_pairs_and_nothing_are_metadata() {

@@ -189,6 +189,11 @@ impl TraceBuilder {
         TraceGuard::new(self.open_blocking())
     }
 
+    #[cfg(feature = "macros")]
+    pub(super) fn client(&self) -> &Arc<Handle> {
+        &self.client
+    }
+
     /// Whether anything will come of the run.
     pub(super) fn is_enabled(&self) -> bool {
         self.client.core().is_enabled()

@@ -18,22 +18,22 @@ use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::open::{Ending, Open};
 use super::returns::TraceReturn;
-use super::traced::{Shown, Start};
+use super::traced::{Gives, Shown, Start};
 use crate::client::Handle;
 use crate::error::{Error, Result};
 
 /// Makes a future of the body of a traced function, which gives its output. The body says by
 /// [`begin`] which run it is.
-pub fn traced<R: TraceReturn<Output = V>, V, F: Future<Output = R>>(body: F) -> Traced<F, V> {
+pub fn traced<R: Gives<V>, V, F: Future<Output = R>>(body: F) -> Traced<F, V> {
     Traced {
         body,
         stage: Stage::Untraced,
         end: |ran, value| {
             if let Ran::Untraced = ran {
-                return (value.into_output(), None);
+                return (value.give(), None);
             }
             let (value, pending) = end(ran, value);
-            (value.into_output(), pending)
+            (value.give(), pending)
         },
     }
 }

@@ -7,6 +7,8 @@ mod builder;
 mod closure;
 mod context;
 #[cfg(feature = "macros")]
+mod foreign;
+#[cfg(feature = "macros")]
 mod future;
 mod guard;
 mod handle;
@@ -32,14 +34,18 @@ pub use self::result::TraceResult;
 pub use self::returns::{Outcome, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::{
-    arguments::{TaskText, metadata, metadata_filter, task, text},
+    arguments::{
+        OptionalText, Pairs, Shows, TaskText, Text, metadata, metadata_filter, model,
+        reference_context, task, text,
+    },
+    foreign::{MayRun, Unsent, foreign},
     future::{
         Begin, Traced, UntilLearned, begin, begin_shown, begin_shown_strictly, begin_strictly,
         traced, traced_whole,
     },
     parameter::{ContextParameter, context},
     traced::{
-        Gives, Opens, Refuse, Shown, Start, Started, is_recorded, run, run_shown, run_whole,
-        run_whole_shown, start, start_shown_strictly, start_strictly, unseen_client,
+        Gives, Opens, Refuse, Shown, Start, Started, described, is_recorded, run, run_shown,
+        run_whole, run_whole_shown, start, start_shown_strictly, start_strictly, unseen_client,
     },
 };

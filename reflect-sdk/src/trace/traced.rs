@@ -1,11 +1,12 @@
 //! Runs as `#[reflect_trace]` makes them of functions.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::ambient::is_within_a_run;
 use super::arguments::TaskText;
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
+use super::foreign::Unsent;
 use super::handle::TraceHandle;
 use super::open::Open;
 use super::returns::TraceReturn;
@@ -18,13 +19,11 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Start(pub(super) Box<TraceBuilder>);
 
-impl Start {
-    /// The run that was described.
-    #[cold]
-    #[inline(never)]
-    pub fn new(builder: TraceBuilder) -> Self {
-        Self(Box::new(builder))
-    }
+/// The run that was described.
+#[cold]
+#[inline(never)]
+pub fn described(builder: TraceBuilder) -> Start {
+    Start(Box::new(builder))
 }
 
 /// A run without options.
@@ -35,7 +34,7 @@ impl Start {
     reason = "so the caller has nothing left to drop"
 )]
 pub fn start<T: TaskText + ?Sized>(client: ReflectClient, task: &T) -> Start {
-    Start::new(client.trace(task.text()))
+    described(client.trace(task.text()))
 }
 
 /// The client of a run of which the body sees nothing; `None` where nothing would come of the run.
@@ -85,10 +84,17 @@ impl<S> Shown<S> {
 /// What becomes a run.
 pub trait Opens {
     #[doc(hidden)]
+    fn unsent(&self) -> Unsent;
+
+    #[doc(hidden)]
     fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R;
 }
 
 impl Opens for Start {
+    fn unsent(&self) -> Unsent {
+        Unsent(Arc::clone(self.0.client()))
+    }
+
     #[cold]
     #[inline(never)]
     fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R {
@@ -97,6 +103,10 @@ impl Opens for Start {
 }
 
 impl Opens for Started {
+    fn unsent(&self) -> Unsent {
+        Unsent(Arc::clone(&self.0.client))
+    }
+
     #[cold]
     #[inline(never)]
     fn run<R: TraceReturn, F: FnOnce(TraceContext) -> R>(self, body: F) -> R {

@@ -171,3 +171,33 @@ fn inner_attributes_keep_their_meaning() {
     let world = World::new();
     assert_eq!(with_inner_attributes("a", &world.client), "a");
 }
+
+/// In an older edition, what the last expression borrows is let go after the variables are; it must
+/// not be for what the expansion makes variables of.
+#[reflect_trace(client = client, task = "t")]
+fn borrows_last(
+    ctx: &TraceContext,
+    (lock, _): (std::sync::Mutex<String>, u8),
+    client: &ReflectClient,
+) -> String {
+    lock.lock()
+        .map_or_else(|_| String::new(), |text| text.clone() + ctx.task())
+}
+
+#[reflect_trace(client = client, task = "t")]
+async fn borrows_last_later(
+    ctx: &TraceContext,
+    (lock, _): (std::sync::Mutex<String>, u8),
+    client: &ReflectClient,
+) -> String {
+    lock.lock()
+        .map_or_else(|_| String::new(), |text| text.clone() + ctx.task())
+}
+
+#[tokio::test]
+async fn the_last_expression_may_borrow_from_an_argument() {
+    let world = World::new();
+    let lock = || (std::sync::Mutex::new("a".to_owned()), 0);
+    assert_eq!(borrows_last(lock(), &world.client), "at");
+    assert_eq!(borrows_last_later(lock(), &world.client).await, "at");
+}

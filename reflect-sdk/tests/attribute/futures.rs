@@ -156,6 +156,59 @@ fn behind_an_alias(ctx: TraceContext, question: String, client: ReflectClient) -
     Box::pin(async move { ctx.task().to_owned() })
 }
 
+/// Names that promise something else than they are.
+mod renamed {
+    use std::future::Future;
+    use std::pin::Pin;
+
+    use reflect_sdk::{ReflectClient, TraceContext, TraceResult, reflect_trace};
+
+    type BoxFuture<T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send>>;
+
+    #[reflect_trace(client = client)]
+    pub(super) fn fallible(
+        ctx: TraceContext,
+        question: String,
+        client: ReflectClient,
+    ) -> BoxFuture<String> {
+        Box::pin(async move { Ok(ctx.task().to_owned()) })
+    }
+
+    #[reflect_trace(client = client)]
+    pub(super) fn fallible_result(
+        ctx: TraceContext,
+        question: String,
+        client: ReflectClient,
+    ) -> BoxFuture<TraceResult<u8>> {
+        Box::pin(async move { Ok(TraceResult::new(7, ctx.task())) })
+    }
+
+    type LocalBoxFuture<T> = Pin<Box<dyn Future<Output = TraceResult<T>>>>;
+
+    #[reflect_trace(client = client, future)]
+    pub(super) fn whole(
+        ctx: TraceContext,
+        question: String,
+        client: ReflectClient,
+    ) -> LocalBoxFuture<u8> {
+        Box::pin(async move { TraceResult::new(7, ctx.task()) })
+    }
+}
+
+#[tokio::test]
+async fn a_name_for_a_boxed_future_may_mean_more() {
+    let world = World::new();
+    let client = || world.client.clone();
+    let text = renamed::fallible("a".to_owned(), client());
+    assert_eq!(text.await.unwrap(), "a");
+    let number: Result<u8, String> = renamed::fallible_result("b".to_owned(), client()).await;
+    assert_eq!(number.unwrap(), 7);
+    // Where the name says nothing true, `future` is to say what it is.
+    let result: TraceResult<u8> = renamed::whole("c".to_owned(), client()).await;
+    assert_eq!(result.output, 7);
+    assert_eq!(world.tasks(), ["a", "b", "c"]);
+}
+
 #[reflect_trace(client = client)]
 fn at_once(
     ctx: TraceContext,

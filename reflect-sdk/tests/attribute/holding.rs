@@ -73,7 +73,8 @@ async fn in_a_text(_: &TraceContext, permit: Permit, client: &ReflectClient) -> 
 #[reflect_trace(client = client, task = "t")]
 async fn shadowed(_: &TraceContext, _permit: Permit, client: &ReflectClient) -> String {
     tokio::task::yield_now().await;
-    let _permit = log("ran");
+    log("ran");
+    let _permit = String::from("another");
     String::new()
 }
 
@@ -192,4 +193,97 @@ async fn what_was_given_to_a_future_that_is_never_polled_is_let_go_with_it() {
     assert_eq!(logged(), [""; 0]);
     drop(future);
     assert_eq!(logged(), ["released"]);
+}
+
+/// Tells its name when it is let go.
+struct Named(&'static str);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        log(self.0);
+    }
+}
+
+/// A traced function and a plain one with the same arguments and the same body.
+macro_rules! twins {
+    ($traced:ident $plain:ident [$($async:tt)?] ($($argument:tt)*) $body:block) => {
+        #[reflect_trace(client = client, task = "t")]
+        $($async)? fn $traced(_: &TraceContext, client: &ReflectClient, $($argument)*) -> String $body
+
+        #[allow(clippy::unused_async, reason = "it is like the other")]
+        $($async)? fn $plain($($argument)*) -> String $body
+    };
+}
+
+twins!(used plain_used [] (a: Named, b: Named) {
+    log("ran");
+    [a.0, b.0].concat()
+});
+twins!(used_later plain_used_later [async] (a: Named, b: Named) {
+    log("ran");
+    [a.0, b.0].concat()
+});
+twins!(half_used plain_half_used [] (a: Named, _b: Named, _: Named) {
+    log("ran");
+    a.0.to_owned()
+});
+twins!(half_used_later plain_half_used_later [async] (a: Named, _b: Named, _: Named) {
+    log("ran");
+    a.0.to_owned()
+});
+twins!(apart plain_apart [] ((a, b): (Named, Named), c: Named) {
+    log("ran");
+    [c.0, a.0, b.0].concat()
+});
+twins!(apart_later plain_apart_later [async] (a: Named, (b, _): (Named, Named), c: Named, _: Named) {
+    log("ran");
+    [c.0, a.0, b.0].concat()
+});
+
+#[reflect_trace(client = client, task = "t")]
+#[must_use]
+async fn used_in_an_async_fn(
+    ctx: &TraceContext,
+    client: &ReflectClient,
+    a: Named,
+    b: Named,
+) -> String {
+    log("ran");
+    [ctx.task(), a.0, b.0].concat()
+}
+
+#[tokio::test]
+async fn arguments_are_let_go_in_the_order_of_a_plain_function() {
+    let world = World::new();
+    for client in [&world.client, &ReflectClient::disabled()] {
+        let (a, b, c) = (|| Named("a"), || Named("b"), || Named("c"));
+        let plain = (plain_used(a(), b()), logged());
+        assert_eq!(plain.1, ["ran", "b", "a"]);
+        assert_eq!((used(client, a(), b()), logged()), plain);
+        let plain = (plain_used_later(a(), b()).await, logged());
+        assert_eq!((used_later(client, a(), b()).await, logged()), plain);
+        let plain = (plain_half_used(a(), b(), c()), logged());
+        assert_eq!((half_used(client, a(), b(), c()), logged()), plain);
+        let plain = (plain_half_used_later(a(), b(), c()).await, logged());
+        assert_eq!(
+            (half_used_later(client, a(), b(), c()).await, logged()),
+            plain
+        );
+        let plain = (plain_apart((a(), b()), c()), logged());
+        assert_eq!((apart(client, (a(), b()), c()), logged()), plain);
+        let rest = || (b(), Named("rest"));
+        let plain = (
+            plain_apart_later(a(), rest(), c(), Named("d")).await,
+            logged(),
+        );
+        assert_eq!(
+            (
+                apart_later(client, a(), rest(), c(), Named("d")).await,
+                logged()
+            ),
+            plain
+        );
+        assert_eq!(used_in_an_async_fn(client, a(), b()).await, "tab");
+        assert_eq!(logged(), ["ran", "b", "a"]);
+    }
 }

@@ -1,5 +1,5 @@
-//! Traced functions in a crate that forbids everything. It is enough that this compiles, and that
-//! clippy is content.
+//! Traced functions in a crate that denies everything, and in one that forbids what the compiler may
+//! warn of. It is enough that this compiles, and that clippy is content.
 #![deny(
     warnings,
     rust_2018_idioms,
@@ -116,4 +116,64 @@ async fn the_strictest_crate_can_be_traced() -> Result<(), Failed> {
     assert_eq!(agent.borrowed("d"), "d");
     drop(agent.endless("e"));
     return Ok(());
+}
+
+/// What is forbidden cannot be allowed again, not even by a macro for its own code.
+mod forbidding {
+    #![forbid(
+        unreachable_code,
+        unused_assignments,
+        unused_braces,
+        unused_must_use,
+        unused_mut,
+        unused_parens,
+        unused_variables,
+        missing_docs
+    )]
+
+    use std::future::Future;
+    use std::pin::Pin;
+
+    use reflect_sdk::{TraceContext, TraceResult, reflect_trace};
+
+    /// At once.
+    #[reflect_trace(task = |(first, _)| first)]
+    pub(super) fn at_once(ctx: &TraceContext, (first, ref mut rest): (u8, String)) -> String {
+        rest.push_str(ctx.task());
+        return format!("{rest}{first}");
+    }
+
+    /// Later.
+    #[reflect_trace]
+    pub(super) async fn later(_: TraceContext, question: &str) -> Result<String, String> {
+        if question.is_empty() {
+            return Err(String::new());
+        }
+        return Ok(question.to_owned());
+    }
+
+    /// Never.
+    #[reflect_trace]
+    pub(super) async fn never(_: &TraceContext, question: &str) -> String {
+        loop {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// In a box.
+    #[reflect_trace]
+    pub(super) fn boxed(
+        ctx: TraceContext,
+        question: String,
+    ) -> Pin<Box<dyn Future<Output = TraceResult> + Send>> {
+        return Box::pin(async move { return ctx.task().into() });
+    }
+}
+
+#[tokio::test]
+async fn what_is_forbidden_is_not_allowed_again() {
+    assert_eq!(forbidding::at_once((7, "a".to_owned())), "a77");
+    assert_eq!(forbidding::later("b").await.as_deref(), Ok("b"));
+    drop(forbidding::never("c"));
+    assert_eq!(forbidding::boxed("d".to_owned()).await, "d");
 }

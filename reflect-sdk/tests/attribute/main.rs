@@ -6,6 +6,7 @@ mod bodies;
 mod budgets;
 mod contexts;
 mod endings;
+mod foreign;
 mod futures;
 mod holding;
 mod lints;

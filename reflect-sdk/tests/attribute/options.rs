@@ -42,6 +42,49 @@ impl Agent {
     }
 }
 
+struct Undecided {
+    client: ReflectClient,
+    model: Option<String>,
+}
+
+impl Undecided {
+    #[reflect_trace(
+        client = self.client,
+        model = &self.model,
+        reference_context = policy,
+        metadata = [("customer", &customer)],
+    )]
+    fn answer(
+        &self,
+        ctx: &TraceContext,
+        question: &str,
+        policy: Option<&'static str>,
+        customer: String,
+    ) -> String {
+        customer + ctx.task()
+    }
+}
+
+#[test]
+fn a_text_that_is_not_there_is_left_out() {
+    let world = World::new();
+    let mut agent = Undecided {
+        client: world.client.clone(),
+        model: Some("m".to_owned()),
+    };
+    assert_eq!(agent.answer("a", None, "acme".to_owned()), "acmea");
+    agent.model = None;
+    assert_eq!(agent.answer("b", Some(POLICY), "acme".to_owned()), "acmeb");
+    let recorded = world.recorded();
+    let said = recorded.iter().map(|trace| {
+        let policy = trace.reference_context.as_deref();
+        (trace.model.as_deref(), policy)
+    });
+    let said: Vec<_> = said.collect();
+    assert_eq!(said, [(Some("m"), None), (None, Some(POLICY))]);
+    assert_eq!(recorded[0].metadata["customer"], "acme");
+}
+
 #[tokio::test]
 async fn every_option_reaches_the_query_or_the_trace() {
     let world = World::new();

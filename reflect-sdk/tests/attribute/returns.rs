@@ -128,6 +128,101 @@ fn aliases_are_seen_through() {
     assert_eq!(recorded[1].trajectory, vec![Message::user("seven")].into());
 }
 
+/// Names that mean something else here than where they come from.
+mod renamed {
+    use reflect_sdk::{
+        Outcome, ReflectClient, TraceContext, TraceOutput, TraceReturn, reflect_trace,
+    };
+
+    use super::Failed;
+
+    type Result<T> = std::result::Result<reflect_sdk::TraceResult<T>, Failed>;
+
+    #[reflect_trace(client = client)]
+    pub(super) fn result(_: &TraceContext, t: &str, client: &ReflectClient) -> Result<Text> {
+        Ok(t.into())
+    }
+
+    #[reflect_trace(client = client)]
+    pub(super) async fn result_later(
+        ctx: &TraceContext,
+        t: &str,
+        client: &ReflectClient,
+    ) -> Result<Text> {
+        Ok(ctx.task().into())
+    }
+
+    type Text = std::string::String;
+    type TraceResult = reflect_sdk::TraceResult<u32>;
+
+    #[reflect_trace(client = client)]
+    pub(super) fn number(ctx: &TraceContext, t: &str, client: &ReflectClient) -> TraceResult {
+        TraceResult::new(7, ctx.task())
+    }
+
+    #[reflect_trace(client = client)]
+    pub(super) async fn number_later(
+        _: &TraceContext,
+        t: &str,
+        client: &ReflectClient,
+    ) -> TraceResult {
+        TraceResult::new(7, t)
+    }
+
+    pub(super) mod fallible {
+        use super::{Failed, ReflectClient, TraceContext, reflect_trace};
+
+        type TraceResult<E> = Result<reflect_sdk::TraceResult<u32>, E>;
+
+        #[reflect_trace(client = client)]
+        pub(in super::super) fn number(
+            ctx: &TraceContext,
+            t: &str,
+            client: &ReflectClient,
+        ) -> TraceResult<Failed> {
+            Ok(reflect_sdk::TraceResult::new(7, ctx.task()))
+        }
+    }
+
+    /// Is no text, for all its name says.
+    pub(super) struct String(pub(super) u32);
+
+    impl TraceReturn for String {
+        type Output = u32;
+
+        fn outcome(&self) -> Outcome {
+            Outcome::Output(TraceOutput::new(self.0.to_string()))
+        }
+
+        fn into_output(self) -> u32 {
+            self.0
+        }
+    }
+
+    #[reflect_trace(client = client)]
+    pub(super) fn text(_: &TraceContext, t: &str, client: &ReflectClient) -> String {
+        String(7)
+    }
+}
+
+#[tokio::test]
+async fn names_are_not_taken_for_what_they_usually_mean() {
+    let world = World::new();
+    let client = &world.client;
+    let text: Result<String, Failed> = renamed::result("a", client);
+    assert_eq!(text.unwrap(), "a");
+    let text: Result<String, Failed> = renamed::result_later("b", client).await;
+    assert_eq!(text.unwrap(), "b");
+    let numbers: [u32; 4] = [
+        renamed::number("c", client),
+        renamed::number_later("d", client).await,
+        renamed::fallible::number("e", client).unwrap(),
+        renamed::text("f", client),
+    ];
+    assert_eq!(numbers, [7; 4]);
+    assert_eq!(world.tasks(), ["a", "b", "c", "d", "e", "f"]);
+}
+
 #[reflect_trace(client = client)]
 async fn dynamic(
     _: &TraceContext,

@@ -488,7 +488,7 @@ async fn no_name_collides() {
     assert_eq!(named.await, "tt012345");
 }
 
-#[reflect_trace(client = client)]
+#[reflect_trace(client = client, task = question)]
 fn conditional(
     ctx: &TraceContext,
     #[cfg(any())] absent: Missing,
@@ -502,6 +502,53 @@ fn conditional(
 #[test]
 fn conditional_parameters_are_left_to_the_compiler() {
     let world = World::new();
-    assert_eq!(conditional("a", 7, &world.client), "7 a");
-    assert_eq!(world.tasks(), ["7"]);
+    assert_eq!(conditional("a", 7, &world.client), "a a");
+    assert_eq!(world.tasks(), ["a"]);
+}
+
+/// Names that could be taken for those of the expansion, as items, which no variable can shadow.
+mod items {
+    #![allow(non_upper_case_globals, reason = "this is what the test is about")]
+
+    use std::sync::LazyLock;
+
+    use reflect_sdk::{ReflectClient, TraceContext, reflect_trace};
+
+    static client: LazyLock<ReflectClient> = LazyLock::new(ReflectClient::disabled);
+    pub(super) const start: u8 = 1;
+    pub(super) const value: u8 = 2;
+    pub(super) const slot: u8 = 3;
+    pub(super) const error: u8 = 4;
+    pub(super) const run: u8 = 5;
+    pub(super) const task: u8 = 6;
+
+    #[reflect_trace(client = client, strict)]
+    pub(super) fn at_once(
+        ctx: &TraceContext,
+        question: &str,
+    ) -> Result<String, reflect_sdk::Error> {
+        Ok(ctx.task().to_owned())
+    }
+
+    #[reflect_trace(client = client, limit = 3)]
+    pub(super) async fn later(_: &TraceContext, question: &str) -> String {
+        question.to_owned()
+    }
+
+    #[reflect_trace(client = client, strict)]
+    pub(super) async fn later_shown(
+        ctx: &TraceContext,
+        question: &str,
+    ) -> Result<String, reflect_sdk::Error> {
+        Ok(ctx.task().to_owned())
+    }
+}
+
+#[tokio::test]
+async fn no_item_collides() {
+    use items::{error, run, slot, start, task, value};
+    assert_eq!(items::at_once("a").unwrap(), "a");
+    assert_eq!(items::later("b").await, "b");
+    assert_eq!(items::later_shown("c").await.unwrap(), "c");
+    assert_eq!(start + value + slot + error + run + task, 21);
 }

@@ -120,6 +120,34 @@ async fn functions_may_come_out_of_a_macro() {
     assert_eq!(world.tasks(), ["a", "b"]);
 }
 
+macro_rules! with_options {
+    ($name:ident, $inject:expr, $returns:literal, $task:expr) => {
+        #[reflect_trace(client = client, inject_context = $inject, returns = $returns, task = $task)]
+        fn $name(question: &str, client: &ReflectClient) -> TraceResult {
+            question.into()
+        }
+    };
+    (async $name:ident, $inject:literal, $cancel:literal, $sdk:path) => {
+        #[reflect_trace(client = client, inject_context = $inject, on_cancel = $cancel, crate = $sdk)]
+        async fn $name(question: &str, client: &ReflectClient) -> String {
+            tokio::task::yield_now().await;
+            question.to_owned()
+        }
+    };
+}
+
+with_options!(optioned, false, "result", |question| question.trim());
+with_options!(async optioned_later, false, "skip", ::reflect_sdk);
+
+#[tokio::test]
+async fn options_may_come_out_of_a_macro() {
+    let world = World::new();
+    let result: TraceResult = optioned(" a ", &world.client);
+    assert_eq!(result.output, " a ");
+    assert_eq!(optioned_later("b", &world.client).await, "b");
+    assert_eq!(world.tasks(), ["a", "b"]);
+}
+
 /// Documented.
 #[deprecated = "to see whether that stays"]
 #[must_use = "to see whether that stays"]

@@ -1,0 +1,60 @@
+//! Types without what cannot be written within a body.
+
+use syn::visit_mut::{self, VisitMut};
+use syn::{Lifetime, Type, parse_quote};
+
+/// The type as it can be written within the body, where `impl Trait` cannot.
+pub(crate) fn nameable(ty: &Type) -> Type {
+    erase(ty, false).0
+}
+
+/// The same without the names of lifetimes, for a value that lives within the body.
+pub(crate) fn anonymous(ty: &Type) -> Type {
+    erase(ty, true).0
+}
+
+pub(crate) fn has_impl(ty: &Type) -> bool {
+    erase(ty, false).1
+}
+
+fn erase(ty: &Type, lifetimes: bool) -> (Type, bool) {
+    let mut ty = ty.clone();
+    let mut erase = Erase {
+        lifetimes,
+        found_impl: false,
+    };
+    erase.visit_type_mut(&mut ty);
+    (ty, erase.found_impl)
+}
+
+struct Erase {
+    lifetimes: bool,
+    found_impl: bool,
+}
+
+impl VisitMut for Erase {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Type::ImplTrait(_) = ty {
+            self.found_impl = true;
+            *ty = parse_quote!(_);
+            return;
+        }
+        visit_mut::visit_type_mut(self, ty);
+    }
+
+    fn visit_type_fn_ptr_mut(&mut self, _: &mut syn::TypeFnPtr) {
+        // `for<'a> fn(&'a str)` names its own.
+    }
+
+    fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {
+        if bound.lifetimes.is_none() {
+            visit_mut::visit_trait_bound_mut(self, bound);
+        }
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if self.lifetimes && lifetime.ident != "static" {
+            *lifetime = Lifetime::new("'_", lifetime.span());
+        }
+    }
+}
