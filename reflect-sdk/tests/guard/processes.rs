@@ -1,10 +1,8 @@
 //! How a process can end, and what arrives then.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -102,67 +100,6 @@ async fn where_panics_abort_the_run_is_recorded_before_the_end() {
     assert_eq!(failed["review"]["result"], "fail");
     assert_eq!(failed["review"]["feedback_text"], "the end");
     assert_eq!(failed["trajectory"], "did a lot");
-}
-
-/// A program that is really built so. The SDK in it is the one of these tests, which is not, and has to
-/// be told.
-#[tokio::test]
-async fn a_program_that_aborts_on_panics_has_its_run_recorded() {
-    const PROGRAM: &str = r#"
-        use reflect_sdk::{ReflectClient, TraceOutput};
-
-        fn main() {
-            let url = std::env::args().nth(1).unwrap();
-            let client = ReflectClient::builder().flush_on_panic(true);
-            let client = client.http(url, "key").unwrap();
-            let run = client.trace("guard").no_retrieval().start_blocking();
-            run.set_output(TraceOutput::new("did a lot").pass());
-            assert!(!cfg!(panic = "abort"), "the end");
-        }
-    "#;
-
-    let folder = Folder::new("aborting");
-    fs::create_dir_all(folder.path()).unwrap();
-    let (source, program) = (folder.path().join("main.rs"), folder.path().join("main"));
-    fs::write(&source, PROGRAM).unwrap();
-    let libraries = std::env::current_exe().unwrap();
-    let libraries = libraries.parent().unwrap();
-    let compiled = Command::new("rustc")
-        .args(["--edition=2024", "-Cpanic=abort", "-L"])
-        .arg(format!("dependency={}", libraries.display()))
-        .arg("--extern")
-        .arg(format!("reflect_sdk={}", newest_sdk(libraries).display()))
-        .arg("-o")
-        .args([&program, &source])
-        .output();
-    let Ok(compiled) = compiled else {
-        println!("skipped: there is no rustc here");
-        return;
-    };
-    let said = String::from_utf8_lossy(&compiled.stderr);
-    assert!(compiled.status.success(), "{said}");
-
-    let server = server().await;
-    let status = Command::new(&program).arg(server.uri()).status().unwrap();
-    assert!(!status.success());
-    let runs = arrived(&server).await;
-    assert_eq!(runs.len(), 1, "{runs:?}");
-    let failed = runs.values().next().unwrap();
-    assert_eq!(failed["review"]["result"], "fail");
-    assert_eq!(failed["review"]["feedback_text"], "the end");
-    assert_eq!(failed["trajectory"], "did a lot");
-}
-
-/// The library that was built last, and so with these tests.
-fn newest_sdk(libraries: &Path) -> PathBuf {
-    let files = fs::read_dir(libraries).unwrap();
-    let paths = files.map(|file| file.unwrap().path());
-    let built = paths.filter(|path| {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        name.starts_with("libreflect_sdk-") && path.extension() == Some("rlib".as_ref())
-    });
-    let age = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
-    built.max_by_key(age).unwrap()
 }
 
 #[tokio::test]

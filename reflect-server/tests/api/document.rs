@@ -170,8 +170,18 @@ async fn an_answer_has_every_field_that_the_document_promises() {
         let schema = &document["components"]["schemas"][name];
         let fields: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
         let required = schema["required"].as_array().unwrap();
-        assert_eq!(required.len(), fields.len(), "{name}");
-        let answered: BTreeSet<&String> = answer.as_object().unwrap().keys().collect();
-        assert_eq!(answered, fields, "{name}");
+        let required: BTreeSet<&str> = required.iter().filter_map(|field| field.as_str()).collect();
+        let answered: BTreeSet<&str> = answer
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(answered, required, "{name}");
+        // All but what few runs have.
+        assert!(
+            fields.len() - required.len() <= usize::from(name == "Trace"),
+            "{name}"
+        );
     }
 }
