@@ -39,6 +39,9 @@ const WHOLE: [&str; 8] = [
     "Trace",
 ];
 
+/// What an answer has only where there is something to say.
+const RARE: &str = "judge_note";
+
 /// How long a page is where nothing is said, by operation.
 const PAGES: [(&str, u32); 4] = [
     ("list_traces", ListTraces::DEFAULT_LIMIT),
@@ -52,7 +55,8 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     let components = document.components.get_or_insert_default();
     for name in WHOLE {
         if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
-            object.required = object.properties.keys().cloned().collect();
+            let fields = object.properties.keys();
+            object.required = fields.filter(|field| *field != RARE).cloned().collect();
         }
     }
     for item in document.paths.paths.values_mut() {

@@ -141,11 +141,11 @@ impl Index {
         let Some(last) = self.blocks.last_mut().and_then(Block::pop) else {
             return false;
         };
-        if last.key() != key {
+        if last.key() == key {
+            drop(last);
+        } else {
             self.slots.insert(last.key(), slot);
             self.blocks[slot / ROWS].replace(slot % ROWS, last);
-        } else {
-            drop(last);
         }
         self.tags.release(tags);
         if self.blocks.last().is_some_and(Block::is_empty) {

@@ -238,6 +238,7 @@ async fn every_run_that_ended_before_a_kill_arrives_under_one_key() {
     );
     assert_eq!(folder.runs(""), Vec::<std::path::PathBuf>::new());
     // A process that was killed while it wrote may leave what was never acknowledged.
-    assert!(folder.runs("unreadable").len() <= KILLS);
-    assert!(client.flush(Duration::ZERO).await.all_sent());
+    let half_written = folder.runs("unreadable").len();
+    let given_up = client.flush(Duration::ZERO).await.failed;
+    assert!(given_up <= half_written as u64 && half_written <= KILLS);
 }
