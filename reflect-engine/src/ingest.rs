@@ -76,11 +76,11 @@ async fn memory(core: &Core, task: &str, reflection: Reflection) -> Result<NewMe
 
 /// Works on queued reviews until the engine stops.
 pub(crate) async fn worker(core: Arc<Core>) {
-    let owner: Arc<str> = new_id().into();
+    let name = new_id();
     let mut stopping = core.stopping.subscribe();
     let mut jobs = JoinSet::new();
     while !*stopping.borrow() {
-        let next_look = claim(&core, &owner, &mut jobs).await;
+        let next_look = claim(&core, &name, &mut jobs).await;
         let free = jobs.len() < core.concurrency;
         tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => break,
@@ -99,7 +99,7 @@ pub(crate) async fn worker(core: Arc<Core>) {
     }
     jobs.abort_all();
     while jobs.join_next().await.is_some() {}
-    if let Err(error) = core.store.release_jobs(&owner).await {
+    if let Err(error) = core.store.release_jobs(&name).await {
         tracing::warn!(%error, "could not hand back jobs: they are taken over when their leases end");
     }
 }
@@ -113,14 +113,17 @@ pub(crate) async fn grace_over(core: &Core) {
 }
 
 /// Takes as many jobs as there are hands; answers when to look for the next.
-async fn claim(core: &Arc<Core>, owner: &Arc<str>, jobs: &mut JoinSet<()>) -> Timestamp {
+async fn claim(core: &Arc<Core>, worker: &str, jobs: &mut JoinSet<()>) -> Timestamp {
     let now = core.now();
+    // Each claim under a name of its own: an attempt that was overtaken by another review, which this
+    // worker has claimed too, must not pass for that one.
+    let owner: Arc<str> = format!("{worker}/{}", new_id()).into();
     let poll = later(now, POLL);
     let free = core.concurrency.saturating_sub(jobs.len());
-    match core.store.claim_jobs(now, &lease(core, owner), free).await {
+    match core.store.claim_jobs(now, &lease(core, &owner), free).await {
         Ok(claims) => {
             for job in claims.jobs {
-                jobs.spawn(work(Arc::clone(core), Arc::clone(owner), job));
+                jobs.spawn(work(Arc::clone(core), Arc::clone(&owner), job));
             }
             claims.next_due.map_or(poll, |due| due.min(poll))
         }

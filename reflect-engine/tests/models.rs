@@ -20,8 +20,8 @@ use reflect_engine::{Builder, Engine, ListMemories};
 use reflect_models::Client;
 use reflect_models::scripted::{Act, Asked, ModelServer};
 use reflect_types::{
-    CreateSkill, CreateTrace, IngestStatus, Message, QueryMemories, Review, ReviewStatus, ToolCall,
-    Trace, Verdict,
+    AuthoredReflection, CreateSkill, CreateTrace, IngestStatus, Message, QueryMemories, Review,
+    ReviewStatus, ToolCall, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -321,6 +321,49 @@ async fn a_deferred_review_that_meets_an_outage_is_kept_and_learned_from_later()
     let list = ListMemories::default();
     let page = engine.list_memories(&project(), &list).await.unwrap();
     assert_eq!(page.memories.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lesson_of_one_s_own_takes_the_place_of_a_review_that_waits() {
+    let (home, server) = (Home::on_sqlite(), server([Act::Status(503, None)]).await);
+    let engine = with_model(&home, &server).start().unwrap();
+    let id = record(&engine, run("Refund order 7")).await;
+    let waiting = engine.review_trace(&project(), &id, Review::fail("too old"));
+    waiting.await.unwrap_err();
+    let lesson = AuthoredReflection {
+        summary: "It was 60 days old.".to_owned(),
+        guidance: "Look at the date first.".to_owned(),
+        key_mistake: String::new(),
+        correct_action: String::new(),
+        applicable_tools: Vec::new(),
+    };
+    let review = Review {
+        reflection: Some(lesson),
+        ..Review::fail("too old")
+    };
+    let learned = engine.review_trace(&project(), &id, review).await.unwrap();
+    assert_eq!(learned.review_status, ReviewStatus::Reviewed);
+    let memory = learned.created_memory_id.unwrap();
+    let memory = engine.get_memory(&project(), &memory).await.unwrap().memory;
+    assert_eq!(memory.reflection.guidance, "Look at the date first.");
+    let done = given_time(&home, &engine, &id).await;
+    assert_eq!(done.ingest_status, IngestStatus::Completed);
+    assert_eq!(engine.stats(&project()).await.unwrap().memories, 1);
+}
+
+#[tokio::test]
+async fn what_will_be_tried_again_is_exported_as_waiting() {
+    for home in [Home::on_sqlite(), Home::in_memory()] {
+        let server = server([Act::Status(401, None)]).await;
+        let engine = with_model(&home, &server).start().unwrap();
+        let id = record(&engine, run("Refund order 7")).await;
+        let refused = engine.review_trace(&project(), &id, Review::fail("too old"));
+        refused.await.unwrap_err();
+        let failed = engine.get_trace(&project(), &id).await.unwrap();
+        assert_eq!(failed.ingest_status, IngestStatus::Failed);
+        let traces = engine.export_traces(&project(), None, 10).await.unwrap();
+        assert_eq!(traces[0].trace.ingest_status, IngestStatus::Queued);
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,8 @@ wire_enum! {
         MethodNotAllowed = "method_not_allowed",
         /// Too many requests; `Retry-After` says when to come back.
         RateLimited = "rate_limited",
-        /// Shutting down, or the store is away: nothing was done, try again.
+        /// Shutting down, or the store or a model is away: nothing was done, except that a review is
+        /// kept where the text says so; try again.
         Unavailable = "unavailable",
         /// The model behind the server is of no use: it refuses, or answers nothing that can be used.
         ModelFailed = "model_failed",

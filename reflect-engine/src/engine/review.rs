@@ -12,7 +12,7 @@ use super::core::{Core, ended, seen_through};
 use super::{Engine, no_trace};
 use crate::error::{Error, Result};
 use crate::ingest;
-use crate::store::{Applied, Basis, NewReview, Next, Withdrawn};
+use crate::store::{Applied, Basis, NewReview, Next, Said, Withdrawn};
 
 impl Engine {
     /// Judges a run; its memory is there when this returns. The same verdict again changes
@@ -20,7 +20,8 @@ impl Engine {
     /// review takes the place of a model's ([`Review::judged_by`]), and says what that was.
     ///
     /// Where a model fails, the error says so and the review is kept: what may pass is worked on
-    /// again by itself, and the same review again is answered with the run as it stands.
+    /// again by itself, and the same review again is answered with the run as it stands while it
+    /// waits. One that brings its own reflection needs no model, and takes its place.
     pub async fn review_trace(
         &self,
         project: &ProjectId,
@@ -37,9 +38,9 @@ impl Engine {
             return Ok(answer);
         }
         let basis = match &trace.review {
-            Some(current) if trace.review_status == ReviewStatus::Reviewed => Basis::Replace {
-                review_id: current.id.clone(),
-            },
+            // One that waits for a model, and that somebody now brings the reflection for.
+            Some(current) if is_worked_on(&trace) => replacing(current),
+            Some(current) if trace.review_status == ReviewStatus::Reviewed => replacing(current),
             _ => Basis::Fresh,
         };
         let noted = remembering_the_judge(review.clone(), &trace);
@@ -81,9 +82,7 @@ impl Engine {
         if is_worked_on(&trace) && !gives_way {
             return Err(refused(id, Applied::Working));
         }
-        let basis = Basis::Replace {
-            review_id: current.id.clone(),
-        };
+        let basis = replacing(current);
         let review = remembering_the_judge(review, &trace);
         match self.judge(project, trace, review, basis).await? {
             Applied::Done => self.get_trace(project, id).await,
@@ -180,6 +179,16 @@ fn kept(error: Error, next: Next) -> Error {
     }
 }
 
+fn replacing(current: &ReviewRecord) -> Basis {
+    Basis::Replace {
+        review_id: current.id.clone(),
+        said: Said {
+            verdict: current.result,
+            feedback: current.feedback_text.clone(),
+        },
+    }
+}
+
 fn is_a_models(review: &Review) -> bool {
     review.judge().is_some_and(|note| note.is_own())
 }
@@ -222,9 +231,10 @@ fn settled(trace: &Trace, review: &Review) -> Result<Option<Trace>> {
         return Ok(None);
     };
     if is_worked_on(trace) {
-        // The same one again, from a caller who was told that it has to wait.
+        // The same one again, from a caller who was told that it has to wait. With a reflection it
+        // need not.
         if current.mode == ReviewMode::Deferred && says_the_same(current, review) {
-            return Ok(Some(trace.clone()));
+            return Ok(review.reflection.is_none().then(|| trace.clone()));
         }
         return Err(refused(&trace.id, Applied::Working));
     }
@@ -260,7 +270,7 @@ fn refused(id: &TraceId, applied: Applied) -> Error {
         Applied::NoTrace => return no_trace(id),
         Applied::NoReview => format!("trace `{id}` has no review: give it one first"),
         Applied::Reviewed(verdict) => return other_verdict(id, verdict),
-        Applied::LeaseLost | Applied::Done => {
+        Applied::LeaseLost | Applied::Changed | Applied::Done => {
             format!("the review of trace `{id}` was changed meanwhile: read it and try again")
         }
     })

@@ -118,7 +118,8 @@ pub trait Store: Send + Sync + 'static {
         setback: Setback,
     ) -> Result<()>;
 
-    /// Puts back what an owner holds, as if it had never been claimed.
+    /// Puts back what is held under this name, or one that begins with it, as if it had never been
+    /// claimed.
     async fn release_jobs(&self, owner: &str) -> Result<()>;
 
     /// Queues the given-up review of a run again.
@@ -339,7 +340,18 @@ pub enum Basis {
     Replace {
         /// The review, which keeps its id.
         review_id: String,
+        /// What it said when it was read: if it was replaced since, nothing happens.
+        said: Said,
     },
+}
+
+/// The verdict of a review and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// How the run ended.
+    pub verdict: Verdict,
+    /// What was said of it.
+    pub feedback: Option<String>,
 }
 
 /// What became of a judgement.
@@ -357,6 +369,8 @@ pub enum Applied {
     Reviewed(Verdict),
     /// The review to be replaced is not there (any more).
     NoReview,
+    /// The review to be replaced was replaced by another.
+    Changed,
 }
 
 /// Why the work on a review failed, and what becomes of it.

@@ -70,7 +70,7 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
     }
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
     let disk = new_file(&file).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::general(format!(
+        io::ErrorKind::AlreadyExists => Failure::conflict(format!(
             "{}: this file is there already: remove it, or name another",
             file.display()
         )),

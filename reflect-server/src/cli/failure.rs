@@ -1,6 +1,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use reflect_types::ErrorCode;
+
 /// Why a command was not carried out, and the exit code that says so.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -25,6 +27,10 @@ impl Failure {
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
     }
 
     /// Whether what was asked makes no sense.
@@ -126,6 +132,8 @@ impl From<reflect_sdk::Error> for Failure {
                 Kind::Unreachable
             }
             reflect_sdk::Error::Config(_) | reflect_sdk::Error::Invalid(_) => Kind::Usage,
+            // Somebody has to see to the model; trying again is of no use.
+            other if other.code() == Some(&ErrorCode::ModelFailed) => Kind::General,
             other => Self::of_status(other.status()),
         };
         Self::new(kind, with_reasons(&error))

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand, ValueEnum};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Trace, TraceId, TraceReceipt};
+use reflect_types::{IngestStatus, Trace, TraceId, TraceReceipt};
 
 use super::failure::Failure;
 use super::output;
@@ -36,8 +36,8 @@ enum Action {
     },
     /// Put runs whose ingestion failed back into the queue.
     Retry {
-        /// The runs.
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        /// The runs; or `--all`.
+        #[arg(conflicts_with = "all")]
         ids: Vec<String>,
         /// All runs of the project whose ingestion failed.
         #[arg(long)]
@@ -100,20 +100,31 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             Ok(show(&trace, &mut io::stdout().lock())?)
         }
         Action::Delete { ids, and_memories } => {
-            let call = client.delete_traces(ids);
+            let call = client.delete_traces(ids.clone());
             let gone = if and_memories {
                 call.and_memories().await?
             } else {
                 call.await?
             };
             if place.json {
-                return output::json(&gone);
+                output::json(&gone)?;
+            } else {
+                output::say(format_args!("{} deleted", gone.deleted))?;
             }
-            output::say(format_args!("{} deleted", gone.deleted))
+            let here = |id: &String| gone.trace_ids.iter().any(|found| found.as_str() == id);
+            let absent: Vec<_> = ids.into_iter().filter(|id| !here(id)).collect();
+            if absent.is_empty() {
+                return Ok(());
+            }
+            let absent = output::line(&absent.join(", "), 400);
+            Err(Failure::not_found(format!("there is no trace {absent}")))
         }
         Action::Retry { ids, all } => {
             let retried = if all {
                 retry_all(&client).await
+            } else if ids.is_empty() {
+                let missing = "name the runs to retry, or say --all for every one that failed";
+                return Err(Failure::usage(missing));
             } else {
                 retry(&client, ids).await
             };
@@ -229,11 +240,33 @@ pub(super) fn show(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         let feedback = output::line(review.feedback_text.as_deref().unwrap_or_default(), 400);
         writeln!(out, "verdict  {} {feedback}", review.result)?;
     }
+    if trace.ingest_status != IngestStatus::Completed {
+        writeln!(out, "memory   {}", trace.ingest_status)?;
+    }
     if let Some(error) = &trace.last_ingest_error {
-        writeln!(out, "failed   {}", output::line(error, 400))?;
+        writeln!(out, "because  {}", output::line(error, 400))?;
     }
     if let Some(memory) = &trace.created_memory_id {
         writeln!(out, "memory   {memory}")?;
+    }
+    if let Some(stored) = &trace.created_at {
+        writeln!(out, "stored   {}", output::line(stored, 40))?;
+    }
+    if !trace.metadata.is_empty() {
+        let metadata = serde_json::to_string(&trace.metadata)?;
+        writeln!(out, "metadata {}", output::line(&metadata, 400))?;
+    }
+    for (name, ids) in [
+        ("given   ", &trace.retrieved_memory_ids),
+        ("ignored ", &trace.ignored_memory_ids),
+    ] {
+        if !ids.is_empty() {
+            let ids: Vec<_> = ids.iter().map(|id| id.as_str()).collect();
+            writeln!(out, "{name} {}", output::line(&ids.join(" "), 2_000))?;
+        }
+    }
+    if let Some(reference) = &trace.reference_context {
+        writeln!(out, "\n[reference]\n{}", output::block(reference))?;
     }
     for message in &trace.trajectory {
         let role = message.role.as_ref().map_or("?", |role| role.as_str());
@@ -249,7 +282,9 @@ pub(super) fn show(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "→ {name}({})", output::line(&arguments, 400))?;
         }
     }
-    if !trace.final_response.is_empty() {
+    let said_last = trace.trajectory.last().map(|message| message.text());
+    let repeats = said_last.is_some_and(|text| text == trace.final_response.as_str());
+    if !trace.final_response.is_empty() && !repeats {
         writeln!(out, "\n[answer]\n{}", output::block(&trace.final_response))?;
     }
     Ok(())

@@ -220,7 +220,9 @@ impl Embedder for ModelEmbedder {
                 if text.trim().is_empty() || found.contains_key(text) || missing.contains(&text) {
                     continue;
                 }
-                match cache.get(text) {
+                // One of other dimensions was put there while these were learned.
+                let usable = |vector: &&Vec<f32>| vector.len() == self.dims();
+                match cache.get(text).filter(usable) {
                     Some(vector) => drop(found.insert(text, vector.clone())),
                     None => missing.push(text),
                 }

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::{
     Applied, Basis, Change, Changes, Intake, Lease, Lesson, NewMemory, NewReview, NewTrace, Next,
-    Retried, Revision, Setback, Store, Withdrawn,
+    Retried, Revision, Said, Setback, Store, Withdrawn,
 };
 use crate::error::Error;
 use crate::learn;
@@ -46,6 +46,7 @@ pub async fn all(store: &dyn Store) {
     reviews::a_review_that_has_to_wait_takes_the_place_of_another_in_the_end(store).await;
     reviews::a_review_that_is_told_as_failed_is_tried_again_all_the_same(store).await;
     reviews::a_review_takes_the_place_of_one_that_is_worked_on(store).await;
+    reviews::an_attempt_that_was_overtaken_comes_to_nothing(store).await;
     reviews::a_changed_review_replays_what_it_moved(store).await;
     reviews::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
     reviews::a_queued_review_can_be_withdrawn(store).await;

@@ -145,9 +145,7 @@ pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
     let project = ProjectId::from("conformance/change");
     let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Pass];
     history(store, &project, "change", verdicts).await;
-    let basis = |review: &str| Basis::Replace {
-        review_id: review.to_owned(),
-    };
+    let basis = |review: &str| replacing(review, Verdict::Pass);
     let mut lesson = lesson("t-change-1", Verdict::Fail);
     lesson.review.alpha = 0.25;
     "another".clone_into(&mut lesson.review.id);
@@ -325,9 +323,7 @@ pub(super) async fn a_review_that_has_to_wait_takes_the_place_of_another_in_the_
         ..review("another", Verdict::Fail)
     };
     let aside = async |replaced: &str| {
-        let basis = Basis::Replace {
-            review_id: replaced.to_owned(),
-        };
+        let basis = replacing(replaced, Verdict::Pass);
         let later = setback("the model is away", Next::At(seconds(10)));
         store
             .put_aside(&project, &id, basis, person.clone(), later)
@@ -424,9 +420,7 @@ pub(super) async fn a_review_takes_the_place_of_one_that_is_worked_on(store: &dy
     insert(store, &project, new_trace("t-over"), queued).await;
     let claims = store.claim_jobs(now(), &lease("one", 60), 9).await.unwrap();
     assert_eq!(claims.jobs.len(), 1);
-    let replace = || Basis::Replace {
-        review_id: "r-t-over".to_owned(),
-    };
+    let replace = || replacing("r-t-over", Verdict::Pass);
     let done = apply(store, &project, "t-over", replace(), Verdict::Fail).await;
     assert_eq!(done, Applied::Done);
     let late = apply(store, &project, "t-over", job("one"), Verdict::Pass).await;
@@ -435,6 +429,61 @@ pub(super) async fn a_review_takes_the_place_of_one_that_is_worked_on(store: &dy
     let trace = store.trace(&project, &id).await.unwrap().unwrap();
     assert_eq!(trace.review_status, ReviewStatus::Reviewed);
     assert_eq!(trace.review.unwrap().result, Verdict::Fail);
+    assert_eq!(store.stats(&project).await.unwrap().memories, 1);
+}
+
+pub(super) async fn an_attempt_that_was_overtaken_comes_to_nothing(store: &dyn Store) {
+    let project = ProjectId::from("conformance/overtaken");
+    let id = TraceId::from("t-overtaken");
+    let later = || setback("the model is away", Next::At(now()));
+    let claim = async |owner: &str| {
+        let claims = store.claim_jobs(seconds(1), &lease(owner, 60), 9).await;
+        assert_eq!(claims.unwrap().jobs.len(), 1);
+    };
+    insert(
+        store,
+        &project,
+        new_trace("t-overtaken"),
+        Intake::Unreviewed,
+    )
+    .await;
+    let first = review("r-first", Verdict::Fail);
+    let aside = store.put_aside(&project, &id, Basis::Fresh, first, later());
+    assert_eq!(aside.await.unwrap(), Applied::Done);
+    claim("worker/1").await;
+    let second = review("r-second", Verdict::Pass);
+    let basis = replacing("r-first", Verdict::Fail);
+    let aside = store.put_aside(&project, &id, basis.clone(), second.clone(), later());
+    assert_eq!(aside.await.unwrap(), Applied::Done);
+    claim("worker/2").await;
+
+    let late = apply(
+        store,
+        &project,
+        "t-overtaken",
+        job("worker/1"),
+        Verdict::Fail,
+    )
+    .await;
+    assert_eq!(late, Applied::LeaseLost);
+    let failed = store.fail_job("worker/1", &project, &id, later()).await;
+    failed.unwrap();
+    // Nor does one that began before the review that stands.
+    let late = store.put_aside(&project, &id, basis.clone(), second, later());
+    assert_eq!(late.await.unwrap(), Applied::Changed);
+    let late = apply(store, &project, "t-overtaken", basis, Verdict::Fail).await;
+    assert_eq!(late, Applied::Changed);
+    let done = apply(
+        store,
+        &project,
+        "t-overtaken",
+        job("worker/2"),
+        Verdict::Pass,
+    )
+    .await;
+    assert_eq!(done, Applied::Done);
+    let trace = store.trace(&project, &id).await.unwrap().unwrap();
+    assert_eq!(trace.review.unwrap().result, Verdict::Pass);
     assert_eq!(store.stats(&project).await.unwrap().memories, 1);
 }
 

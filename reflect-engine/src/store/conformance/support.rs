@@ -163,6 +163,17 @@ pub(super) fn key_of(change: &Change) -> i64 {
     }
 }
 
+/// Takes the place of a review of [`review`]'s words.
+pub(super) fn replacing(id: &str, verdict: Verdict) -> Basis {
+    Basis::Replace {
+        review_id: id.to_owned(),
+        said: Said {
+            verdict,
+            feedback: review(id, verdict).feedback,
+        },
+    }
+}
+
 pub(super) fn job(owner: &str) -> Basis {
     Basis::Job {
         owner: owner.to_owned(),

@@ -388,7 +388,10 @@ fn refusal(run: &Run, owner: Option<&str>, basis: &Basis) -> Option<Applied> {
         (Basis::Job { owner: claimed }, _) => {
             (owner != Some(claimed)).then_some(Applied::LeaseLost)
         }
-        (Basis::Replace { review_id }, Some(current)) if current.id == *review_id => None,
+        (Basis::Replace { review_id, said }, Some(current)) if current.id == *review_id => {
+            let unchanged = current.verdict == said.verdict && current.feedback == said.feedback;
+            (!unchanged).then_some(Applied::Changed)
+        }
         _ if working(&run.trace) => Some(Applied::Working),
         (Basis::Fresh, Some(review)) if reviewed => Some(Applied::Reviewed(review.verdict)),
         (Basis::Fresh, _) => None,

@@ -103,10 +103,19 @@ impl Book {
         (job.owner.as_deref() == Some(owner)).then_some((key, job))
     }
 
+    pub(super) fn has_job(&self, project: &ProjectId, id: &TraceId) -> bool {
+        let key = self
+            .projects
+            .get(project)
+            .and_then(|shelf| shelf.run_keys.get(id));
+        key.is_some_and(|key| self.jobs.contains_key(key))
+    }
+
     pub(super) fn release(&mut self, owner: &str) {
         let mut released = Vec::new();
         for (key, job) in &mut self.jobs {
-            if job.owner.as_deref() == Some(owner) {
+            let held = job.owner.as_deref();
+            if held.is_some_and(|held| held.starts_with(owner)) {
                 job.owner = None;
                 job.due = Timestamp::UNIX_EPOCH;
                 job.attempts -= 1;

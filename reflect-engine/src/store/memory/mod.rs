@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+    DeletedTraces, IngestStatus, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId,
+    TraceReceipt,
 };
 
 use super::{
@@ -286,7 +287,15 @@ impl Store for InMemory {
         after: Option<&TraceId>,
         limit: usize,
     ) -> Result<Vec<ArchivedTrace>> {
-        self.book().existing(project)?.archived_traces(after, limit)
+        let mut book = self.book();
+        let mut traces = book.existing(project)?.archived_traces(after, limit)?;
+        for ArchivedTrace { trace, .. } in &mut traces {
+            // Also what is told as failed, where it will be tried again.
+            if book.has_job(project, &trace.id) {
+                trace.ingest_status = IngestStatus::Queued;
+            }
+        }
+        Ok(traces)
     }
 
     async fn archived_memories(

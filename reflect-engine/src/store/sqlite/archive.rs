@@ -28,7 +28,8 @@ pub(super) fn traces(
         None => 0,
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at \
+        "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at, \
+             EXISTS (SELECT 1 FROM job WHERE job.trace = t.key) \
          FROM trace t LEFT JOIN review r ON r.trace = t.key \
          WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
         row::TRACE
@@ -52,8 +53,13 @@ pub(super) fn traces(
             }),
             None => None,
         };
+        let mut trace = row::trace(row)?;
+        if row.get(TRACE_COLUMNS + 5)? {
+            // Also what is told as failed, where it will be tried again.
+            trace.ingest_status = IngestStatus::Queued;
+        }
         found.push(ArchivedTrace {
-            trace: row::trace(row)?,
+            trace,
             idempotency_key: row.get(TRACE_COLUMNS)?,
             receipt: row::status(row, TRACE_COLUMNS + 1)?,
             judgement,

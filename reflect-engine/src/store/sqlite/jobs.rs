@@ -151,11 +151,12 @@ fn put_back(db: &Connection, trace: i64, setback: &Setback) -> Result<(), Fault>
 pub(super) fn release(db: &Connection, owner: &str) -> Result<(), Fault> {
     db.prepare_cached(
         "UPDATE trace SET ingest_status = 'queued', ingest_attempts = ingest_attempts - 1 \
-         WHERE key IN (SELECT trace FROM job WHERE owner = ?1)",
+         WHERE key IN (SELECT trace FROM job WHERE substr(owner, 1, length(?1)) = ?1)",
     )?
     .execute([owner])?;
     db.prepare_cached(
-        "UPDATE job SET owner = NULL, due_at = 0, attempts = attempts - 1 WHERE owner = ?1",
+        "UPDATE job SET owner = NULL, due_at = 0, attempts = attempts - 1 \
+         WHERE substr(owner, 1, length(?1)) = ?1",
     )?
     .execute([owner])?;
     Ok(())

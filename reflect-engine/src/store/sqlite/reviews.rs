@@ -46,7 +46,12 @@ impl Standing {
             (Basis::Job { owner }, _) => {
                 (self.owner.as_ref() != Some(owner)).then_some(Applied::LeaseLost)
             }
-            (Basis::Replace { review_id }, Some((current, _))) if current == review_id => None,
+            (Basis::Replace { review_id, said }, Some((current, verdict)))
+                if current == review_id =>
+            {
+                let unchanged = *verdict == said.verdict && self.feedback == said.feedback;
+                (!unchanged).then_some(Applied::Changed)
+            }
             _ if self.is_working() => Some(Applied::Working),
             (Basis::Fresh, Some((_, verdict))) if self.reviewed => {
                 Some(Applied::Reviewed(*verdict))

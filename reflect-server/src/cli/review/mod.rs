@@ -1,5 +1,7 @@
 mod walk;
 
+use std::num::NonZeroUsize;
+
 use clap::{ArgGroup, Args};
 use reflect_types::{Review, Trace, TraceId};
 
@@ -33,7 +35,7 @@ pub(super) struct Options {
     withdraw: bool,
     /// How many runs to ask about, at the most.
     #[arg(long, conflicts_with = "trace")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
     /// Ask about the runs that a model judged, instead of those that wait: what you say counts.
     #[arg(long, conflicts_with = "trace")]
     judged: bool,
@@ -42,7 +44,13 @@ pub(super) struct Options {
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.place.client_with_models().await?;
     let Some(id) = &options.trace else {
-        return walk::run(&client, options.limit, options.judged, options.place.json).await;
+        return walk::run(
+            &client,
+            options.limit.map(NonZeroUsize::get),
+            options.judged,
+            options.place.json,
+        )
+        .await;
     };
     let review = options.fail.map_or_else(Review::pass, Review::fail);
     let said = review.feedback_text.clone();
@@ -68,7 +76,18 @@ fn say(trace: &Trace) -> Result<(), Failure> {
     let Some(review) = &trace.review else {
         return output::say(format_args!("{} waits for a review again", trace.id));
     };
-    let learned = trace.created_memory_id.as_ref();
-    let learned = learned.map_or("nothing", |memory| memory.as_str());
-    output::say(format_args!("{}: learned {learned}", review.result))
+    if let Some(memory) = &trace.created_memory_id {
+        return output::say(format_args!("{}: learned {memory}", review.result));
+    }
+    // It was kept, and a model does not do its part.
+    let reason = trace
+        .last_ingest_error
+        .as_deref()
+        .unwrap_or("its turn will come");
+    output::say(format_args!(
+        "{}: kept, and {} for its memory: {}",
+        review.result,
+        trace.ingest_status,
+        output::line(reason, 400)
+    ))
 }
