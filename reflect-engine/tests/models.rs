@@ -328,8 +328,10 @@ async fn a_lesson_of_one_s_own_takes_the_place_of_a_review_that_waits() {
     let (home, server) = (Home::on_sqlite(), server([Act::Status(503, None)]).await);
     let engine = with_model(&home, &server).start().unwrap();
     let id = record(&engine, run("Refund order 7")).await;
-    let waiting = engine.review_trace(&project(), &id, Review::fail("too old"));
-    waiting.await.unwrap_err();
+    let waiting = engine
+        .review_trace(&project(), &id, Review::fail("too old"))
+        .await;
+    waiting.unwrap_err();
     let lesson = AuthoredReflection {
         summary: "It was 60 days old.".to_owned(),
         guidance: "Look at the date first.".to_owned(),
@@ -357,8 +359,10 @@ async fn what_will_be_tried_again_is_exported_as_waiting() {
         let server = server([Act::Status(401, None)]).await;
         let engine = with_model(&home, &server).start().unwrap();
         let id = record(&engine, run("Refund order 7")).await;
-        let refused = engine.review_trace(&project(), &id, Review::fail("too old"));
-        refused.await.unwrap_err();
+        let refused = engine
+            .review_trace(&project(), &id, Review::fail("too old"))
+            .await;
+        refused.unwrap_err();
         let failed = engine.get_trace(&project(), &id).await.unwrap();
         assert_eq!(failed.ingest_status, IngestStatus::Failed);
         let traces = engine.export_traces(&project(), None, 10).await.unwrap();
