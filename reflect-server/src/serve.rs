@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::app::App;
 use crate::connections;
@@ -21,7 +22,9 @@ pub async fn serve(
     serve_until(listener, app, shutdown, std::future::pending()).await;
 }
 
-/// The same with a grace that ends at once when `hurry` resolves.
+/// The same, but it returns at once when `hurry` resolves after `shutdown` did, whatever is still
+/// waited for: requests, the judge or a model. Nothing that was acknowledged is lost by that; what a
+/// model was being asked is asked again once its lease is over.
 pub async fn serve_until(
     listener: TcpListener,
     app: App,
@@ -29,52 +32,78 @@ pub async fn serve_until(
     hurry: impl Future<Output = ()>,
 ) {
     let (stop, stopping) = watch::channel(false);
-    let flusher = tokio::spawn(flush(app.clone(), stopping.clone()));
-    let judge = app.judge().cloned().map(|judge| {
-        let (app, stopping) = (app.clone(), stopping.clone());
-        tokio::spawn(async move {
-            judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
-        })
-    });
-    let mut told = stopping.clone();
-    let server = tokio::spawn(connections::answer(
-        listener,
-        router(app.clone()),
-        async move {
-            // An error means that the sender is gone, which is as good as a word.
-            let _ = told.wait_for(|stop| *stop).await;
-        },
-    ));
+    let tasks = Tasks::start(listener, &app, &stopping);
+    let handles = tasks.abort_handles();
     shutdown.await;
     tracing::info!("shutting down: finishing what is under way");
     stop.send_replace(true);
-    let grace = app.settings().shutdown_grace;
-    tokio::pin!(hurry);
-    let hurried = tokio::select! {
-        finished = tokio::time::timeout(grace, server) => {
-            if finished.is_err() {
-                tracing::warn!(?grace, "some requests did not finish in time");
-            }
-            false
+    tokio::select! {
+        () = tasks.end(&app) => {}
+        () = hurry => {
+            tracing::warn!("asked again: what is under way is not finished");
+            handles.iter().for_each(AbortHandle::abort);
+            tell_to_end(&app).await;
         }
-        () = &mut hurry => {
-            tracing::warn!("asked again: some requests are not finished");
-            true
-        }
-    };
-    // A task that panicked has ended too; what it did not write is the last use of keys.
-    let _ = flusher.await;
-    // What the judge was about to say is asked of it again.
-    match judge {
-        Some(judge) if hurried => judge.abort(),
-        Some(mut judge) => tokio::select! {
-            _ = &mut judge => {}
-            () = &mut hurry => judge.abort(),
-        },
-        None => {}
     }
-    if let Err(error) = app.engine().shutdown().await {
-        tracing::error!(%error, "the store was not closed cleanly");
+}
+
+/// What runs beside each other while the server does.
+struct Tasks {
+    server: JoinHandle<()>,
+    flusher: JoinHandle<()>,
+    judge: Option<JoinHandle<()>>,
+}
+
+impl Tasks {
+    fn start(listener: TcpListener, app: &App, stopping: &watch::Receiver<bool>) -> Self {
+        let judge = app.judge().cloned().map(|judge| {
+            let (app, stopping) = (app.clone(), stopping.clone());
+            tokio::spawn(async move {
+                judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
+            })
+        });
+        let mut told = stopping.clone();
+        let told = async move {
+            // An error means that the sender is gone, which is as good as a word.
+            let _ = told.wait_for(|stop| *stop).await;
+        };
+        Self {
+            server: tokio::spawn(connections::answer(listener, router(app.clone()), told)),
+            flusher: tokio::spawn(flush(app.clone(), stopping.clone())),
+            judge,
+        }
+    }
+
+    fn abort_handles(&self) -> Vec<AbortHandle> {
+        let all = [&self.server, &self.flusher].into_iter().chain(&self.judge);
+        all.map(JoinHandle::abort_handle).collect()
+    }
+
+    /// Waits until all have ended, for the requests as long as the grace lasts, and ends the engine.
+    async fn end(self, app: &App) {
+        let grace = app.settings().shutdown_grace;
+        if tokio::time::timeout(grace, self.server).await.is_err() {
+            tracing::warn!(?grace, "some requests did not finish in time");
+        }
+        // A task that panicked has ended too; what it did not write is the last use of keys.
+        let _ = self.flusher.await;
+        if let Some(judge) = self.judge {
+            // What it was about to say is asked of it again.
+            let _ = judge.await;
+        }
+        if let Err(error) = app.engine().shutdown().await {
+            tracing::error!(%error, "the store was not closed cleanly");
+        }
+    }
+}
+
+/// Lets the engine know that it is to end, without waiting until it has.
+async fn tell_to_end(app: &App) {
+    tokio::select! {
+        biased;
+        // Nobody is left to be told of a store that was not closed cleanly.
+        _ = app.engine().shutdown() => {}
+        () = std::future::ready(()) => {}
     }
 }
 

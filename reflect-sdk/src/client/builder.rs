@@ -102,7 +102,8 @@ impl ClientBuilder {
     }
 
     /// How many finished runs may wait to be sent: 1,024 unless set. `overflow` says what happens
-    /// to the next one; with a [spool](Self::spool) it is kept on disk instead.
+    /// to the next one; with a [spool](Self::spool) it is kept on disk instead. Runs that are being
+    /// sent, or wait to be sent [again](Self::background_retry), do not count: there are at most 71.
     pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.settings.queue = capacity.max(1);
         self.settings.overflow = overflow;
@@ -164,7 +165,8 @@ impl ClientBuilder {
     /// A client of an engine in this process, which keeps everything in the file at `path`; it is
     /// made where there is none.
     ///
-    /// No key, server or download is needed. Several processes may use one file.
+    /// No key, server or download is needed. Several processes may use one file. To a
+    /// [spool](Self::spool) each path is a server of its own, so name the file the same way each time.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -181,6 +183,9 @@ impl ClientBuilder {
     }
 
     /// A client of an engine of your own making: another store, embedder or reflection writer.
+    ///
+    /// To a [spool](Self::spool) all such engines are one server: where they have different stores,
+    /// give each a folder of its own.
     ///
     /// ```
     /// use std::sync::Arc;

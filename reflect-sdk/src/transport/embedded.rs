@@ -193,7 +193,16 @@ impl Transport for Embedded {
     }
 
     fn server(&self) -> Option<String> {
-        Some("embedded".to_owned())
+        Some(match &self.source {
+            // As it is spelled from the root: the file may not be there yet, so that links cannot
+            // be followed. Where even that is not to be had, the engine cannot open it either.
+            Source::File(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                format!("embedded:{}", path.display())
+            }
+            // What its store is nobody can tell.
+            Source::Settings(_) | Source::LeftBehind => "embedded".to_owned(),
+        })
     }
 
     async fn close(&self) {
@@ -230,4 +239,22 @@ fn no_keys() -> Error {
     let detail = "an embedded client has no API keys, because whoever can open its file may do \
                   everything: keys belong to a server";
     ErrorBody::new(ErrorCode::NotFound, detail).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_a_server_of_its_own_however_it_is_named() {
+        let server = |path: &str| Embedded::file(path.into()).server().unwrap();
+        assert_ne!(server("staging.db"), server("production.db"));
+        let folder = std::env::current_dir().unwrap();
+        let whole = folder.join("staging.db");
+        assert_eq!(server("./staging.db"), server(whole.to_str().unwrap()));
+        let other = folder.join("elsewhere").join("staging.db");
+        assert_ne!(server("staging.db"), server(other.to_str().unwrap()));
+        let settings = Embedded::engine(Engine::builder()).server();
+        assert_eq!(settings.as_deref(), Some("embedded"));
+    }
 }

@@ -48,8 +48,10 @@ mod tests {
 
     #[test]
     fn short_pages_are_put_together_up_to_the_limit() {
-        let mut which = ListTraces::default();
-        which.limit = Some(3);
+        let which = ListTraces {
+            limit: Some(3),
+            ..ListTraces::default()
+        };
         let mut listing = Listing::of(&which);
         assert!(listing.add(page(&["c"]), false));
         assert_eq!(listing.rest.limit, Some(2));

@@ -123,7 +123,10 @@ impl Job {
         let outcome = match self.send(&trace).await {
             Attempt::Last(outcome) => outcome,
             Attempt::Rest(wait) => {
-                self.cargo = Cargo::Trace(Box::new(trace));
+                // What is on disk is read again, rather than kept in memory for as long as it rests.
+                if !self.is_on_disk() {
+                    self.cargo = Cargo::Trace(Box::new(trace));
+                }
                 return Some((self, wait));
             }
         };

@@ -59,11 +59,12 @@ struct State {
     waiting: VecDeque<Numbered>,
     /// Those that have rested, and are to be tried again.
     rested: VecDeque<Numbered>,
-    /// How many of those, and of those that rest, hold their run in memory; only these count against
-    /// the capacity.
+    /// How many of those that wait for their first turn hold their run in memory. Only these count
+    /// against the capacity: one run that Reflect cannot take must not cost the others their room.
     in_memory: usize,
     /// How many runs have failed and are not settled. When there are many of them it is Reflect that
-    /// is at fault, and no more are begun: the time that a run has begins with its first attempt.
+    /// is at fault, and no more are begun: the time that a run has begins with its first attempt. So
+    /// that many, and those in the lanes, are in memory beyond the capacity.
     tried: usize,
     /// How many lanes are busy.
     lanes: usize,
@@ -185,7 +186,6 @@ impl Queue {
     /// [back](Self::back); takes the next one or closes the lane.
     pub(super) fn rest_and_take(&self, run: &mut Numbered) -> Option<Numbered> {
         let mut state = self.lock();
-        state.in_memory += usize::from(run.job.is_in_memory());
         state.tried += usize::from(!mem::replace(&mut run.ticket.tried, true));
         let next = state.take_or_close();
         drop(state);
@@ -243,10 +243,13 @@ impl State {
     }
 
     fn take(&mut self) -> Option<Numbered> {
-        let next = match self.rested.pop_front() {
-            None if self.tried < TRIED => self.waiting.pop_front(),
-            rested => rested,
-        }?;
+        if let Some(rested) = self.rested.pop_front() {
+            return Some(rested);
+        }
+        if self.tried >= TRIED {
+            return None;
+        }
+        let next = self.waiting.pop_front()?;
         self.in_memory -= usize::from(next.job.is_in_memory());
         Some(next)
     }

@@ -4,9 +4,10 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, TraceHandle, TraceOutput};
+use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy, TraceHandle, TraceOutput};
 use reflect_types::ErrorCode;
 use wiremock::MockServer;
 
@@ -187,6 +188,37 @@ async fn a_run_for_another_server_is_left_alone_and_told_of() {
     assert_eq!(server.received_requests().await.unwrap().len(), 0);
     let told = production.stats().last_problem.unwrap();
     assert!(told.contains("for another server"), "{told}");
+}
+
+#[test]
+fn a_run_that_rests_is_on_disk_alone_and_read_again_when_its_turn_comes() {
+    let folder = Folder::new("rests");
+    let script = Arc::new(Script::default());
+    *script.poison.lock().unwrap() = Some("task");
+    let attempts_after = |count| {
+        let seen = || *script.attempts.lock().unwrap();
+        let goal = seen() + count;
+        while seen() < goal {
+            thread::yield_now();
+        }
+    };
+    let quick = RetryPolicy::default().backoff(Duration::ZERO, Duration::from_millis(1));
+    let settings = builder().background_retry(quick.attempts(u32::MAX), LIMIT);
+    let client = folder.build(settings, &script);
+    let handle = end_one(&client);
+    attempts_after(1);
+    // What is sent in the end shows where it was read.
+    let run = folder.runs("").pop().unwrap();
+    let text = fs::read_to_string(&run).unwrap();
+    let edited = folder.path().join("edited");
+    fs::write(&edited, text.replace("done", "done since")).unwrap();
+    fs::rename(edited, run).unwrap();
+    // The first of these may have been read before.
+    attempts_after(2);
+    *script.poison.lock().unwrap() = None;
+    handle.wait_blocking(LIMIT).unwrap();
+    let taken = format!("{:?}", script.taken());
+    assert!(taken.contains("done since"), "{taken}");
 }
 
 #[test]

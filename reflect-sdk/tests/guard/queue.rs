@@ -129,10 +129,10 @@ fn what_was_lost_stands_in_every_later_report() {
 }
 
 /// A client whose failed runs are tried again only after this test is over.
-fn patient(script: &Arc<Script>) -> ReflectClient {
+fn patient(settings: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
     let hours = Duration::from_secs(1_000_000);
     let policy = RetryPolicy::default().backoff(hours, hours);
-    let settings = builder()
+    let settings = settings
         .background_retry(policy.attempts(5), hours * 2)
         .shutdown_timeout(Duration::ZERO);
     build(settings, script)
@@ -142,7 +142,7 @@ fn patient(script: &Arc<Script>) -> ReflectClient {
 fn runs_that_cannot_be_taken_hold_up_no_others() {
     let script = Arc::new(Script::default());
     *script.poison.lock().unwrap() = Some("poison");
-    let client = patient(&script);
+    let client = patient(builder(), &script);
     for _ in 0..20 {
         let run = client.trace("poison").no_retrieval().start_blocking();
         run.set_output(TraceOutput::new("done"));
@@ -158,10 +158,27 @@ fn runs_that_cannot_be_taken_hold_up_no_others() {
 }
 
 #[test]
+fn a_run_that_cannot_be_taken_leaves_a_small_queue_to_the_others() {
+    let script = Arc::new(Script::default());
+    *script.poison.lock().unwrap() = Some("poison");
+    let client = patient(builder().queue(1, Overflow::Drop), &script);
+    let run = client.trace("poison").no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    drop(run);
+    while *script.attempts.lock().unwrap() == 0 {
+        thread::yield_now();
+    }
+    for _ in 0..20 {
+        end_one(&client).wait_blocking(LIMIT).unwrap();
+    }
+    assert_eq!(client.stats().dropped, 0);
+}
+
+#[test]
 fn an_outage_is_not_met_with_every_run_there_is() {
     let script = Arc::new(Script::default());
     *script.poison.lock().unwrap() = Some("task");
-    let client = patient(&script);
+    let client = patient(builder(), &script);
     for _ in 0..200 {
         end_one(&client);
     }

@@ -276,9 +276,12 @@ async fn nothing_brings_a_project_back_while_it_is_deleted() {
             .call_as(Some(&key), Method::DELETE, &at(""), None)
             .await;
         assert_eq!(gone.status, StatusCode::OK);
+        let mut stored = 0;
         for task in busy {
-            assert!(task.await.unwrap() > 0);
+            stored += task.await.unwrap();
         }
+        // On a busy machine not each of them has had a turn.
+        assert!(stored > 0);
         let there = service.app.engine().list_projects().await.unwrap();
         assert!(there.is_empty(), "{there:?}");
         assert_eq!(service.get(&at("/api-keys")).await.body, json!([]));

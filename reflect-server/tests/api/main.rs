@@ -10,5 +10,6 @@ mod keys;
 mod limits;
 mod mcp;
 mod sdk;
+mod shutdown;
 mod support;
 mod traces;

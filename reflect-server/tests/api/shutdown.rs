@@ -1,0 +1,61 @@
+//! How the service ends where a model does not answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reflect_engine::Engine;
+use reflect_engine::model::{Error, JudgedRun, Reflection, Reflector};
+use reflect_server::{Settings, serve_until};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::support::{Service, at};
+
+/// A writer that never answers, and says when it was asked.
+#[derive(Default)]
+struct Silent {
+    asked: Notify,
+}
+
+#[async_trait]
+impl Reflector for Silent {
+    fn id(&self) -> &'static str {
+        "silent"
+    }
+
+    async fn reflect(&self, _: &JudgedRun<'_>) -> Result<Reflection, Error> {
+        self.asked.notify_one();
+        std::future::pending().await
+    }
+}
+
+/// How long the end takes while a model is being asked, if the second word comes after `hurry`.
+async fn time_to_end(hurry: Duration) -> Duration {
+    let writer = Arc::new(Silent::default());
+    let engine = Engine::builder().reflector(writer.clone()).start().unwrap();
+    let service = Service::of(engine, Settings::default()).await;
+    let run = json!({"task": "t", "trajectory": "done", "review": {"result": "pass"}});
+    let stored = service.post(&at("/traces"), run).await;
+    assert_eq!(stored.status, 202, "{stored:?}");
+    writer.asked.notified().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = Instant::now();
+    serve_until(listener, service.app.clone(), async {}, sleep(hurry)).await;
+    start.elapsed()
+}
+
+/// The clock moves only when all else waits, so a second word that comes later finds no connection.
+#[tokio::test(start_paused = true)]
+async fn a_second_word_ends_the_wait_for_a_model_whenever_it_comes() {
+    let moment = Duration::from_millis(100);
+    for hurry in [Duration::ZERO, Duration::from_secs(2)] {
+        let took = time_to_end(hurry).await;
+        assert!((hurry..hurry + moment).contains(&took), "{took:?}");
+    }
+    // Without one, the model gets its time.
+    let took = time_to_end(Duration::MAX).await;
+    assert!(took >= Duration::from_secs(5), "{took:?}");
+}
