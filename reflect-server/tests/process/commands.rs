@@ -265,7 +265,7 @@ fn a_project_is_exported_and_imported_whole() {
     // Never over something that is there.
     assert_eq!(
         on_file(&data, &["export", bundle], "").status.code(),
-        Some(1)
+        Some(6)
     );
 
     let copy = folder.path().join("copy.db");
