@@ -156,7 +156,7 @@ async fn open_large_file() {
         assert_eq!(found.expect("an answer").len(), 10);
     }
     let warm = again.elapsed().as_secs_f64() / QUERIES as f64;
-    let worked = (cpu_time() - cpu).as_secs_f64() / QUERIES as f64;
+    let worked = cpu_time().saturating_sub(cpu).as_secs_f64() / QUERIES as f64;
     let cpu = cpu_time();
     for n in 0..BASELINE_QUERIES {
         let (query, id) = (query(n), |id: &reflect_types::MemoryId| id.to_string());
@@ -168,7 +168,7 @@ async fn open_large_file() {
         let found: Vec<_> = found.iter().map(|memory| id(&memory.id)).collect();
         assert_eq!(found, exact, "an answer is not the exact one");
     }
-    let brute = (cpu_time() - cpu).as_secs_f64() / BASELINE_QUERIES as f64 - worked;
+    let brute = cpu_time().saturating_sub(cpu).as_secs_f64() / BASELINE_QUERIES as f64 - worked;
     println!(
         "opening a file of {MEMORIES} memories ({} MB):            {:>8.3} s",
         size / 1_000_000,

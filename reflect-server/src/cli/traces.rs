@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand, ValueEnum};
 use reflect_sdk::ReflectClient;
-use reflect_types::{IngestStatus, Trace, TraceId, TraceReceipt};
+use reflect_types::{IngestStatus, MemoryId, Trace, TraceId, TraceReceipt};
 
 use super::failure::Failure;
 use super::output;
@@ -261,7 +261,7 @@ pub(super) fn show(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         ("ignored ", &trace.ignored_memory_ids),
     ] {
         if !ids.is_empty() {
-            let ids: Vec<_> = ids.iter().map(|id| id.as_str()).collect();
+            let ids: Vec<_> = ids.iter().map(MemoryId::as_str).collect();
             writeln!(out, "{name} {}", output::line(&ids.join(" "), 2_000))?;
         }
     }
