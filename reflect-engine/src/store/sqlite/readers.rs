@@ -9,7 +9,7 @@ use super::file;
 use crate::error::{Error, Result};
 
 /// How many read at once. More do not help: SQLite reads from the page cache of the system.
-const CONNECTIONS: usize = 4;
+const CONNECTIONS: u32 = 4;
 
 /// A few connections that read, on threads where waiting for the disk blocks nobody.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Readers {
         Self {
             path,
             idle: Arc::default(),
-            free: Arc::new(Semaphore::new(CONNECTIONS)),
+            free: Arc::new(Semaphore::new(CONNECTIONS as usize)),
         }
     }
 
@@ -58,6 +58,11 @@ impl Readers {
     }
 
     pub(super) async fn close(&self) {
+        // Whoever reads comes to an end first, also where nobody waits for the answer any more: a
+        // connection that is open after this would keep the log from being written back.
+        if let Ok(all) = self.free.acquire_many(CONNECTIONS).await {
+            all.forget();
+        }
         self.free.close();
         let idle = Arc::clone(&self.idle);
         // Closing the last connection writes the log back into the file, which takes time.
