@@ -35,7 +35,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
                 .to_owned(),
         }));
     }
-    if format(&db, path)? < known() {
+    // In one view: another process may be making the file right now.
+    let view = db.unchecked_transaction()?;
+    let found = format(&view, path)?;
+    view.commit()?;
+    if found < known() {
         migrate(&mut db, path)?;
     }
     use_wal(&db)?;
