@@ -63,8 +63,10 @@ pub(crate) async fn query(
         (probe, shortlist)
     })
     .await?;
-    let utilities: HashMap<_, _> = shortlist?.into_iter().collect();
-    let keys: Vec<_> = utilities.keys().copied().collect();
+    let shortlist = shortlist?;
+    // In rising order, as they lie in a file.
+    let keys: Vec<_> = shortlist.iter().map(|(key, _)| *key).collect();
+    let utilities: HashMap<_, _> = shortlist.into_iter().collect();
     let vectors = core
         .store
         .vectors(project, core.embedder.id(), &keys)
