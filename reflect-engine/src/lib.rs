@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod archive;
 pub mod clock;
+mod core;
+mod embedding;
 mod engine;
 mod error;
+mod id;
 pub mod index;
 mod ingest;
 pub mod learn;
@@ -11,9 +13,8 @@ pub mod model;
 pub mod rank;
 mod recall;
 mod record;
-mod reembed;
-mod skill;
 pub mod store;
+mod task;
 
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result, Source};

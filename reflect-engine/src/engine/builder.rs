@@ -1,3 +1,7 @@
+//! Configuration and start of an engine.
+
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,16 +9,33 @@ use reflect_types::{InvalidField, Review};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OnceCell, watch};
 
-use super::Engine;
-use super::core::Core;
+use super::handle::Engine;
 use crate::clock::{self, Clock};
+use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::index::Indexes;
+use crate::ingest;
 use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
-use crate::recall::Recall;
-use crate::store::{InMemory, Store};
-use crate::{ingest, reembed};
+use crate::store::{InMemory, Sqlite, Store};
+use crate::task::compute;
 
-/// Sets up an [`Engine`]. What is not said gets the default that works offline.
+impl Engine {
+    /// A builder with defaults that need no key, server or download.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Starts an engine with the defaults on a SQLite file, which is created if missing.
+    ///
+    /// The engine runs on the current tokio runtime.
+    pub async fn open_sqlite(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let opened = compute(move || Sqlite::open(path)).await?;
+        Self::builder().store(Arc::new(opened?)).start()
+    }
+}
+
+/// Configures and starts an [`Engine`].
 #[derive(Default)]
 pub struct Builder {
     store: Option<Arc<dyn Store>>,
@@ -31,100 +52,101 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many reviews are worked on at once by a reflector of the caller's when nothing is said:
-    /// few, because it may ask a model that counts calls.
+    /// The default [`concurrency`](Self::concurrency) with a custom reflector: low, because it may
+    /// call a rate-limited model.
     pub const DEFAULT_CONCURRENCY: usize = 8;
-    /// The same for the bundled reflector, which waits for nothing but the disk.
+    /// The default [`concurrency`](Self::concurrency) with the bundled reflector, which waits only
+    /// for the disk.
     pub const BUNDLED_CONCURRENCY: usize = 32;
-    /// What the indexes take at the most when nothing is said: that of some two million
-    /// memories at 256 dimensions.
+    /// The default [`index_room`](Self::index_room), enough for about two million memories of 256
+    /// dimensions.
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
-    /// How long a job is held at a time when nothing is said; work that takes longer renews it.
+    /// The default [`lease`](Self::lease).
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
-    /// Where everything is kept; by default in memory.
+    /// The store. Default: in memory.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What turns tasks into vectors; by default the bundled table.
+    /// The embedder of tasks. Default: the bundled table of word vectors.
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// What writes reflections; by default by extraction, without a model.
+    /// The writer of reflections. Default: extraction, without a model.
     #[must_use]
     pub fn reflector(mut self, reflector: Arc<dyn Reflector>) -> Self {
         self.reflector = Some(reflector);
         self
     }
 
-    /// What condenses memories into a project's skill; by default by extraction, without a model.
+    /// The writer of skills. Default: extraction, without a model.
     #[must_use]
     pub fn skill_writer(mut self, writer: Arc<dyn SkillWriter>) -> Self {
         self.skill_writer = Some(writer);
         self
     }
 
-    /// How far a review that does not say moves the memories, from 0 to 1; by default 0.3.
+    /// The learning rate of reviews that do not set one, from 0 to 1. Default: 0.3.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = Some(alpha);
         self
     }
 
-    /// The cosine similarity below which a memory does not count, where a query does not say; by
-    /// default the embedder's noise floor.
+    /// The cosine similarity below which memories are left out, for queries that do not set one.
+    /// Default: the embedder's noise floor.
     #[must_use]
     pub fn similarity_floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
         self
     }
 
-    /// How many reviews are worked on at once.
+    /// The number of queued reviews worked on at once.
     #[must_use]
     pub fn concurrency(mut self, reviews: usize) -> Self {
         self.concurrency = Some(reviews);
         self
     }
 
-    /// How long a job is held at a time: as long as another process waits before it takes over the
-    /// work of one that died.
+    /// How long a worker holds a job at a time; longer work renews it. After a worker dies, another
+    /// process takes its jobs over when their leases expire.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = Some(lease);
         self
     }
 
-    /// How many bytes the indexes of all projects may take together; those that were not asked for
-    /// longest are dropped, and built anew when they are.
+    /// The memory budget, in bytes, of the indexes of all projects. The least recently used ones
+    /// are dropped, and rebuilt by their next query.
     #[must_use]
     pub fn index_room(mut self, bytes: usize) -> Self {
         self.index_room = Some(bytes);
         self
     }
 
-    /// Does what is called for and nothing else: queued reviews, and memories of another embedder,
-    /// are left to the engine that the store belongs to. For whoever only looks at a store.
+    /// Runs no background work: queued reviews and memories of another embedder are left to other
+    /// engines on the same store. For tools that inspect a store.
     #[must_use]
     pub fn only_on_call(mut self) -> Self {
         self.only_on_call = true;
         self
     }
 
-    /// What tells the time; by default the clock on the wall.
+    /// The clock. Default: the system clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// Starts the engine and its background work. It lives on the tokio runtime that this is
-    /// called in, which may be a current-thread one but has to have its time enabled.
+    /// Starts the engine and its background work on the current tokio runtime, which may be a
+    /// current-thread one and needs its timer enabled.
     pub fn start(self) -> Result<Engine> {
         let Ok(runtime) = Handle::try_current() else {
             return Err(Error::unavailable(
@@ -142,7 +164,7 @@ impl Builder {
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
-            recall: Recall::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
+            indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
             floor: match self.floor {
                 Some(floor) => within("similarity_floor", floor, -1.0)?,
@@ -155,22 +177,19 @@ impl Builder {
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),
-            under_way: watch::Sender::new(0),
+            calls: watch::Sender::new(0),
         });
-        let background = if self.only_on_call {
-            Vec::new()
+        let background = if core.background {
+            ingest::start(&core, &runtime)
         } else {
-            vec![
-                runtime.spawn(ingest::worker(Arc::clone(&core))),
-                runtime.spawn(reembed::keep_up(Arc::clone(&core))),
-            ]
+            Vec::new()
         };
         Ok(Engine::new(core, background))
     }
 }
 
-impl std::fmt::Debug for Builder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder").finish_non_exhaustive()
     }
 }

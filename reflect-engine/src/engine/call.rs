@@ -1,14 +1,14 @@
-//! Any operation by its request, for transports and command lines that share the table of operations.
+//! Dispatch of any operation by its request, for callers that share the table of operations.
 
 use reflect_types::{Health, Page, ProjectId, Reply, Request};
 
-use super::Engine;
+use super::handle::Engine;
 use crate::error::{Error, Result};
 
 impl Engine {
-    /// Carries out a request of the table of operations.
+    /// Carries out any operation of the table of operations.
     ///
-    /// Keys belong to whoever guards the engine: their operations are [`Error::NoKeys`].
+    /// The engine has no API keys: their operations are [`Error::NoKeys`].
     pub async fn call(&self, project: &ProjectId, request: &Request) -> Result<Reply> {
         Ok(match request {
             Request::GetHealth(_) => Reply::GetHealth(health()),

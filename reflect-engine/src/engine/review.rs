@@ -8,11 +8,13 @@ use reflect_types::{
 };
 use tokio::task::JoinSet;
 
-use super::core::{Core, ended, seen_through};
-use super::{Engine, no_trace};
+use super::handle::Engine;
+use super::traces::no_trace;
+use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ingest;
 use crate::store::{Applied, Basis, NewReview, Next, Said, Withdrawn};
+use crate::task::{model_panicked, run_to_end};
 
 impl Engine {
     /// Judges a run; its memory is there when this returns. The same verdict again changes
@@ -111,11 +113,11 @@ impl Engine {
         basis: Basis,
     ) -> Result<Applied> {
         let core = self.core();
-        let review = self.review(review, ReviewMode::Deferred);
+        let review = self.new_review(review, ReviewMode::Deferred);
         let what = format!("the review of trace `{}`", trace.id);
         // To its end, also if the caller goes away: a model may have been asked, and paid.
         let work = pass(Arc::clone(core), project.clone(), trace, review, basis);
-        seen_through(core, what, work).await
+        run_to_end(core, what, work).await
     }
 }
 
@@ -134,7 +136,7 @@ async fn pass(
     let (context, given) = (Arc::clone(&core), review.clone());
     attempt.spawn(async move { ingest::lesson(&context, &trace, given).await });
     let outcome = tokio::select! {
-        Some(ended_with) = attempt.join_next() => ended_with.map_err(ended).flatten(),
+        Some(ended_with) = attempt.join_next() => ended_with.map_err(model_panicked).flatten(),
         () = ingest::grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
     };
     let error = match outcome {

@@ -9,6 +9,7 @@ mod block;
 mod code;
 mod cut;
 mod kernel;
+mod projects;
 mod scan;
 mod tags;
 
@@ -21,6 +22,8 @@ use reflect_types::Metadata;
 use crate::rank::{Params, signature};
 use block::{Block, Entry, ROWS};
 use tags::{Shared, Tags};
+
+pub(crate) use projects::{Indexes, ProjectIndex};
 
 /// The quantised vectors of one project.
 pub struct Index {

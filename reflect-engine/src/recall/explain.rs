@@ -1,4 +1,4 @@
-//! Why a query answers what it answers.
+//! The numbers behind a query's answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,63 +6,65 @@ use std::sync::Arc;
 use reflect_types::{MemoryId, Metadata, ProjectId, QueryMemories};
 use serde::Serialize;
 
-use super::{PAGE, probe};
-use crate::engine::core::{Core, computed};
+use super::catch_up::PAGE;
+use super::probe::probe;
+use crate::core::Core;
 use crate::error::Result;
 use crate::rank::{self, Candidate, Dropped, Params};
 use crate::store::{Change, MemoryKey, Revision};
+use crate::task::compute;
 
-/// Why a query answers what it answers.
+/// The numbers behind a query's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The cosine similarity below which nothing counted.
+    /// The cosine similarity below which memories were left out.
     pub floor: f64,
-    /// How many memories the project has in the embedder's space.
+    /// The number of the project's memories with a vector of this embedder.
     pub considered: usize,
-    /// The memories with their numbers: the answer first, in its order, then the others by score,
-    /// [`Explanation::MAX_MEMORIES`] at the most.
+    /// Up to [`MAX_MEMORIES`](Self::MAX_MEMORIES) memories with their numbers: the answer in its
+    /// order, then the others by score.
     pub memories: Vec<ExplainedMemory>,
 }
 
 impl Explanation {
-    /// The most memories that are told of.
+    /// The largest number of explained memories.
     pub const MAX_MEMORIES: usize = 1_000;
 }
 
-/// A memory with its numbers and what became of it.
+/// A memory with its numbers and its place in the answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedMemory {
-    /// The memory.
+    /// The memory's id.
     pub id: MemoryId,
-    /// Its task.
+    /// The memory's task.
     pub task: String,
     /// The cosine similarity with the query's task.
     pub similarity: f64,
-    /// Its utility.
+    /// The memory's utility.
     pub q_value: f64,
-    /// The blend of both.
+    /// The blend of similarity and utility.
     pub score: f64,
-    /// What it was worth when variety was looked for; `None` for what did not come that far.
+    /// The score with the diversity penalty; `None` if the memory did not reach that step.
     pub mmr: Option<f64>,
-    /// Its place in the answer, from 1.
+    /// The place in the answer, from 1.
     pub rank: Option<usize>,
-    /// Why it is not in the answer.
+    /// Why the memory is not in the answer.
     pub dropped: Option<Dropped>,
 }
 
-/// Every memory of the project with its numbers.
+/// Ranks every memory of the project and keeps the numbers.
 pub(crate) async fn explain(
     core: &Arc<Core>,
     project: &ProjectId,
     query: &QueryMemories,
 ) -> Result<Explanation> {
     let probe = probe(core, &query.task).await?;
-    let all = everything(core, project).await?;
+    let all = all_memories(core, project).await?;
     let considered = all.len();
     let params = Params::new(query, core.floor);
     let filter = query.metadata_filter.clone();
-    let mut explained = computed(move || {
-        let candidates: Vec<_> = all.values().map(Found::candidate).collect();
+    let mut explained = compute(move || {
+        let candidates: Vec<_> = all.values().map(IndexedMemory::candidate).collect();
         rank::explain(&probe, &candidates, &params, filter.as_ref())
     })
     .await?;
@@ -90,15 +92,15 @@ pub(crate) async fn explain(
     })
 }
 
-/// What the ranking needs of a memory.
-struct Found {
+/// A memory as the ranking sees it.
+struct IndexedMemory {
     key: MemoryKey,
     vector: Vec<f32>,
     q: f64,
     metadata: Metadata,
 }
 
-impl Found {
+impl IndexedMemory {
     fn candidate(&self) -> Candidate<'_> {
         Candidate {
             key: self.key,
@@ -109,8 +111,11 @@ impl Found {
     }
 }
 
-/// All memories in the embedder's space, read from the store: slow, and beyond doubt.
-async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKey, Found>> {
+/// All memories with a vector of this embedder, read from the store and not from the index.
+async fn all_memories(
+    core: &Core,
+    project: &ProjectId,
+) -> Result<HashMap<MemoryKey, IndexedMemory>> {
     core.claim_embedder().await?;
     let mut all = HashMap::new();
     let mut since = Revision::default();
@@ -120,7 +125,7 @@ async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKe
             .store
             .memory_changes(project, embedder, since, PAGE)
             .await?;
-        core.same_space(changes.embedder.as_deref())?;
+        core.ensure_same_embedder(changes.embedder.as_deref())?;
         if changes.reset {
             all.clear();
         }
@@ -132,7 +137,7 @@ async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKe
                     q,
                     metadata,
                 } => {
-                    let memory = Found {
+                    let memory = IndexedMemory {
                         key,
                         vector,
                         q,

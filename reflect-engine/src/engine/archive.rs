@@ -1,24 +1,23 @@
-//! A project in pieces: all that is kept of it, to be carried to another store.
+//! Export and import of a project.
 //!
-//! Vectors are left out, because they belong to an embedder; the store that a piece comes into
-//! makes its own.
+//! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
 use reflect_types::{
     ArchivedTrace, ImportReport, MemoryHistory, MemoryId, Overview, Piece, ProjectId, TraceId,
     Validate,
 };
 
-use crate::engine::Engine;
+use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::store::Restored;
 
 impl Engine {
-    /// What a project holds beside its memories and runs; a project that is not there is
-    /// [`Error::NoProject`], here and in the other parts of an export.
+    /// The counts and the skill of a project. A missing project is [`Error::NoProject`], here and in
+    /// the other exports.
     pub async fn export_overview(&self, project: &ProjectId) -> Result<Overview> {
         let core = self.checked(project, project)?;
-        // A page of nothing, which only a project that is there has.
+        // An empty page, which fails for a missing project.
         core.store.archived_traces(project, None, 0).await?;
         Ok(Overview {
             stats: core.store.stats(project).await?,
@@ -26,7 +25,7 @@ impl Engine {
         })
     }
 
-    /// Runs in the order they were stored, after the one named.
+    /// Up to `limit` traces in the order they were stored, after the given one.
     pub async fn export_traces(
         &self,
         project: &ProjectId,
@@ -37,7 +36,7 @@ impl Engine {
         core.store.archived_traces(project, after, limit).await
     }
 
-    /// Memories in the order they were learned, after the one named.
+    /// Up to `limit` memories in the order they were learned, after the given one.
     pub async fn export_memories(
         &self,
         project: &ProjectId,
@@ -48,8 +47,8 @@ impl Engine {
         core.store.archived_memories(project, after, limit).await
     }
 
-    /// Stores pieces as they are, under the ids they have. What is there already stays as it is,
-    /// so an import that was cut short can be begun again.
+    /// Stores exported pieces under their ids. Existing ones are left as they are, so an interrupted
+    /// import can be repeated.
     pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<ImportReport> {
         let core = self.checked(project, project)?;
         for piece in &pieces {
@@ -85,8 +84,7 @@ impl Engine {
     }
 }
 
-/// The memory with the utility that follows from its events, whatever the bundle says: a utility
-/// is the sum of its moves, always.
+/// The memory with the utility that follows from its events, whatever the piece says.
 fn replayed(mut history: MemoryHistory) -> MemoryHistory {
     let moves = history.events.iter().map(|event| Move {
         alpha: event.alpha,

@@ -2,35 +2,51 @@
 
 use std::sync::Arc;
 
-use reflect_types::{CreateSkill, ProjectId, Skill};
+use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill};
 
+use super::handle::Engine;
 use crate::clock;
-use crate::engine::core::{Core, computed, contained};
+use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::model::{self, Guide, Lesson, SkillWriter};
-use crate::record::MemoryRecord;
+use crate::task::{compute, isolate};
 
-/// Writes the project's skill anew, from the memories that are worth the most.
-pub(crate) async fn create(core: &Core, project: &ProjectId, ask: &CreateSkill) -> Result<Skill> {
+impl Engine {
+    /// The project's skill, if one was created.
+    pub async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        let core = self.checked(project, project)?;
+        core.store.skill(project).await
+    }
+
+    /// Creates the next version of the project's skill from the memories with the highest utility.
+    pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
+        let core = Arc::clone(self.checked(project, create)?);
+        let (project, request) = (project.clone(), create.clone());
+        // To its end even if the caller goes away: a model may have been asked, and paid.
+        isolate(async move { write(&core, &project, &request).await }).await
+    }
+}
+
+async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Result<Skill> {
     let sample = |asked: Option<u32>| asked.unwrap_or(CreateSkill::DEFAULT_SAMPLE) as usize;
     let best = async |success, asked| {
         let store = &core.store;
         store.best_memories(project, success, sample(asked)).await
     };
-    let mut memories = best(true, ask.n_passed).await?;
-    memories.extend(best(false, ask.n_failed).await?);
+    let mut memories = best(true, request.n_passed).await?;
+    memories.extend(best(false, request.n_failed).await?);
     if memories.is_empty() {
         return Err(Error::Conflict(
             "there are no memories to write a skill from: review some runs first".to_owned(),
         ));
     }
     let memories = Arc::new(memories);
-    // Once, however many versions others write meanwhile: a model may have been asked.
+    // Written once, even if other versions appear meanwhile: a model may be expensive.
     let sources = Arc::clone(&memories);
     let guide = if let Some(writer) = core.skill_writer.clone() {
-        contained(async move { with_lessons(&sources).write(writer.as_ref()).await }).await?
+        isolate(async move { with_lessons(&sources).write(writer.as_ref()).await }).await?
     } else {
-        computed(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
+        compute(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
     };
     loop {
         let current = core.store.skill(project).await?;
@@ -45,14 +61,14 @@ pub(crate) async fn create(core: &Core, project: &ProjectId, ask: &CreateSkill) 
             created_at: Some(clock::text(core.now())),
             source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),
         };
-        // Another may have written the same version meanwhile; then this becomes the next.
+        // Another call may have stored the same version; then this becomes the next.
         if core.store.put_skill(project, &skill).await? {
             return Ok(skill);
         }
     }
 }
 
-/// Memories with what their lessons are made of.
+/// Memories with the owned parts of their lessons.
 struct Sources<'a> {
     memories: &'a [MemoryRecord],
     texts: Vec<String>,
@@ -91,7 +107,7 @@ impl Sources<'_> {
     }
 }
 
-/// The tools that the advice is about, or else those that the run used.
+/// The tools that the advice is about, or those that the run used.
 fn tools_of(memory: &MemoryRecord) -> Vec<String> {
     let reflection = &memory.reflection;
     if reflection.applicable_tools.is_empty() {

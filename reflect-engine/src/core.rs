@@ -1,0 +1,57 @@
+//! The store, models, clock and settings that the operations and the background work share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::{Notify, OnceCell, watch};
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::index::Indexes;
+use crate::model::{Embedder, Reflector, SkillWriter};
+use crate::store::Store;
+
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) reflector: Arc<dyn Reflector>,
+    /// `None` if skills are extracted without a model.
+    pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) indexes: Indexes,
+    /// The learning rate of reviews that do not set one.
+    pub(crate) alpha: f64,
+    /// The similarity floor of queries that do not set one.
+    pub(crate) floor: f64,
+    /// The number of reviews worked on at once.
+    pub(crate) concurrency: usize,
+    /// How long a claimed job is held before other workers may take it over.
+    pub(crate) lease: Duration,
+    /// Notified when a review is queued.
+    pub(crate) work: Notify,
+    /// Whether this engine runs background work and decides the store's embedder.
+    pub(crate) background: bool,
+    /// Set once the store has recorded this engine's embedder.
+    pub(crate) claimed: OnceCell<()>,
+    /// Whether the engine is shutting down.
+    pub(crate) stopping: watch::Sender<bool>,
+    /// The number of calls that a shutdown waits for.
+    pub(crate) calls: watch::Sender<usize>,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Refuses new calls during a shutdown.
+    pub(crate) fn ensure_running(&self) -> Result<()> {
+        if *self.stopping.borrow() {
+            return Err(Error::unavailable(
+                "the engine is shutting down: try again when it is back",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! The handle to a running engine, and its shutdown.
+
+use std::fmt;
+use std::sync::Arc;
+
+use reflect_types::{ProjectId, Validate};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::core::Core;
+use crate::error::Result;
+
+/// A Reflect engine: stores traces, learns from their reviews and retrieves memories.
+///
+/// A cheap handle: clones share one engine, which stops when the last of them is dropped.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// Whether writes through this handle create missing projects.
+    creates_projects: bool,
+}
+
+struct Shared {
+    core: Arc<Core>,
+    background: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Background tasks hold the core, not this, so they end with the last handle.
+        self.core.stopping.send_replace(true);
+    }
+}
+
+impl Engine {
+    pub(super) fn new(core: Arc<Core>, background: Vec<JoinHandle<()>>) -> Self {
+        let background = Mutex::new(background);
+        Self {
+            shared: Arc::new(Shared { core, background }),
+            creates_projects: true,
+        }
+    }
+
+    /// The same engine for a caller that must not create projects: a write to a missing project is
+    /// [`Error::NoProject`](crate::Error::NoProject).
+    #[must_use]
+    pub fn in_existing_projects(&self) -> Self {
+        Self {
+            creates_projects: false,
+            ..self.clone()
+        }
+    }
+
+    /// Stops the engine. Work in progress is finished, or handed back after a grace period; then
+    /// the store is closed. Further calls on any clone fail.
+    pub async fn shutdown(&self) -> Result<()> {
+        self.core().stopping.send_replace(true);
+        // Locked to the end: a second caller must not close the store while tasks still run.
+        let mut background = self.shared.background.lock().await;
+        while let Some(task) = background.last_mut() {
+            // A task that panicked has ended too.
+            let _ = task.await;
+            background.pop();
+        }
+        let mut calls = self.core().calls.subscribe();
+        // The sender is in the core, so the channel is open.
+        let _ = calls.wait_for(|count| *count == 0).await;
+        self.core().store.close().await
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.shared.core
+    }
+
+    /// The core, if the engine runs and the request is valid.
+    pub(super) fn checked(
+        &self,
+        project: &ProjectId,
+        request: &impl Validate,
+    ) -> Result<&Arc<Core>> {
+        self.core().ensure_running()?;
+        project.validate()?;
+        request.validate()?;
+        Ok(self.core())
+    }
+
+    pub(super) fn creates_projects(&self) -> bool {
+        self.creates_projects
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("embedder", &self.core().embedder.id())
+            .field("reflector", &self.core().reflector.id())
+            .finish_non_exhaustive()
+    }
+}

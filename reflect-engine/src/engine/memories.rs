@@ -1,0 +1,43 @@
+//! Querying and reading memories.
+
+use reflect_types::{ListMemories, Memory, MemoryHistory, MemoryId, ProjectId, QueryMemories};
+
+use super::handle::Engine;
+use crate::error::{Error, Result};
+use crate::recall::{self, Explanation};
+use crate::record::MemoryPage;
+
+impl Engine {
+    /// The memories that rank best for a task, best first.
+    pub async fn query_memories(
+        &self,
+        project: &ProjectId,
+        query: &QueryMemories,
+    ) -> Result<Vec<Memory>> {
+        let core = self.checked(project, query)?;
+        recall::query(core, project, query).await
+    }
+
+    /// The numbers behind the answer of a query.
+    pub async fn explain(&self, project: &ProjectId, query: &QueryMemories) -> Result<Explanation> {
+        let core = self.checked(project, query)?;
+        recall::explain(core, project, query).await
+    }
+
+    /// A page of memories with their utility events, newest first.
+    pub async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<MemoryPage> {
+        let core = self.checked(project, list)?;
+        core.store.list_memories(project, list).await
+    }
+
+    /// A memory with its utility events.
+    pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
+        let core = self.checked(project, id)?;
+        let found = core.store.memory(project, id).await?;
+        found.ok_or_else(|| Error::not_found("memory", id.as_str()))
+    }
+}

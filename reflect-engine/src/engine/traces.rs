@@ -1,0 +1,148 @@
+//! Storing, reading, retrying and deleting traces.
+
+use reflect_types::{
+    CreateTrace, DeleteTraces, DeletedTraces, IDEMPOTENCY_KEY, IngestStatus, InvalidField,
+    ListTraces, Message, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+};
+
+use super::handle::Engine;
+use crate::error::{Error, Result};
+use crate::id::new_id;
+use crate::ingest;
+use crate::record::TracePage;
+use crate::store::{Intake, NewReview, NewTrace, Retried};
+
+/// The longest idempotency key.
+const MAX_KEY: usize = 255;
+
+impl Engine {
+    /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
+    /// its own reflection, the memory is stored at once.
+    ///
+    /// A repeated `idempotency_key` stores nothing and returns the first receipt, even if the rest
+    /// of the request differs or the trace has been deleted.
+    pub async fn create_trace(
+        &self,
+        project: &ProjectId,
+        trace: CreateTrace,
+        idempotency_key: Option<&str>,
+    ) -> Result<TraceReceipt> {
+        let core = self.checked(project, &trace)?;
+        idempotency_key.map_or(Ok(()), usable_key)?;
+        let (new, review) = self.intake(trace, idempotency_key);
+        let intake = match review {
+            None => Intake::Unreviewed,
+            Some(review) if review.reflection.is_some() => {
+                // Without a working embedder, the review is queued like any other.
+                match ingest::authored(core, &new.task, &review).await {
+                    Ok(lesson) => Intake::Learned(lesson),
+                    Err(_) => Intake::Queued(review),
+                }
+            }
+            Some(review) => Intake::Queued(review),
+        };
+        let queued = matches!(intake, Intake::Queued(_));
+        let receipt = core.store.insert_trace(project, new, intake).await?;
+        if queued {
+            core.work.notify_one();
+        }
+        Ok(receipt)
+    }
+
+    /// A trace by its id.
+    pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let core = self.checked(project, id)?;
+        let found = core.store.trace(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
+    }
+
+    /// A page of traces, newest first.
+    pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+        let core = self.checked(project, list)?;
+        core.store.list_traces(project, list).await
+    }
+
+    /// Queues the failed review of a trace again.
+    pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
+        let core = self.checked(project, id)?;
+        match core.store.retry_trace(project, id, core.now()).await? {
+            Retried::Done => {
+                core.work.notify_one();
+                Ok(TraceReceipt {
+                    trace_id: id.clone(),
+                    ingest_status: IngestStatus::Queued,
+                })
+            }
+            Retried::NoTrace => Err(no_trace(id)),
+            Retried::NotFailed => Err(Error::Conflict(format!(
+                "the work on trace `{id}` has not failed: there is nothing to retry"
+            ))),
+        }
+    }
+
+    /// Deletes traces. Their memories stay, unless the request includes them.
+    pub async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        delete: &DeleteTraces,
+    ) -> Result<DeletedTraces> {
+        let core = self.checked(project, delete)?;
+        let DeleteTraces {
+            trace_ids,
+            delete_memories,
+        } = delete;
+        core.store
+            .delete_traces(project, trace_ids, *delete_memories)
+            .await
+    }
+
+    fn intake(&self, trace: CreateTrace, key: Option<&str>) -> (NewTrace, Option<NewReview>) {
+        let now = self.core().now();
+        let trajectory = trace.trajectory.into_messages();
+        let final_response = trace
+            .final_response
+            .unwrap_or_else(|| Message::final_response(&trajectory));
+        let review = trace
+            .review
+            .map(|review| self.new_review(review, ReviewMode::Inline));
+        let new = NewTrace {
+            id: TraceId::new(new_id()),
+            task: trace.task,
+            trajectory,
+            final_response,
+            retrieved_memory_ids: trace.retrieved_memory_ids,
+            model: trace.model,
+            metadata: trace.metadata,
+            reference_context: trace.reference_context,
+            idempotency_key: key.map(str::to_owned),
+            creates_project: self.creates_projects(),
+            created_at: now,
+        };
+        (new, review)
+    }
+
+    pub(super) fn new_review(&self, review: Review, mode: ReviewMode) -> NewReview {
+        NewReview {
+            id: new_id(),
+            verdict: review.result,
+            feedback: review.feedback_text,
+            alpha: review.alpha.unwrap_or(self.core().alpha),
+            reflection: review.reflection,
+            mode,
+            created_at: self.core().now(),
+        }
+    }
+}
+
+pub(super) fn no_trace(id: &TraceId) -> Error {
+    Error::not_found("trace", id.as_str())
+}
+
+/// A key that is empty names nothing, and would make one run of all.
+fn usable_key(key: &str) -> Result<()> {
+    if !key.trim().is_empty() && key.chars().count() <= MAX_KEY {
+        return Ok(());
+    }
+    let problem = format!("must have from 1 to {MAX_KEY} characters: send a new UUID for each run");
+    Err(InvalidField::new(IDEMPOTENCY_KEY, problem).into())
+}

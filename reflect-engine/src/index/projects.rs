@@ -1,0 +1,187 @@
+//! The indexes of projects, within a memory budget.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use reflect_types::{Metadata, ProjectId};
+
+use super::Index;
+use crate::error::{Error, Result};
+use crate::rank::Params;
+use crate::store::{Change, Changes, MemoryKey, Revision};
+
+/// The indexes of the projects queried last.
+#[derive(Debug)]
+pub(crate) struct Indexes {
+    projects: Mutex<HashMap<ProjectId, Arc<ProjectIndex>>>,
+    /// The memory budget in bytes.
+    room: usize,
+    /// Counts uses, to order indexes by their last one.
+    uses: AtomicU64,
+}
+
+impl Indexes {
+    pub(crate) fn new(room: usize) -> Self {
+        Self {
+            projects: Mutex::default(),
+            room,
+            uses: AtomicU64::new(0),
+        }
+    }
+
+    /// The project's index, if one of these dimensions is loaded.
+    pub(crate) fn get(&self, project: &ProjectId, dims: usize) -> Option<Arc<ProjectIndex>> {
+        let index = self.projects().get(project).cloned();
+        // A model may change its dimensions: an index of others is of another space.
+        let index = index.filter(|index| index.dims() == dims);
+        index.inspect(|index| self.mark_used(index))
+    }
+
+    /// The project's index, empty unless one of these dimensions is loaded.
+    pub(crate) fn get_or_create(&self, project: &ProjectId, dims: usize) -> Arc<ProjectIndex> {
+        let mut projects = self.projects();
+        if projects
+            .get(project)
+            .is_some_and(|index| index.dims() != dims)
+        {
+            projects.remove(project);
+        }
+        let index = projects
+            .entry(project.clone())
+            .or_insert_with(|| Arc::new(ProjectIndex::new(dims)));
+        self.mark_used(index);
+        Arc::clone(index)
+    }
+
+    /// Drops the project's index.
+    pub(crate) fn remove(&self, project: &ProjectId) {
+        self.projects().remove(project);
+    }
+
+    /// Drops the least recently used indexes until the rest fits into the budget. The index of
+    /// `kept` stays; dropped ones are rebuilt by the next query.
+    pub(crate) fn make_room(&self, kept: &ProjectId) {
+        let mut projects = self.projects();
+        let mut taken: usize = projects.values().map(|index| index.bytes()).sum();
+        while taken > self.room {
+            let others = projects.iter().filter(|(project, _)| *project != kept);
+            let oldest = others.min_by_key(|(_, index)| index.used.load(Ordering::Relaxed));
+            let Some((oldest, bytes)) = oldest.map(|(id, index)| (id.clone(), index.bytes()))
+            else {
+                return;
+            };
+            tracing::debug!(project = %oldest, bytes, "an index is dropped to make room");
+            projects.remove(&oldest);
+            taken = taken.saturating_sub(bytes);
+        }
+    }
+
+    /// The projects whose index is loaded.
+    #[cfg(test)]
+    pub(crate) fn loaded(&self) -> Vec<ProjectId> {
+        self.projects().keys().cloned().collect()
+    }
+
+    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, Arc<ProjectIndex>>> {
+        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mark_used(&self, index: &ProjectIndex) {
+        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        index.used.store(now, Ordering::Relaxed);
+    }
+}
+
+/// The index of one project, and how far it has followed the store.
+#[derive(Debug)]
+pub(crate) struct ProjectIndex {
+    /// The number of its last use.
+    used: AtomicU64,
+    state: RwLock<State>,
+    /// Held while the index catches up with the store, so that it happens once for all queries.
+    pub(crate) catching_up: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    index: Index,
+    revision: Revision,
+}
+
+impl ProjectIndex {
+    fn new(dims: usize) -> Self {
+        Self {
+            used: AtomicU64::new(0),
+            state: RwLock::new(State {
+                index: Index::new(dims),
+                revision: Revision::default(),
+            }),
+            catching_up: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The store's revision that the index reflects.
+    pub(crate) fn revision(&self) -> Revision {
+        self.read().revision
+    }
+
+    /// The memories that may rank among the best, with their utilities.
+    pub(crate) fn shortlist(
+        &self,
+        probe: &[f32],
+        params: &Params,
+        filter: Option<&Metadata>,
+    ) -> Result<Vec<(MemoryKey, f64)>> {
+        let state = self.read();
+        let keys = state.index.shortlist(probe, params, filter);
+        let keys = keys.map_err(|error| Error::internal("the index refused the query", error))?;
+        let with_utility = keys
+            .into_iter()
+            .filter_map(|key| Some((key, state.index.q(key)?)));
+        Ok(with_utility.collect())
+    }
+
+    /// Applies changes read from the store.
+    pub(crate) fn apply(&self, changes: Changes) {
+        let mut state = self.write();
+        if changes.reset {
+            state.index = Index::new(state.index.dims());
+        }
+        for change in changes.changes {
+            match change {
+                Change::Put {
+                    key,
+                    vector,
+                    q,
+                    metadata,
+                } => {
+                    if let Err(error) = state.index.upsert(key, &vector, q, &metadata) {
+                        tracing::warn!(key, %error, "a stored memory cannot be found by queries");
+                        state.index.remove(key);
+                    }
+                }
+                Change::Gone(key) => {
+                    state.index.remove(key);
+                }
+            }
+        }
+        state.revision = changes.revision;
+    }
+
+    fn bytes(&self) -> usize {
+        self.read().index.bytes()
+    }
+
+    fn dims(&self) -> usize {
+        self.read().index.dims()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,53 @@
+//! The memory that a reviewed trace becomes.
+
+use std::sync::Arc;
+
+use reflect_types::{MemoryId, Trace, feedback_without_note};
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::id::new_id;
+use crate::model::{self, JudgedRun, Reflection};
+use crate::store::{Lesson, NewMemory, NewReview};
+use crate::task::isolate;
+
+/// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
+pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<Lesson> {
+    let reflection = if let Some(authored) = &review.reflection {
+        Reflection::from(authored.clone())
+    } else {
+        let run = JudgedRun {
+            task: &trace.task,
+            messages: &trace.trajectory,
+            final_response: &trace.final_response,
+            verdict: review.verdict,
+            // The reviewer's name is not part of the lesson.
+            feedback: feedback_without_note(review.feedback.as_deref()),
+            reference_context: trace.reference_context.as_deref(),
+        };
+        model::without_tags(core.reflector.reflect(&run).await?)
+    };
+    let memory = memory(core, &trace.task, reflection).await?;
+    Ok(Lesson { review, memory })
+}
+
+/// The lesson of a review that brings its own reflection.
+pub(crate) async fn authored(core: &Arc<Core>, task: &str, review: &NewReview) -> Result<Lesson> {
+    let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
+    isolate(async move {
+        let reflection = review.reflection.clone().map(Reflection::from);
+        let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
+        Ok::<_, Error>(Lesson { review, memory })
+    })
+    .await
+}
+
+async fn memory(core: &Core, task: &str, reflection: Reflection) -> Result<NewMemory> {
+    Ok(NewMemory {
+        id: MemoryId::new(new_id()),
+        reflection,
+        embedder: core.embedder.id().to_owned(),
+        vector: core.embed_one(task).await?,
+        created_at: core.now(),
+    })
+}

@@ -1,0 +1,56 @@
+//! What happens to a review whose work failed.
+
+use std::time::Duration;
+
+use super::backoff::Backoff;
+use crate::clock::later;
+use crate::core::Core;
+use crate::error::Error;
+use crate::model;
+use crate::store::{Next, Setback};
+
+/// The number of attempts after which a review is given up.
+pub(super) const MAX_ATTEMPTS: u32 = 5;
+
+/// Failures that may pass, such as an outage of a model.
+const RETRY: Backoff = Backoff {
+    first: Duration::from_millis(500),
+    factor: 4,
+    longest: Duration::from_secs(3_600),
+};
+/// Failures of the settings, such as a wrong key, which a person has to correct.
+const SETUP: Backoff = Backoff {
+    first: Duration::from_secs(300),
+    factor: 2,
+    longest: Duration::from_secs(2 * 3_600),
+};
+
+/// What happens to a review after so many attempts, the last of which failed with `error`.
+pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
+    let after = |delay| later(core.now(), delay);
+    let next = match error {
+        _ if attempts >= MAX_ATTEMPTS => Next::Never,
+        // Reported as failed at once, because a person has to correct it, and retried in case it
+        // has been corrected.
+        Error::Model(error) if model::is_setup(error) => {
+            Next::FailedUntil(after(SETUP.delay(attempts)))
+        }
+        Error::Model(error) if !error.retryable => Next::Never,
+        error => Next::At(after(RETRY.delay_or(attempts, error.retry_after()))),
+    };
+    Setback {
+        error: error.to_string(),
+        next,
+    }
+}
+
+/// The error of a job whose workers all died.
+pub(super) fn given_up() -> Error {
+    Error::Internal {
+        message: format!(
+            "given up after {MAX_ATTEMPTS} attempts that never ended: the process that worked on \
+             it died each time. Retry it when the cause is found"
+        ),
+        source: None,
+    }
+}

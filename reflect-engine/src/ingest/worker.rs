@@ -1,0 +1,119 @@
+//! The worker loop: claims due jobs, runs them, and drains them at a shutdown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use crate::clock::later;
+use crate::core::Core;
+use crate::error::Result;
+use crate::id::new_id;
+
+/// How long a shutdown waits for work in progress.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A kind of background work.
+pub(super) trait Work: Send + Sync + 'static {
+    type Job: Send + 'static;
+
+    /// For logs.
+    const NAME: &'static str;
+    /// How often to look for jobs that other processes queued.
+    const POLL: Duration;
+
+    /// The number of jobs that run at once.
+    fn concurrency(&self) -> usize;
+
+    /// Returns when a job was queued by this process.
+    fn queued(&self) -> impl Future<Output = ()> + Send;
+
+    /// Claims due jobs for `owner`.
+    fn claim(
+        &self,
+        owner: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Claimed<Self::Job>>> + Send;
+
+    /// Runs a job. Whatever comes of it is recorded here: the worker only waits for the end.
+    fn run(
+        self: Arc<Self>,
+        owner: Arc<str>,
+        job: Self::Job,
+    ) -> impl Future<Output = ()> + Send + 'static;
+
+    /// Hands back all jobs whose owner starts with `worker`.
+    fn release(&self, worker: &str) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Claimed jobs.
+pub(super) struct Claimed<J> {
+    pub(super) jobs: Vec<J>,
+    /// When the next job is due, if one is known.
+    pub(super) next_due: Option<Timestamp>,
+}
+
+/// Runs jobs until the engine stops.
+pub(super) async fn run<W: Work>(core: Arc<Core>, work: W) {
+    let work = Arc::new(work);
+    let worker = new_id();
+    let mut stopping = core.stopping.subscribe();
+    let mut running = JoinSet::new();
+    while !*stopping.borrow() {
+        let next_look = start_due(&core, &work, &worker, &mut running).await;
+        let free = running.len() < work.concurrency();
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => break,
+            Some(_) = running.join_next() => {
+                // One claim for all that ended, not one each.
+                while running.try_join_next().is_some() {}
+            }
+            () = work.queued(), if free => {}
+            () = core.clock.sleep_until(next_look), if free => {}
+        }
+    }
+    let drained = async { while running.join_next().await.is_some() {} };
+    tokio::select! {
+        () = drained => {}
+        () = grace_over(&core) => {}
+    }
+    running.shutdown().await;
+    if let Err(error) = work.release(&worker).await {
+        tracing::warn!(work = W::NAME, %error, "could not hand back jobs: their leases will expire");
+    }
+}
+
+/// Returns when the engine is stopping and its grace period is over.
+pub(crate) async fn grace_over(core: &Core) {
+    let mut stopping = core.stopping.subscribe();
+    // The sender is in `core`, so the channel is open.
+    let _ = stopping.wait_for(|stop| *stop).await;
+    core.clock.sleep_until(later(core.now(), GRACE)).await;
+}
+
+/// Claims and starts as many jobs as may run; returns when to look for the next.
+async fn start_due<W: Work>(
+    core: &Core,
+    work: &Arc<W>,
+    worker: &str,
+    running: &mut JoinSet<()>,
+) -> Timestamp {
+    let poll = later(core.now(), W::POLL);
+    let free = work.concurrency().saturating_sub(running.len());
+    // An owner of its own for each claim: an attempt that lost its job must not pass for a later
+    // attempt at the same job by this worker.
+    let owner: Arc<str> = format!("{worker}/{}", new_id()).into();
+    match work.claim(&owner, free).await {
+        Ok(claimed) => {
+            for job in claimed.jobs {
+                running.spawn(Arc::clone(work).run(Arc::clone(&owner), job));
+            }
+            claimed.next_due.map_or(poll, |due| due.min(poll))
+        }
+        Err(error) => {
+            tracing::warn!(work = W::NAME, %error, "could not look for jobs: trying again");
+            poll
+        }
+    }
+}

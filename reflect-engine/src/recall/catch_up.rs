@@ -1,0 +1,72 @@
+//! Brings a project's index up to date with the store.
+
+use std::sync::Arc;
+
+use reflect_types::ProjectId;
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::index::ProjectIndex;
+use crate::task::{compute, isolate};
+
+/// The number of changes read from the store at a time. Tests read many pages.
+pub(crate) const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };
+
+/// The project's index with everything that was committed before the call; `None` if there is no
+/// such project.
+pub(super) async fn current_index(
+    core: &Arc<Core>,
+    project: &ProjectId,
+) -> Result<Option<Arc<ProjectIndex>>> {
+    core.claim_embedder().await?;
+    // Held from here on: another query may drop it to make room, and changes are asked for by its
+    // revision.
+    let dims = core.embedder.dims();
+    let loaded = core.indexes.get(project, dims);
+    let since = loaded.as_ref().map(|index| index.revision());
+    // Mostly there is nothing new, and this is all it takes.
+    let news = core
+        .store
+        .memory_changes(project, core.embedder.id(), since.unwrap_or_default(), 1)
+        .await?;
+    core.ensure_same_embedder(news.embedder.as_deref())?;
+    if news.revision.epoch == 0 {
+        core.indexes.remove(project);
+        return Ok(None);
+    }
+    let index = match loaded {
+        Some(index) if !news.reset && news.changes.is_empty() => return Ok(Some(index)),
+        Some(index) => index,
+        None => core.indexes.get_or_create(project, dims),
+    };
+    // In its own task: a caller that goes away must not leave a page half applied.
+    let work = catch_up(Arc::clone(core), project.clone(), Arc::clone(&index));
+    isolate(work).await?;
+    core.indexes.make_room(project);
+    Ok(Some(index))
+}
+
+/// Applies all changes that the index lacks.
+async fn catch_up(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -> Result<()> {
+    let _turn = index.catching_up.lock().await;
+    let embedder = core.embedder.id();
+    let after = |revision| {
+        core.store
+            .memory_changes(&project, embedder, revision, PAGE)
+    };
+    let mut page = after(index.revision()).await?;
+    loop {
+        let (more, revision) = (page.more, page.revision);
+        let applying = {
+            let index = Arc::clone(&index);
+            compute(move || index.apply(page))
+        };
+        if !more {
+            return applying.await;
+        }
+        // The next page is read while this one is applied.
+        let (applied, next) = tokio::join!(applying, after(revision));
+        applied?;
+        page = next?;
+    }
+}

@@ -1,0 +1,72 @@
+//! The memories that rank best for a task.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reflect_types::{Memory, ProjectId, QueryMemories};
+
+use super::catch_up::current_index;
+use super::probe::probe;
+use crate::core::Core;
+use crate::error::Result;
+use crate::rank::{self, Candidate, Params, Ranked};
+use crate::store::MemoryKey;
+use crate::task::compute;
+
+/// The memories that rank best, best first.
+pub(crate) async fn query(
+    core: &Arc<Core>,
+    project: &ProjectId,
+    query: &QueryMemories,
+) -> Result<Vec<Memory>> {
+    let probe = probe(core, &query.task).await?;
+    let Some(index) = current_index(core, project).await? else {
+        return Ok(Vec::new());
+    };
+    let params = Params::new(query, core.floor);
+    let filter = query.metadata_filter.clone();
+    let (probe, shortlist) = compute(move || {
+        let shortlist = index.shortlist(&probe, &params, filter.as_ref());
+        (probe, shortlist)
+    })
+    .await?;
+    let shortlist = shortlist?;
+    // In rising order, as a file stores them.
+    let keys: Vec<_> = shortlist.iter().map(|(key, _)| *key).collect();
+    let utilities: HashMap<_, _> = shortlist.into_iter().collect();
+    let vectors = core
+        .store
+        .vectors(project, core.embedder.id(), &keys)
+        .await?;
+    let ranking = compute(move || ranked(&probe, &vectors, &utilities, &params)).await?;
+    let keys: Vec<_> = ranking.iter().map(|ranked| ranked.key).collect();
+    let records = core.store.memories(project, &keys).await?;
+    let mut records: HashMap<_, _> = records.into_iter().collect();
+    let memories = ranking.into_iter().filter_map(|ranked| {
+        let mut record = records.remove(&ranked.key)?;
+        // The utility it was ranked by, which may have moved since.
+        record.q_value = ranked.q;
+        Some(record.into_memory(ranked.similarity, ranked.score))
+    });
+    Ok(memories.collect())
+}
+
+fn ranked(
+    probe: &[f32],
+    vectors: &[(MemoryKey, Vec<f32>)],
+    utilities: &HashMap<MemoryKey, f64>,
+    params: &Params,
+) -> Vec<Ranked> {
+    let candidates: Vec<_> = vectors
+        .iter()
+        .filter_map(|(key, vector)| {
+            Some(Candidate {
+                key: *key,
+                vector,
+                q: *utilities.get(key)?,
+                metadata: None,
+            })
+        })
+        .collect();
+    rank::rank(probe, &candidates, params)
+}

@@ -1,0 +1,103 @@
+//! Tokio tasks that contain panics and outlive their callers.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinError;
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::model;
+
+/// Runs CPU-bound or blocking work on the blocking thread pool.
+pub(crate) async fn compute<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.map_err(|error| match panic_message(error) {
+        Some(message) => Error::Internal {
+            message: format!("the engine panicked{message}"),
+            source: None,
+        },
+        None => runtime_stopping(),
+    })
+}
+
+/// Runs work that calls a model in its own task: a panic of the model becomes an error, and a
+/// dropped caller does not cancel it.
+pub(crate) async fn isolate<T, E>(
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T>
+where
+    T: Send + 'static,
+    E: Into<Error> + Send + 'static,
+{
+    match tokio::spawn(work).await {
+        Ok(result) => result.map_err(Into::into),
+        Err(error) => Err(model_panicked(error)),
+    }
+}
+
+/// Like [`isolate`], and a shutdown waits for it. The result is logged if the caller has gone.
+pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
+    core: &Arc<Core>,
+    call: String,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let running = RunningCall::new(core);
+    let (sender, receiver) = oneshot::channel();
+    tokio::spawn(async move {
+        let result = isolate(work).await;
+        match sender.send(result) {
+            Ok(()) => {}
+            Err(Ok(done)) => tracing::info!(call, ?done, "done, though the caller has gone"),
+            Err(Err(error)) => tracing::warn!(call, %error, "failed, and the caller has gone"),
+        }
+        drop(running);
+    });
+    receiver.await.map_err(|_| runtime_stopping())?
+}
+
+/// The error of a task that called a model and did not finish.
+pub(crate) fn model_panicked(error: JoinError) -> Error {
+    match panic_message(error) {
+        Some(message) => Error::Model(model::Error {
+            message: format!("the embedder or the reflector panicked{message}"),
+            // The cause may be gone at the next attempt.
+            retryable: true,
+            source: None,
+        }),
+        None => runtime_stopping(),
+    }
+}
+
+/// Counts as a call in progress while it lives.
+struct RunningCall(Arc<Core>);
+
+impl RunningCall {
+    fn new(core: &Arc<Core>) -> Self {
+        core.calls.send_modify(|count| *count += 1);
+        Self(Arc::clone(core))
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        self.0.calls.send_modify(|count| *count -= 1);
+    }
+}
+
+/// The message of a panic, as a suffix; `None` if the task was cancelled.
+fn panic_message(error: JoinError) -> Option<String> {
+    let panic = error.try_into_panic().ok()?;
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    Some(message.map_or_else(String::new, |message| format!(": {message}")))
+}
+
+fn runtime_stopping() -> Error {
+    Error::unavailable("the runtime is shutting down: try again when it is back")
+}
