@@ -1,4 +1,4 @@
-//! What one text costs with each bundled embedder: `cargo bench -p reflect-engine --bench embed`.
+//! The time per text of each bundled embedder: `cargo bench -p reflect-engine --bench embed`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The best of several rounds, so that a busy machine disturbs little.
+/// The best of several rounds, which a busy machine disturbs least.
 fn per_text(embed: impl Fn(&str) -> f32) -> Duration {
     const ROUNDS: u32 = 7;
     const REPEATS: u32 = 2_000;

@@ -1,4 +1,5 @@
-//! How fast runs are stored durably, against one transaction each, and how fast a large file opens.
+//! The rate of durably stored traces, against one transaction each, and the time to open a large
+//! file.
 //!
 //! `cargo bench -p reflect-engine --bench ingest`
 
@@ -56,7 +57,7 @@ fn main() {
     });
 }
 
-/// The same rows by the same schema, written as one would without thinking about commits.
+/// The baseline: the same rows in the same schema, one commit each.
 fn one_transaction_each() -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("reflect.db");
@@ -87,7 +88,7 @@ fn one_transaction_each() -> f64 {
     rate(BASELINE_TRACES, begun.elapsed())
 }
 
-/// Traces a second until all are acknowledged, and with a review until all are learned too.
+/// Traces per second until all are acknowledged, and with a review until all are memories.
 async fn submit(review: Option<Review>) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::open_sqlite(folder.path().join("reflect.db"))
@@ -193,7 +194,7 @@ async fn open_large_file() {
     engine.shutdown().await.expect("a clean end");
 }
 
-/// Through the store, because the point is the file and not how it came to be.
+/// Fills the file through the store, which is faster than through an engine.
 async fn fill(path: &Path) {
     let store = Arc::new(Sqlite::open(path).expect("a store"));
     let mut filling = tokio::task::JoinSet::new();
@@ -230,7 +231,7 @@ fn task(n: usize) -> String {
     format!("{kind} (order {n}, customer {})", n % 997)
 }
 
-/// What all threads of the process have worked so far.
+/// The CPU time of all threads of the process.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::try_from(time).expect("a time since the start")

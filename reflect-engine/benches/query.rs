@@ -1,6 +1,5 @@
-//! What a query costs: shortlist, fetch of the exact vectors, blend and MMR, against a brute-force
-//! scan of all `f32` vectors in the same run. Every answer is compared with the exact ranking of
-//! all memories.
+//! The CPU time of a query: shortlist, fetch of the exact vectors, blend and MMR, against a
+//! brute-force scan of all `f32` vectors. Every answer is compared with the exact ranking.
 //!
 //! `cargo bench -p reflect-engine --bench query`
 
@@ -25,7 +24,7 @@ use rustix::time::{ClockId, clock_gettime};
 const DIMS: usize = 384;
 
 fn main() {
-    // Cargo passes `--bench` to a benchmark; without it this is a test run in a hurry.
+    // Cargo passes `--bench` to a benchmark; without it this is a quick test run.
     if std::env::args().any(|arg| arg == "--bench") {
         run(10_000, 300, 1.0);
         run(100_000, 300, 5.0);
@@ -115,7 +114,7 @@ struct Measured {
     identical: usize,
 }
 
-/// Each way of asking in its own loop, so that none finds the caches full of another's data.
+/// Measures each method in its own loop, so that none fills the caches for another.
 fn measure(
     world: &World,
     index: &Index,
@@ -146,10 +145,10 @@ fn measure(
     }
 }
 
-/// Memories around centres, as tasks of the same kind lie around each other.
+/// Memories clustered around centres, like tasks of the same kind.
 struct World {
     centres: Vec<Vec<f32>>,
-    /// Of length 1, one after the other, as a file would hold them.
+    /// Unit vectors, consecutive as in a file.
     vectors: Vec<f32>,
     q: Vec<f64>,
     metadata: Vec<Arc<Metadata>>,
@@ -216,7 +215,7 @@ impl World {
         }
     }
 
-    /// As the engine does it; the fetch copies the vectors, as a reader of a file would.
+    /// The engine's method; the fetch copies the vectors, like a read from a file.
     fn ours(
         &self,
         index: &Index,
@@ -254,7 +253,7 @@ impl World {
         rank(probe, &best.collect::<Vec<_>>(), params)
     }
 
-    /// What the answer must be.
+    /// The expected answer.
     fn exact(&self, probe: &[f32], params: &Params, filter: Option<&Metadata>) -> Vec<Ranked> {
         let all: Vec<_> = (0..self.q.len())
             .filter(|place| filter.is_none_or(|f| rank::matches(f, Some(&self.metadata[*place]))))
@@ -264,7 +263,7 @@ impl World {
     }
 }
 
-/// Most memories were never used; the others moved by some reviews.
+/// A utility after a few reviews; most memories have none.
 fn learned_utility(random: &mut Random) -> f64 {
     let mut q = 0.5;
     let reviews = random.below(10).saturating_sub(5);
@@ -293,7 +292,7 @@ fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// The result, and the CPU time this thread took for it.
+/// The result, and this thread's CPU time for it.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = cpu_time();
     let result = work();
@@ -335,7 +334,7 @@ impl Random {
         (self.next() >> 40) as f32 / (1_u32 << 24) as f32
     }
 
-    /// A direction that no other is more likely than: normal components, of length 1.
+    /// A uniformly distributed direction, as a unit vector.
     fn direction(&mut self) -> Vec<f32> {
         let normal = |random: &mut Self| (0..12).map(|_| random.unit()).sum::<f32>() - 6.0;
         normalised((0..DIMS).map(|_| normal(self)).collect())

@@ -1,5 +1,5 @@
-//! The time as the engine sees it. Leases, back-off and timestamps go by it, so that a test can
-//! move it by hand instead of waiting.
+//! The engine's clock, which leases, back-off and timestamps use. Tests move it by hand instead of
+//! waiting.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-/// Tells the time and waits for it to pass.
+/// A source of time.
 #[async_trait]
 pub trait Clock: Send + Sync + 'static {
-    /// The time.
+    /// The current time.
     fn now(&self) -> Timestamp;
 
-    /// Returns when it is `time`, at once where that is past.
+    /// Sleeps until `time`; returns at once if it has passed.
     async fn sleep_until(&self, time: Timestamp);
 }
 
-/// The clock on the wall.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
@@ -35,16 +35,16 @@ impl Clock for System {
     }
 }
 
-/// A clock that moves only when it is told to, for tests.
+/// A clock for tests, moved by hand.
 #[derive(Clone, Debug)]
 pub struct Manual {
     now: Arc<watch::Sender<Timestamp>>,
-    /// How many wait for each time.
+    /// The number of sleepers until each time.
     waiting: Arc<Mutex<BTreeMap<Timestamp, usize>>>,
 }
 
 impl Manual {
-    /// A clock that stands at `now`.
+    /// A clock set to `now`.
     pub fn at(now: Timestamp) -> Self {
         Self {
             now: Arc::new(watch::Sender::new(now)),
@@ -52,13 +52,12 @@ impl Manual {
         }
     }
 
-    /// Moves the clock forward and wakes whoever waited for it.
+    /// Moves the clock forward and wakes the sleepers whose time has come.
     pub fn advance(&self, duration: Duration) {
         self.now.send_modify(|now| *now = later(*now, duration));
     }
 
-    /// How many wait for the clock to move; those whose time has come do not count, even if they
-    /// have not run since.
+    /// The number of sleepers whose time has not come.
     pub fn sleepers(&self) -> usize {
         let now = self.now();
         self.waiting()
@@ -92,17 +91,17 @@ impl Clock for Manual {
         let mut changes = self.now.subscribe();
         *self.waiting().entry(time).or_default() += 1;
         let _asleep = Asleep(self, time);
-        // The sender lives in `self`, so the channel cannot be closed while we wait.
+        // The sender is in `self`, so the channel is open.
         let _ = changes.wait_for(|now| *now >= time).await;
     }
 }
 
-/// `time` moved forward; the end of time where that is beyond it.
+/// `time` plus `by`, at most the largest timestamp.
 pub(crate) fn later(time: Timestamp, by: Duration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// The time as it is stored: RFC 3339 in UTC, to the millisecond.
+/// The stored form of a time: RFC 3339 in UTC, to the millisecond.
 pub(crate) fn text(time: Timestamp) -> String {
     format!("{time:.3}")
 }

@@ -1,3 +1,5 @@
+//! The engine's error type.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -5,29 +7,31 @@ use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId};
 
 use crate::model;
 
-/// What a caller gets of an operation that may fail.
+/// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason below a failure, as the library that met it tells it.
+/// The underlying error of a library.
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the engine did not do what it was asked. Nothing was changed, except that a review which met
-/// a failing model, or a shutdown, is kept and says so.
+/// An error of the engine.
+///
+/// A failed operation changes nothing, except that a review is kept if a model fails or the engine
+/// shuts down; the message says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A field is out of range.
     #[error("{0}")]
     Invalid(InvalidField),
-    /// There is no such thing.
+    /// The trace or memory does not exist.
     #[error("there is no {what} `{id}` in this project")]
     NotFound {
-        /// What was looked for, such as `trace`.
+        /// The kind of thing, such as `trace`.
         what: &'static str,
-        /// The id it was looked for by.
+        /// The requested id.
         id: String,
     },
-    /// There is no such project, and the caller may not make one.
+    /// The project does not exist, and the caller may not create it.
     #[error(
         "there is no project `{0}`: it was deleted, or never made; whoever has a master key can make it"
     )]
@@ -38,27 +42,27 @@ pub enum Error {
          keys belong to a server"
     )]
     NoKeys,
-    /// The request contradicts what is stored; the text says what to do instead.
+    /// The request conflicts with the stored state; the message says what to do instead.
     #[error("{0}")]
     Conflict(String),
-    /// The store is locked, full or away, or the engine is shutting down: try again later.
+    /// The store is locked, full or unreachable, or the engine is shutting down: try again later.
     #[error("{message}")]
     Unavailable {
-        /// What is in the way, and what to do about it.
+        /// The problem, and what to do about it.
         message: String,
-        /// What the store's library said.
+        /// The error of the store's library.
         #[source]
         source: Option<Source>,
     },
-    /// The embedder or the reflector did not do its work.
+    /// The embedder, reflector or skill writer failed.
     #[error("{0}")]
     Model(#[from] model::Error),
-    /// The file cannot be read or written by this process.
+    /// This process cannot read or write the file.
     #[error("{}: {problem}", path.display())]
     Inaccessible {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do about it.
+        /// The problem, and what to do about it.
         problem: String,
     },
     /// The file is damaged.
@@ -69,10 +73,10 @@ pub enum Error {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The message of SQLite.
         detail: String,
     },
-    /// The file was written by a newer version.
+    /// A newer version wrote the file.
     #[error(
         "{}: the database has format {found}, this version knows formats up to {known}. \
          Nothing was changed: upgrade Reflect to open it", path.display()
@@ -80,7 +84,7 @@ pub enum Error {
     Newer {
         /// The file.
         path: PathBuf,
-        /// The format it has.
+        /// The file's format.
         found: i64,
         /// The newest format this version knows.
         known: i64,
@@ -93,19 +97,19 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A defect.
+    /// A bug in the engine.
     #[error("{message}")]
     Internal {
-        /// What failed.
+        /// The failed step.
         message: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Option<Source>,
     },
 }
 
 impl Error {
-    /// The failure as a program reads it.
+    /// The machine-readable code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_) => ErrorCode::InvalidField,
@@ -122,7 +126,7 @@ impl Error {
         }
     }
 
-    /// The failure as it stands on the wire.
+    /// The error as sent to clients.
     pub fn body(&self) -> ErrorBody {
         match self {
             Self::Invalid(invalid) => invalid.clone().into(),
@@ -130,12 +134,12 @@ impl Error {
         }
     }
 
-    /// Whether the same call may work later.
+    /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         self.code() == ErrorCode::Unavailable
     }
 
-    /// How long a model's server asks to be left alone, where it does.
+    /// The `Retry-After` delay of a model's server, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Model(error) => model::retry_after(error),
@@ -143,7 +147,7 @@ impl Error {
         }
     }
 
-    /// There is no `what` of this id.
+    /// A [`NotFound`](Self::NotFound) error.
     pub fn not_found(what: &'static str, id: impl Into<String>) -> Self {
         Self::NotFound {
             what,
@@ -151,7 +155,7 @@ impl Error {
         }
     }
 
-    /// A page was asked for beyond something that is not there (any more).
+    /// The error of a list whose cursor names nothing.
     pub(crate) fn unknown_cursor(field: &'static str, what: &str, id: &str) -> Self {
         Self::Invalid(InvalidField::new(
             field,
@@ -159,7 +163,7 @@ impl Error {
         ))
     }
 
-    /// Something is in the way for now.
+    /// An [`Unavailable`](Self::Unavailable) error without a source.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::Unavailable {
             message: message.into(),
@@ -167,7 +171,7 @@ impl Error {
         }
     }
 
-    /// A defect, and what it was seen by.
+    /// An [`Internal`](Self::Internal) error.
     pub fn internal(message: impl Into<String>, source: impl Into<Source>) -> Self {
         Self::Internal {
             message: message.into(),

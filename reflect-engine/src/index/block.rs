@@ -1,26 +1,26 @@
-//! A few hundred quantised vectors side by side.
+//! A block of quantised vectors.
 
 use super::code::{self, PLANES, Probe};
 use super::kernel::Chunk;
 use super::tags::Tags;
 
-/// How many vectors a block holds. Blocks are allocated one by one, so that a large index has
-/// neither spare capacity nor a moment at which everything is copied.
+/// The number of vectors in a block. Blocks are allocated one by one, so that a large index has
+/// little spare capacity and is never copied as a whole.
 pub(super) const ROWS: usize = 256;
 
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
-    /// How many chunks a plane of a row has.
+    /// The number of chunks in a plane of a row.
     chunks: usize,
     /// The planes of the codes, each row by row.
     planes: [Vec<Chunk>; PLANES],
-    /// What every scan reads.
+    /// The part that every scan reads.
     scales: Vec<Scale>,
-    /// What a scan reads of the few that matter.
+    /// The part that a scan reads of few rows.
     rows: Vec<Row>,
 }
 
-/// What turns a dot product of codes into bounds of a score.
+/// The numbers that turn a dot product of codes into bounds of a score.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     pub(super) q: f64,
@@ -29,11 +29,11 @@ pub(super) struct Scale {
     pub(super) error: f32,
 }
 
-/// Who a vector belongs to.
+/// The memory that a vector belongs to.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) key: i64,
-    /// The same for equal vectors.
+    /// Equal for equal vectors.
     pub(super) fingerprint: u64,
     /// See [`signature`](crate::rank::signature).
     pub(super) signature: u64,
@@ -48,7 +48,7 @@ pub(super) struct Row {
     pub(super) errors: [f32; PLANES - 1],
 }
 
-/// A vector on its way to another place.
+/// A vector taken out of a block.
 pub(super) struct Taken {
     planes: [Vec<Chunk>; PLANES],
     scale: Scale,
@@ -83,7 +83,7 @@ impl Block {
         &self.rows[row]
     }
 
-    /// Writes over a row, or appends the next one.
+    /// Overwrites a row, or appends the next one.
     pub(super) fn put(&mut self, row: usize, vector: &[f32], q: f64, entry: Entry) {
         let code = code::encode(vector);
         let [error, errors @ ..] = code.errors;
@@ -101,11 +101,11 @@ impl Block {
         );
     }
 
-    /// Writes over a row, or appends the next one.
+    /// Overwrites a row, or appends the next one.
     pub(super) fn replace(&mut self, row: usize, taken: Taken) {
         if row == self.rows.len() {
             for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
-                // By whole rows to twice the size, which ends at a full block and nothing to spare.
+                // Doubled by whole rows, so that a full block has no spare capacity.
                 if plane.len() == plane.capacity() {
                     plane.reserve_exact(plane.len().max(taken.len()));
                 }
@@ -126,7 +126,7 @@ impl Block {
         self.scales[row].q = q;
     }
 
-    /// Takes the last row out.
+    /// Removes the last row.
     pub(super) fn pop(&mut self) -> Option<Taken> {
         let (scale, row) = (self.scales.pop()?, self.rows.pop()?);
         let start = self.rows.len() * self.chunks;
@@ -150,7 +150,7 @@ impl Block {
         dot[0]
     }
 
-    /// The memory it takes, its own place in a list included and metadata left out.
+    /// The memory used, including the block itself and without metadata.
     pub(super) fn bytes(&self) -> usize {
         let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()

@@ -1,9 +1,9 @@
-//! Vectors as small integers, with a proven bound on what that costs.
+//! Vectors as small integers, with a proven bound on the error.
 //!
 //! **Codes.** A vector `v` of length above zero has the direction `u = v / |v|`. With the step
 //! `s = max |u_i| / 7.4`, its code is `c = round(256 u / s)`, 12 bits that are kept as three planes
 //! of 4: `c = 256 c1 + 16 c2 + c3`, each from -8 to 7. So `s c1`, `s (c1 + c2 / 16)` and
-//! `s c / 256` approximate `u` better and better, and their distances from it are measured and kept.
+//! `s c / 256` approximate `u` ever more closely; their distances from it are measured and stored.
 //! The probe's direction `p` is coded once a query, with 16 bits: `p' = d * unit`, at the distance
 //! `f = |p - p'|`.
 //!
@@ -24,18 +24,18 @@ use fearless_simd::{Level, dispatch};
 use super::kernel::{self, CHUNK, Chunk, ProbeChunk, WORDS};
 use crate::rank::vector::Direction;
 
-/// How many times 4 bits a code has.
+/// The number of 4-bit planes of a code.
 pub(super) const PLANES: usize = 3;
-/// What the largest component is in steps: three planes hold 7 + 7 / 16 + 7 / 256 at the most.
+/// The largest component in steps: three planes hold at most 7 + 7 / 16 + 7 / 256.
 const LARGEST: f64 = 7.4;
-/// How many units of the last plane make a step.
+/// The number of units of the last plane in a step.
 const UNITS: f64 = 256.0;
-/// More than all rounding errors together.
+/// An upper bound of all rounding errors together.
 const SLACK: f64 = 1e-9;
-/// What the absolute values of a probe's components may add up to, so that its dot products fit.
+/// The largest sum of the absolute values of a probe's components, so that dot products fit.
 const PROBE_SUM_MAX: f64 = 134_217_728.0;
 
-/// How many chunks a plane of a row has.
+/// The number of chunks in a plane of a row.
 pub(super) fn chunks(dims: usize) -> usize {
     dims.div_ceil(CHUNK).max(1)
 }
@@ -44,7 +44,7 @@ pub(super) fn chunks(dims: usize) -> usize {
 pub(super) struct Code {
     pub(super) planes: [Vec<Chunk>; PLANES],
     pub(super) step: f32,
-    /// The distance from the direction by the first plane, by the first two, by all.
+    /// The distances from the direction with one, two and three planes.
     pub(super) errors: [f32; PLANES],
 }
 
@@ -64,7 +64,7 @@ pub(super) fn encode(vector: &[f32]) -> Code {
     code
 }
 
-/// Writes the planes and the errors, the step being known.
+/// Fills in the planes and errors for the code's step.
 #[expect(
     clippy::inline_always,
     reason = "only what is inlined is compiled for the instruction set"
@@ -92,7 +92,7 @@ fn fill(code: &mut Code, unit: &[f64]) {
 /// A code's share of each plane, from -8 to 7.
 #[inline]
 fn parts(code: i16) -> [i16; PLANES] {
-    // What four bits hold, moved to lie around zero; the rest is a multiple of 16.
+    // Four bits, shifted to lie around zero; the rest is a multiple of 16.
     let lowest = |code: i16| ((code + BIAS) & 0xf) - BIAS;
     let third = lowest(code);
     let rest = (code - third) >> 4;
@@ -100,18 +100,18 @@ fn parts(code: i16) -> [i16; PLANES] {
     [(rest - second) >> 4, second, third]
 }
 
-/// What is added to a part, so that four bits hold it without a sign.
+/// The offset that makes a part fit into four unsigned bits.
 const BIAS: i16 = 8;
 
-/// What is looked for, as integers.
+/// A query's vector, as integers.
 pub(super) struct Probe {
     chunks: Vec<ProbeChunk>,
-    /// What the bias of the parts adds to every dot product.
+    /// The share of the parts' bias in every dot product.
     bias: i32,
     unit: f64,
     /// The distance from the direction.
     error: f64,
-    /// How much a row's error counts: 0 for a zero probe, which has no error with anything.
+    /// The weight of a row's error: 0 for a zero probe, whose similarity is exactly 0.
     reach: f64,
 }
 
@@ -146,7 +146,7 @@ impl Probe {
         probe
     }
 
-    /// The dot products with one plane of rows that lie one after the other.
+    /// The dot products with one plane of consecutive rows.
     pub(super) fn dots(&self, rows: &[Chunk], dots: &mut [i32]) {
         kernel::dots(&self.chunks, rows, dots);
         for dot in dots {
@@ -154,10 +154,10 @@ impl Probe {
         }
     }
 
-    /// Between what the exact similarity lies.
+    /// The bounds of the exact similarity.
     ///
-    /// `dot` is the dot product with the planes up to one, each counted a sixteenth of the plane
-    /// before it, and `error` the row's distance by these planes.
+    /// `dot` is the dot product with the first planes, each weighted a sixteenth of the one before,
+    /// and `error` the row's distance with these planes.
     #[inline]
     pub(super) fn bounds(&self, dot: f64, step: f32, error: f32) -> Bounds {
         let similarity = dot * self.unit * f64::from(step);
@@ -173,7 +173,7 @@ impl Probe {
     }
 }
 
-/// Between what a similarity lies.
+/// The bounds of a similarity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) low: f64,
@@ -190,7 +190,7 @@ fn max_abs(vector: &[f64]) -> f64 {
     vector.iter().fold(0.0, |max, x| max.max(x.abs()))
 }
 
-/// A distance from its square, rounded up, with all that rounding may add.
+/// An upper bound of the distance with this square.
 fn error_bound(square: f64) -> f32 {
     to_f32(square.sqrt() + SLACK).next_up()
 }
@@ -203,7 +203,10 @@ fn to_f32(x: f64) -> f32 {
     x as f32
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 dimensions")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are fewer than 2^53 dimensions"
+)]
 fn to_f64(dims: usize) -> f64 {
     dims as f64
 }

@@ -1,4 +1,4 @@
-//! Which rows can still be in the pool.
+//! The score that a row needs to be in the pool.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,15 +8,14 @@ use crate::rank::Params;
 
 /// The score below which a row cannot be in the pool.
 ///
-/// It is the lowest of the pool's best rows, each counted with the lowest score it may have and
-/// only if it surely reaches the floor. Scores are computed from similarities by operations that
-/// never turn an order around, rounding included, so bounds of a similarity become bounds of the
-/// very score that the exact ranking computes.
+/// It is the lowest of the pool's best rows, each counted with its lowest possible score and only if
+/// it surely reaches the floor. The operations that compute scores from similarities are monotonic,
+/// rounding included, so bounds of a similarity become bounds of the exact ranking's score.
 pub(super) struct Cut<'a> {
     params: &'a Params,
     pool: usize,
     best: BinaryHeap<Reverse<Standing>>,
-    /// The worst of the best, once there are enough.
+    /// The worst of the best rows, once the pool is full.
     worst: Option<Standing>,
 }
 
@@ -30,13 +29,13 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// Whether the row is out for its bounds alone.
+    /// Whether the bounds alone rule the row out.
     #[inline]
     pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
         bounds.high < self.params.floor || self.worst.is_some_and(|worst| high < worst.score)
     }
 
-    /// Takes the row into account; answers whether it may be in the pool.
+    /// Records the row; returns whether it may be in the pool.
     pub(super) fn admits(&mut self, bounds: Bounds, q: f64, high: f64, key: i64) -> bool {
         if self.surely_misses(bounds, high) || !self.still_admits(high, key) {
             return false;
@@ -64,7 +63,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// A score and the key that breaks ties; the greater comes first in a ranking.
+/// A score and the key that breaks ties. The greater ranks first.
 #[derive(Clone, Copy)]
 struct Standing {
     score: f64,

@@ -1,18 +1,18 @@
-//! The inner loop of a scan, compiled for every instruction set and chosen at run time.
+//! The inner loop of a scan, compiled for each instruction set and selected at run time.
 
 use fearless_simd::{Level, Simd, dispatch, prelude::*};
 
-/// How many components share a chunk; rows are padded to a multiple of it.
+/// The number of components in a chunk; rows are padded to a multiple of it.
 pub(super) const CHUNK: usize = 4 * WORDS;
-/// How many words a chunk takes. A multiple of every register's lanes.
+/// The number of words in a chunk, a multiple of every register's lanes.
 pub(super) const WORDS: usize = 32;
 
 /// Four unsigned parts of 4 bits in a word: bits `4k..4k + 4` of word `i` hold component `32k + i`.
 pub(super) type Chunk = [i16; WORDS];
-/// What a chunk is multiplied with, in the order of the components.
+/// The probe's part for a chunk, in the order of the components.
 pub(super) type ProbeChunk = [[i16; WORDS]; 4];
 
-/// The dot products of the probe with rows of as many chunks, one after the other.
+/// The dot products of the probe with consecutive rows of as many chunks.
 ///
 /// They fit an `i32` if the absolute values of the probe's components add up to less than
 /// 2^31 / 15.

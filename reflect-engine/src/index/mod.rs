@@ -1,9 +1,9 @@
-//! Finds, without the exact vectors, the few memories among which the exact ranking chooses.
+//! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
-//! The index keeps a project's vectors as codes of 12 bits a component. A scan bounds every memory's
-//! score from both sides by the first 4 bits, then by more bits what these do not rule out; what
-//! might stand among the best [`Params::pool`] is the shortlist, to be fetched as `f32` and given to
-//! [`rank`](crate::rank::rank), which then answers exactly what it would over all memories.
+//! The index keeps 12 bits of each component. A scan bounds every memory's score by the first 4 bits,
+//! then by more bits where these do not rule it out. The shortlist holds every memory that may be
+//! among the best [`Params::pool`]; [`rank`](crate::rank::rank) over its exact vectors gives the same
+//! answer as over all memories.
 
 mod block;
 mod code;
@@ -30,13 +30,13 @@ pub struct Index {
     dims: usize,
     /// All full but the last.
     blocks: Vec<Block>,
-    /// Where each key stands: block by block, row by row.
+    /// The position of each key, counted across blocks.
     slots: HashMap<i64, usize>,
     tags: Shared,
     hasher: RandomState,
 }
 
-/// What the index does not take.
+/// A value that the index refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -48,13 +48,13 @@ pub enum Error {
         /// The dimensions of the vector.
         got: usize,
     },
-    /// The vector has no direction.
+    /// A component is infinite or not a number.
     #[error("component {position} of the vector is not a finite number: embed the text again")]
     NotFinite {
         /// The first such component.
         position: usize,
     },
-    /// The utility cannot be compared.
+    /// The utility is infinite or not a number.
     #[error("the utility is not a finite number: pass one from 0 to 1")]
     Utility,
 }
@@ -71,27 +71,27 @@ impl Index {
         }
     }
 
-    /// How many components a vector has.
+    /// The number of components of a vector.
     pub fn dims(&self) -> usize {
         self.dims
     }
 
-    /// How many memories it holds.
+    /// The number of memories.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether it holds none.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Whether it holds the memory.
+    /// Whether the index contains the memory.
     pub fn contains(&self, key: i64) -> bool {
         self.slots.contains_key(&key)
     }
 
-    /// Adds a memory, or replaces the one with this key. A refused one leaves the index as it was.
+    /// Inserts or replaces a memory. On an error the index is unchanged.
     pub fn upsert(
         &mut self,
         key: i64,
@@ -118,7 +118,7 @@ impl Index {
         Ok(())
     }
 
-    /// Changes a memory's utility; answers whether the index holds the memory.
+    /// Sets a memory's utility; returns whether the index contains the memory.
     pub fn set_q(&mut self, key: i64, q: f64) -> Result<bool, Error> {
         check_utility(q)?;
         let slot = self.slots.get(&key);
@@ -134,7 +134,7 @@ impl Index {
         Some(self.blocks[slot / ROWS].scales()[slot % ROWS].q)
     }
 
-    /// Forgets a memory; answers whether the index held it.
+    /// Removes a memory; returns whether the index contained it.
     pub fn remove(&mut self, key: i64) -> bool {
         let Some(slot) = self.slots.remove(&key) else {
             return false;
@@ -154,7 +154,7 @@ impl Index {
         if self.blocks.last().is_some_and(Block::is_empty) {
             self.blocks.pop();
         }
-        // Far from what grows again with the next upsert, so that both stay cheap on average.
+        // Well below the capacity, so that growing and shrinking stay cheap on average.
         if self.slots.len() < self.slots.capacity() / 4 {
             self.slots.shrink_to(self.slots.len() * 2);
             self.blocks.shrink_to(self.blocks.len() * 2);
@@ -162,10 +162,10 @@ impl Index {
         true
     }
 
-    /// The keys of all memories that may be in the pool of the exact ranking, and hardly others,
-    /// in rising order.
+    /// The keys of all memories that may be in the pool of the exact ranking, and few others, in
+    /// rising order.
     ///
-    /// What the metadata filter keeps out is not among them; what the floor keeps out may be.
+    /// The metadata filter is applied; memories below the floor may be included.
     pub fn shortlist(
         &self,
         probe: &[f32],
@@ -176,12 +176,12 @@ impl Index {
         Ok(scan::shortlist(&self.blocks, probe, params, filter))
     }
 
-    /// The memory it takes, what is reserved but unused included.
+    /// The memory used, including reserved capacity.
     pub fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Block::bytes).sum();
         let spare_blocks = self.blocks.capacity() - self.blocks.len();
-        // A hash table has a power of two of buckets, of which it fills seven eighths at the most,
-        // and a control byte for each.
+        // A hash table has a power of two of buckets, fills at most seven eighths of them, and has
+        // a control byte for each.
         let buckets = match self.slots.capacity() {
             0 => 0,
             capacity => (capacity * 8 / 7).next_power_of_two(),
@@ -208,7 +208,7 @@ impl Index {
         position.map_or(Ok(()), |position| Err(Error::NotFinite { position }))
     }
 
-    /// The same for equal vectors. It is keyed, so that nobody can make different ones collide.
+    /// A keyed hash of the vector, so that collisions cannot be forced.
     fn fingerprint(&self, vector: &[f32]) -> u64 {
         let mut bits = Vec::with_capacity(vector.len());
         bits.extend(vector.iter().map(|x| x.to_bits()));

@@ -1,4 +1,4 @@
-//! Looks at the first plane of all rows, and at the others of what that does not rule out.
+//! The scan: the first plane of all rows, and further planes of those that it does not rule out.
 
 use std::collections::HashMap;
 
@@ -28,11 +28,11 @@ pub(super) fn shortlist(
     let mut dots = [0; ROWS];
     for block in blocks {
         if let Some(few) = filter.few(block) {
-            few.for_each(|row| scan.look(block, row, block.dot(&probe, 0, row)));
+            few.for_each(|row| scan.examine(block, row, block.dot(&probe, 0, row)));
         } else {
             block.first_dots(&probe, &mut dots);
             for (row, dot) in (0..block.scales().len()).zip(dots) {
-                scan.look(block, row, dot);
+                scan.examine(block, row, dot);
             }
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn shortlist(
 struct Survivor<'a> {
     entry: &'a Entry,
     q: f64,
-    /// What its score does not exceed.
+    /// The upper bound of its score.
     high: f64,
 }
 
@@ -62,23 +62,23 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Looks at a row, of which the dot product with the first plane is known.
+    /// Examines a row by its dot product with the first plane.
     #[inline]
-    fn look(&mut self, block: &'a Block, row: usize, dot: i32) {
+    fn examine(&mut self, block: &'a Block, row: usize, dot: i32) {
         let scale = block.scales()[row];
         let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
         let high = self.params.score(bounds.high, scale.q);
-        // Most rows end here, of which only the first plane is read.
+        // Most rows end here, with only their first plane read.
         if self.cut.surely_misses(bounds, high) {
             return;
         }
         let cold = block.row(row);
         if self.cut.still_admits(high, cold.entry.key) && self.filter.passes(cold) {
-            self.look_closer(block, row, dot);
+            self.examine_closely(block, row, dot);
         }
     }
 
-    fn look_closer(&mut self, block: &'a Block, row: usize, first: i32) {
+    fn examine_closely(&mut self, block: &'a Block, row: usize, first: i32) {
         let (scale, Row { entry, errors }) = (block.scales()[row], block.row(row));
         let (mut dot, mut share) = (f64::from(first), 1.0);
         let mut closest = None;
@@ -104,12 +104,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The keys of the survivors, but of those with the same vector and the same part of utility only
-/// as many as the pool holds: their scores are equal, so the lowest keys go first.
+/// The keys of the survivors. Of those with equal vectors and equal utility, only as many as the pool
+/// holds, lowest keys first: their scores are equal.
 ///
-/// A project that meets one task again and again would otherwise put all of it on the shortlist.
-/// Vectors count as the same by a keyed 64-bit hash, so different ones pass for the same once in
-/// 2^64 pairs.
+/// This keeps the shortlist of a project with one recurring task short. Vectors are compared by a
+/// keyed 64-bit hash, which confuses one pair in 2^64.
 fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64> {
     if survivors.len() <= params.pool() {
         return survivors.iter().map(|s| s.entry.key).collect();
@@ -127,7 +126,7 @@ fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64
     lowest.collect()
 }
 
-/// A metadata filter, ready for many rows.
+/// A metadata filter with its signature.
 struct Filter<'a> {
     filter: Option<&'a Metadata>,
     signature: u64,
@@ -141,7 +140,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// The rows that may pass, if they are so few that each is better looked at alone.
+    /// The rows that may pass, if they are few enough to examine one by one.
     fn few<'b>(&'b self, block: &'b Block) -> Option<impl Iterator<Item = usize> + 'b> {
         if self.signature == 0 {
             return None;

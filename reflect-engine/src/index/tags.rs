@@ -1,4 +1,4 @@
-//! Metadata as an index keeps it: flat, and once for all memories that have the same.
+//! Metadata in an index: flat, and shared by memories with the same metadata.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use reflect_types::Metadata;
 use serde_json::Value;
 
-/// The metadata of a memory, by rising keys.
+/// The metadata of a memory, sorted by key.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Tags(Arc<[(Box<str>, Value)]>);
 
@@ -18,10 +18,10 @@ impl Tags {
         found.ok().map(|place| &self.0[place].1)
     }
 
-    /// About what it takes on the heap, its place among the others included.
+    /// The approximate heap size, including the entry in the set.
     fn bytes(&self) -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
-        // A hash table keeps an eighth of its places free, and a byte for each.
+        // A hash table keeps an eighth of its entries free, and has a byte for each.
         const PLACE: usize = (size_of::<Tags>() + 1) * 8 / 7;
         let entries = self.0.iter();
         let held: usize = entries
@@ -31,7 +31,7 @@ impl Tags {
     }
 }
 
-/// All metadata of an index, each once.
+/// All distinct metadata of an index.
 #[derive(Default)]
 pub(super) struct Shared {
     known: HashSet<Tags>,
@@ -39,7 +39,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The metadata as it is kept; `None` where there is none.
+    /// The shared form of the metadata; `None` if it is empty.
     pub(super) fn of(&mut self, metadata: &Metadata) -> Option<Tags> {
         if metadata.is_empty() {
             return None;
@@ -58,7 +58,7 @@ impl Shared {
         Some(tags)
     }
 
-    /// Takes back what a memory had, and forgets it if it was the last.
+    /// Gives back a memory's metadata, which is removed after its last use.
     pub(super) fn release(&mut self, tags: Option<Tags>) {
         if let Some(tags) = tags
             && Arc::strong_count(&tags.0) == 2
@@ -71,14 +71,14 @@ impl Shared {
         }
     }
 
-    /// About what all of it takes on the heap.
+    /// The approximate heap size.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 }
 
 fn value_bytes(value: &Value) -> usize {
-    // A tree's nodes have eleven places each, and are on average two thirds full.
+    // A tree's nodes hold eleven entries, and are on average two thirds full.
     const NODE: usize = 11 * size_of::<(String, Value)>() + 16;
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

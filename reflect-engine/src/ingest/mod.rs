@@ -16,8 +16,8 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use self::reembedding::Reembedding;
-use self::reflection::Reflection;
+use self::reembedding::ReembeddingWork;
+use self::reflection::ReflectionWork;
 use crate::core::Core;
 
 pub(crate) use lesson::{authored, lesson};
@@ -27,7 +27,7 @@ pub(crate) use worker::grace_over;
 /// Starts a worker for every kind of work.
 pub(crate) fn start(core: &Arc<Core>, runtime: &Handle) -> Vec<JoinHandle<()>> {
     vec![
-        runtime.spawn(worker::run(Arc::clone(core), Reflection::new(core))),
-        runtime.spawn(worker::run(Arc::clone(core), Reembedding::new(core))),
+        runtime.spawn(worker::run(Arc::clone(core), ReflectionWork::new(core))),
+        runtime.spawn(worker::run(Arc::clone(core), ReembeddingWork::new(core))),
     ]
 }

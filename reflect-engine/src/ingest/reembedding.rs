@@ -28,7 +28,7 @@ const RETRY: Backoff = Backoff {
 };
 
 /// The work on memories of another embedder.
-pub(super) struct Reembedding {
+pub(super) struct ReembeddingWork {
     core: Arc<Core>,
     progress: Mutex<Progress>,
 }
@@ -42,7 +42,7 @@ struct Progress {
     done: usize,
 }
 
-impl Reembedding {
+impl ReembeddingWork {
     pub(super) fn new(core: &Arc<Core>) -> Self {
         Self {
             core: Arc::clone(core),
@@ -55,7 +55,7 @@ impl Reembedding {
     }
 }
 
-impl Work for Reembedding {
+impl Work for ReembeddingWork {
     /// The number of failures in a row so far.
     type Job = u32;
 
@@ -93,7 +93,7 @@ impl Work for Reembedding {
     }
 }
 
-impl Reembedding {
+impl ReembeddingWork {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }

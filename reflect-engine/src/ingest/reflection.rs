@@ -16,11 +16,11 @@ use crate::store::{Applied, Basis, Job, Lease, NewReview};
 use crate::task::model_panicked;
 
 /// The work on queued reviews.
-pub(super) struct Reflection {
+pub(super) struct ReflectionWork {
     core: Arc<Core>,
 }
 
-impl Reflection {
+impl ReflectionWork {
     pub(super) fn new(core: &Arc<Core>) -> Self {
         Self {
             core: Arc::clone(core),
@@ -28,7 +28,7 @@ impl Reflection {
     }
 }
 
-impl Work for Reflection {
+impl Work for ReflectionWork {
     type Job = Job;
 
     const NAME: &'static str = "reflection";
@@ -89,7 +89,7 @@ impl Work for Reflection {
     }
 }
 
-impl Reflection {
+impl ReflectionWork {
     async fn learn(
         &self,
         owner: &str,

@@ -1,4 +1,4 @@
-//! Why a ranking came out as it did.
+//! The numbers behind a ranking.
 
 use reflect_types::Metadata;
 use serde::Serialize;
@@ -6,23 +6,23 @@ use serde::Serialize;
 use super::vector::Direction;
 use super::{Candidate, Params, Ranked, Scored, by_score, filter, keep_best, variety};
 
-/// A candidate with its numbers and what became of it.
+/// A candidate with its numbers and its place in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// The candidate's key.
     pub key: i64,
-    /// The cosine similarity with the probe; 0 where they cannot be compared.
+    /// The cosine similarity with the probe; 0 if they cannot be compared.
     pub similarity: f64,
-    /// The utility.
+    /// The candidate's utility.
     pub q: f64,
-    /// The blend of both.
+    /// The blend of similarity and utility.
     pub score: f64,
-    /// What it was worth at the turn it was chosen in, or at the last turn it lost: the score less
-    /// the likeness to those chosen before. `None` for what did not reach the pool.
+    /// The score with the diversity penalty, in the turn that chose the candidate or the last turn
+    /// it lost. `None` if the candidate did not reach the pool.
     pub mmr: Option<f64>,
-    /// Its place in the answer, from 1.
+    /// The place in the answer, from 1.
     pub rank: Option<usize>,
-    /// Why it is not in the answer.
+    /// Why the candidate is not in the answer.
     pub dropped: Option<Dropped>,
 }
 
@@ -31,21 +31,21 @@ pub struct Explained {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Dropped {
-    /// Its metadata does not match the filter.
+    /// The metadata does not match the filter.
     Metadata,
-    /// Its vector has other dimensions than the probe, or one of the two is not finite.
+    /// The vector differs from the probe in dimensions, or one of the two is not finite.
     Incomparable,
-    /// It is less similar than the floor.
+    /// The similarity is below the floor.
     Floor,
-    /// Too many scored better for it to be looked at for variety.
+    /// The pool was full of better scores.
     Pool,
-    /// Its score would have sufficed, but it is too much like those that were chosen.
+    /// The score would have sufficed, but the memory is too similar to the chosen ones.
     Variety,
-    /// Others were better, and the limit was reached.
+    /// The limit was reached with better ones.
     Limit,
 }
 
-/// Every candidate with its numbers: the answer first, in its order, then the others by score.
+/// Ranks all candidates and keeps their numbers: the answer in its order, then the others by score.
 ///
 /// The answer is that of [`rank`](super::rank) over the candidates that pass the filter.
 pub fn explain(
@@ -82,7 +82,7 @@ pub fn explain(
         });
     }
     for (place, scored) in pool.iter().enumerate().filter(|(place, _)| lost[*place]) {
-        // By score alone the first places of the pool would have been the answer.
+        // By score alone, the first of the pool would have been the answer.
         let reason = if place < turns.len() {
             Dropped::Variety
         } else {

@@ -1,4 +1,4 @@
-//! Which memories a metadata filter lets through.
+//! Metadata filters.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -7,18 +7,18 @@ use serde_json::{Number, Value};
 
 /// Whether every key of the filter matches the memory's metadata.
 ///
-/// - A scalar matches an equal value, or a list that holds it. Numbers are equal by value, so `1`
-///   matches `1.0`; `null` matches a stored `null`, not a key that is absent.
-/// - A list matches when any of its elements does, so an empty one matches nothing.
-/// - An object matches a stored object (or a list that holds one) all of whose named keys match;
-///   further stored keys do not matter.
+/// - A scalar matches an equal value, or a list that contains it. Numbers are compared by value, so
+///   `1` matches `1.0`; `null` matches a stored `null`, not an absent key.
+/// - A list matches if any of its elements does; an empty list matches nothing.
+/// - An object matches a stored object, or a list that contains one, in which every key of the
+///   filter matches; other stored keys are ignored.
 ///
-/// An empty filter lets everything through, also memories without metadata.
+/// An empty filter matches everything, including memories without metadata.
 pub fn matches(filter: &Metadata, metadata: Option<&Metadata>) -> bool {
     all_match(filter, |key| metadata?.get(key))
 }
 
-/// Whether every key of the filter matches what is `stored` under it.
+/// Whether every key of the filter matches the `stored` value of that key.
 pub(crate) fn all_match<'a>(filter: &Metadata, stored: impl Fn(&str) -> Option<&'a Value>) -> bool {
     let mut keys = filter.iter();
     keys.all(|(key, wanted)| stored(key).is_some_and(|stored| value_matches(wanted, stored)))
@@ -35,21 +35,21 @@ fn value_matches(wanted: &Value, stored: &Value) -> bool {
 }
 
 fn number_matches(wanted: &Number, stored: &Number) -> bool {
-    // Integers are compared as such: as floats, large neighbours would be equal.
+    // As floats, large neighbouring integers would be equal.
     let mixed = wanted.is_f64() != stored.is_f64();
     wanted == stored || (mixed && wanted.as_f64() == stored.as_f64())
 }
 
-/// A bit for every scalar that the metadata holds under a key, alone or in a list.
+/// A bit for every scalar in the metadata, alone or in a list.
 ///
-/// Metadata that matches a filter has all bits of [`required_signature`], so that a scan can pass
-/// over most of the others without reading them.
+/// Metadata that matches a filter has all bits of its [`required_signature`], so that a scan skips
+/// most of the rest without reading it.
 pub(crate) fn signature(metadata: &Metadata) -> u64 {
     let bits = metadata.iter().map(|(key, value)| held_bits(key, value));
     bits.fold(0, |all, bits| all | bits)
 }
 
-/// The bits of all scalars that a filter asks for.
+/// The bits of all scalars in a filter.
 pub(crate) fn required_signature(filter: &Metadata) -> u64 {
     let scalars = filter.iter().filter(|(_, value)| !value.is_array());
     let bits = scalars.map(|(key, value)| held_bits(key, value));
@@ -66,7 +66,7 @@ fn held_bits(key: &str, value: &Value) -> u64 {
         Value::Object(_) => return 0,
         Value::Null => (),
         Value::Bool(value) => value.hash(&mut hasher),
-        // Adding zero makes one zero of two, which are equal as numbers.
+        // Adding zero turns -0.0 into 0.0: they are equal as numbers.
         Value::Number(n) => n.as_f64().map(|n| (n + 0.0).to_bits()).hash(&mut hasher),
         Value::String(text) => text.hash(&mut hasher),
     }
@@ -82,7 +82,7 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    /// Also holds the signature to its promise.
+    /// Also checks the signature.
     fn lets_through(filter: Value, stored: Value) -> bool {
         let (filter, stored) = (map(filter), map(stored));
         let answer = matches(&filter, Some(&stored));

@@ -1,9 +1,9 @@
-//! Ranks memories for a task: pure arithmetic over exact vectors.
+//! Ranking of memories for a task: pure arithmetic over exact vectors.
 //!
-//! A candidate passes the metadata filter and the floor, is scored by
-//! `(1 - lambda) * similarity + lambda * q`, and the best [`Params::pool`] of them are reranked for
-//! variety (maximal marginal relevance) down to the limit. Equal scores are ordered by key, so that
-//! the result depends on the candidates alone and not on their order.
+//! Candidates that pass the metadata filter and the floor are scored by
+//! `(1 - lambda) * similarity + lambda * q`; the best [`Params::pool`] are reranked for diversity
+//! (maximal marginal relevance) down to the limit. Equal scores are ordered by key, so that the
+//! order of the candidates does not matter.
 
 mod explain;
 mod filter;
@@ -19,21 +19,21 @@ pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
 use vector::Direction;
 
-/// How to rank.
+/// The parameters of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// How much utility counts against similarity, from 0 (similarity alone) to 1 (utility alone).
+    /// The weight of utility against similarity, from 0 (similarity alone) to 1 (utility alone).
     pub lambda: f64,
-    /// How much the score counts against variety, from 0 (variety alone) to 1 (score alone).
+    /// The weight of the score against diversity, from 0 (diversity alone) to 1 (score alone).
     pub mmr_lambda: f64,
-    /// The lowest cosine similarity that counts.
+    /// The lowest cosine similarity of a ranked memory.
     pub floor: f64,
-    /// How many memories at the most.
+    /// The largest number of memories in the answer.
     pub limit: usize,
 }
 
 impl Params {
-    /// What the query asks for; `default_floor` stands in where it names no threshold.
+    /// The parameters of a query; `default_floor` applies if it sets no threshold.
     pub fn new(query: &QueryMemories, default_floor: f64) -> Self {
         Self {
             lambda: query.lambda,
@@ -43,62 +43,62 @@ impl Params {
         }
     }
 
-    /// How many of the best by score are looked at for variety: five times the limit, at least 50.
+    /// The number of best-scored candidates that are reranked: five times the limit, at least 50.
     ///
-    /// A smaller pool would leave variety nothing to choose from, a larger one would let it reach
-    /// for memories that hardly fit the task.
+    /// A smaller pool leaves little to choose from, a larger one lets in memories that hardly fit
+    /// the task.
     pub fn pool(&self) -> usize {
         self.limit.saturating_mul(5).max(50)
     }
 
-    /// Similarity and utility blended; it never falls when either of them rises.
+    /// The blend of similarity and utility, monotonic in both.
     pub(crate) fn score(&self, similarity: f64, q: f64) -> f64 {
-        // Adding zero makes one zero of two, which are in order but not equal.
+        // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
         (1.0 - self.weight()) * similarity + self.utility(q) + 0.0
     }
 
-    /// The part of the score that utility brings.
+    /// The utility's part of the score.
     pub(crate) fn utility(&self, q: f64) -> f64 {
         self.weight() * q
     }
 
-    // Outside of its range a weight would turn the order of similarities around.
+    // Outside its range, a weight would reverse the order of similarities.
     fn weight(&self) -> f64 {
         self.lambda.clamp(0.0, 1.0)
     }
 }
 
-/// A memory that may be ranked.
+/// A memory to rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// The memory's number in its store, which breaks ties: the lower comes first.
+    /// The memory's key in its store. The lower key wins a tie.
     pub key: i64,
-    /// Its embedding; it need not be of length 1.
+    /// The memory's vector, of any length.
     pub vector: &'a [f32],
-    /// Its utility.
+    /// The memory's utility.
     pub q: f64,
-    /// Its metadata, which only [`explain()`] reads: [`rank`] is given what passed the filter.
+    /// The memory's metadata, which only [`explain()`] reads: [`rank`] expects filtered candidates.
     pub metadata: Option<&'a Metadata>,
 }
 
-/// A memory in its place.
+/// A ranked memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked {
     /// The candidate's key.
     pub key: i64,
-    /// The cosine similarity with the probe; 0 where either vector is zero.
+    /// The cosine similarity with the probe; 0 if either vector is zero.
     pub similarity: f64,
-    /// The utility, as given.
+    /// The memory's utility.
     pub q: f64,
-    /// The blend of both, before variety is looked for.
+    /// The blend of similarity and utility, without the diversity penalty.
     pub score: f64,
 }
 
 /// The best candidates for the probe, best first.
 ///
 /// Candidates whose vector cannot be compared with the probe (another length, or a component that
-/// is not finite) are left out. The arithmetic is in `f64` and in a fixed order, so that every machine
-/// answers the same; [`explain()`] tells the numbers behind a ranking.
+/// is not finite) are left out. The arithmetic is in `f64` and in a fixed order, so that the result is
+/// the same on every machine. [`explain()`] gives the numbers behind a ranking.
 pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec<Ranked> {
     let Some(probe) = Direction::of(probe) else {
         return Vec::new();
@@ -134,12 +134,12 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// The higher score first; of equal ones the lower key.
+/// By descending score, then by key.
 fn by_score(a: &Ranked, b: &Ranked) -> Ordering {
     b.score.total_cmp(&a.score).then(a.key.cmp(&b.key))
 }
 
-/// Leaves the best `count`, in order; answers what fell out.
+/// Keeps the best `count`, in order; returns the rest.
 fn keep_best<'a>(scored: &mut Vec<Scored<'a>>, count: usize) -> Vec<Scored<'a>> {
     let order = |a: &Scored<'_>, b: &Scored<'_>| by_score(&a.ranked, &b.ranked);
     let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! Maximal marginal relevance: the next best memory that does not repeat the chosen ones.
+//! Maximal marginal relevance: diversity among the chosen memories.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,20 +7,20 @@ use super::{Params, Scored};
 
 /// A choice from the pool.
 pub(super) struct Turn {
-    /// The place of the chosen one in the pool.
+    /// The position of the chosen candidate in the pool.
     pub(super) place: usize,
-    /// What it was chosen for: the score less the likeness to those chosen before.
+    /// The score with the penalty for likeness to earlier choices.
     pub(super) value: f64,
 }
 
-/// Chooses from the pool, which is in the order of scores, until the limit is reached.
+/// Chooses from the pool, sorted by score, up to the limit.
 ///
 /// Each turn takes the highest `mmr_lambda * score - (1 - mmr_lambda) * likeness`, where likeness is
-/// the highest cosine to those chosen before, and 0 at the first turn, which the best score wins.
-/// Of equal values the one with the better score, then the lower key, is taken.
+/// the highest cosine to earlier choices, and 0 in the first turn, which the best score wins. The
+/// better score, then the lower key, wins a tie.
 ///
-/// A value can only fall from turn to turn, so one that is out of date is an upper bound: only
-/// candidates that reach the top of the heap are compared with the newly chosen.
+/// Values only fall from turn to turn, so an outdated one is an upper bound: only candidates at the
+/// top of the heap are compared with new choices.
 pub(super) fn choose(pool: &[Scored<'_>], params: &Params) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::with_capacity(params.limit.min(pool.len()));
     let Some(first) = pool.first().filter(|_| params.limit > 0) else {
@@ -55,7 +55,7 @@ pub(super) fn choose(pool: &[Scored<'_>], params: &Params) -> Vec<Turn> {
     turns
 }
 
-/// What the candidate at `place` was worth when it last lost a turn.
+/// The value of the candidate at `place` in the last turn it lost.
 pub(super) fn last_value(
     place: usize,
     pool: &[Scored<'_>],
@@ -72,7 +72,7 @@ pub(super) fn last_value(
     value(scored, likeness, params)
 }
 
-/// No cosine is lower.
+/// The lowest cosine.
 const LEAST_LIKENESS: f64 = -1.0;
 
 fn likeness(scored: &Scored<'_>, pool: &[Scored<'_>], chosen: &[Turn]) -> f64 {
@@ -89,12 +89,12 @@ fn value(scored: &Scored<'_>, likeness: f64, params: &Params) -> f64 {
     weight * scored.ranked.score - (1.0 - weight) * likeness
 }
 
-/// A candidate with its value when it was last compared.
+/// A candidate with its value at the last comparison.
 struct Contender {
     value: f64,
     place: usize,
     likeness: f64,
-    /// How many of the turns its likeness takes into account.
+    /// The number of turns that its likeness covers.
     compared: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use fearless_simd::{Level, dispatch};
 
-/// How many sums run side by side, so that the compiler can use wide registers.
+/// The number of parallel sums, so that the compiler can use wide registers.
 const LANES: usize = 16;
 
 /// A finite vector and its length.
@@ -13,7 +13,7 @@ pub(crate) struct Direction<'a> {
 }
 
 impl<'a> Direction<'a> {
-    /// `None` where a component is not finite.
+    /// `None` if a component is not finite.
     pub(crate) fn of(vector: &'a [f32]) -> Option<Self> {
         // A product of two finite f32 is far from the limits of f64, so the sum is finite exactly
         // when every component is.
@@ -21,16 +21,16 @@ impl<'a> Direction<'a> {
         norm.is_finite().then_some(Self { vector, norm })
     }
 
-    /// From -1 to 1, and 0 where either vector is zero; `None` where their dimensions differ.
+    /// The cosine, 0 if either vector is zero; `None` if their dimensions differ.
     pub(crate) fn cosine(&self, other: &Self) -> Option<f64> {
         (self.vector.len() == other.vector.len()).then(|| self.cosine_in_space(other))
     }
 
-    /// The cosine of vectors that are known to have the same dimensions.
+    /// The cosine of vectors of the same dimensions.
     pub(crate) fn cosine_in_space(&self, other: &Self) -> f64 {
         let norms = self.norm * other.norm;
         if norms > 0.0 {
-            // Rounding may take parallel vectors a hair past 1.
+            // Rounding may exceed 1 slightly.
             (dot(self.vector, other.vector) / norms).clamp(-1.0, 1.0)
         } else {
             0.0
