@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::record::{MemoryHistory, Stats};
-use crate::store::Restored;
+use crate::store::EmbeddedPiece;
 
 /// One thing that a project holds. Memories come before traces, because a review that still waits
 /// moves them.
@@ -129,9 +129,9 @@ impl Engine {
         let mut restored = Vec::with_capacity(pieces.len());
         for piece in pieces {
             restored.push(match piece {
-                Piece::Trace(trace) => Restored::Trace(trace),
-                Piece::Skill(skill) => Restored::Skill(skill),
-                Piece::Memory(memory) => Restored::Memory {
+                Piece::Trace(trace) => EmbeddedPiece::Trace(trace),
+                Piece::Skill(skill) => EmbeddedPiece::Skill(skill),
+                Piece::Memory(memory) => EmbeddedPiece::Memory {
                     memory: Box::new(replayed(*memory)),
                     vector: vectors.next().ok_or_else(|| Error::Internal {
                         message: "the embedder left out a text".to_owned(),
@@ -238,10 +238,10 @@ impl Validate for ArchivedTrace {
 
 impl ArchivedTrace {
     /// The review as a store keeps it; what an older bundle does not say gets its default.
-    pub(crate) fn review(&self, now: jiff::Timestamp) -> Option<crate::store::NewReview> {
+    pub(crate) fn review(&self, now: jiff::Timestamp) -> Option<crate::review::NewReview> {
         let shown = self.trace.review.as_ref()?;
         let told = self.judgement.as_ref();
-        Some(crate::store::NewReview {
+        Some(crate::review::NewReview {
             id: shown.id.clone(),
             verdict: shown.result,
             feedback: shown.feedback_text.clone(),

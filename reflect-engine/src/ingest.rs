@@ -16,7 +16,10 @@ use crate::engine::core::{Core, ended};
 use crate::engine::new_id;
 use crate::error::{Error, Result};
 use crate::model::{self, JudgedRun, Reflection};
-use crate::store::{Applied, Basis, Job, Lease, Lesson, NewMemory, NewReview, Next, Setback};
+use crate::review::{
+    Action, Basis, Decision, LearnedReview, NewMemory, NewReview, NextAttempt, Refusal, Setback,
+};
+use crate::store::{ClaimedJob, Lease};
 
 /// How often the work on a review is tried before it is given up.
 const MAX_ATTEMPTS: u32 = 5;
@@ -33,7 +36,7 @@ const SETUP_PAUSE: Duration = Duration::from_secs(300);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// What a run teaches under this judgement.
-pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<Lesson> {
+pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<LearnedReview> {
     let reflection = if let Some(authored) = &review.reflection {
         Reflection::from(authored.clone())
     } else {
@@ -49,16 +52,20 @@ pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Res
         core.reflector.reflect(&run).await?.without_tags()
     };
     let memory = memory(core, &trace.task, reflection).await?;
-    Ok(Lesson { review, memory })
+    Ok(LearnedReview { review, memory })
 }
 
 /// The lesson of a review that brings its own reflection.
-pub(crate) async fn authored(core: &Arc<Core>, task: &str, review: &NewReview) -> Result<Lesson> {
+pub(crate) async fn authored(
+    core: &Arc<Core>,
+    task: &str,
+    review: &NewReview,
+) -> Result<LearnedReview> {
     let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
     crate::engine::core::contained(async move {
         let reflection = review.reflection.clone().map(Reflection::from);
         let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
-        Ok::<_, Error>(Lesson { review, memory })
+        Ok::<_, Error>(LearnedReview { review, memory })
     })
     .await
 }
@@ -142,8 +149,8 @@ fn lease(core: &Core, owner: &str) -> Lease {
 }
 
 /// One attempt at one review.
-async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
-    let Job {
+async fn work(core: Arc<Core>, owner: Arc<str>, job: ClaimedJob) {
+    let ClaimedJob {
         project,
         trace,
         review,
@@ -156,9 +163,9 @@ async fn work(core: Arc<Core>, owner: Arc<str>, job: Job) {
         learn(&core, &owner, &project, trace, review).await
     };
     let error = match outcome {
-        Ok(Applied::Done) => return,
-        Ok(applied) => {
-            tracing::debug!(trace = %id, ?applied, "another has taken the review over");
+        Ok(Ok(())) => return,
+        Ok(Err(refusal)) => {
+            tracing::debug!(trace = %id, ?refusal, "another has taken the review over");
             return;
         }
         Err(error) => error,
@@ -179,19 +186,19 @@ async fn learn(
     project: &ProjectId,
     trace: Trace,
     review: NewReview,
-) -> Result<Applied> {
+) -> Result<Decision> {
     let id = trace.id.clone();
     // In a set of its own, so that a panic ends the attempt only, and an abort of this ends it too.
     let mut attempt = JoinSet::new();
     let context = Arc::clone(core);
     attempt.spawn(async move { lesson(&context, &trace, review).await });
-    let lesson = loop {
+    let learned = loop {
         let renewal = later(core.now(), core.lease / 3);
         tokio::select! {
             Some(ended_with) = attempt.join_next() => break ended_with.map_err(ended)??,
             () = core.clock.sleep_until(renewal) => {
                 if !still_ours(core, owner, project, &id).await {
-                    return Ok(Applied::LeaseLost);
+                    return Ok(Err(Refusal::LeaseLost));
                 }
             }
         }
@@ -199,7 +206,9 @@ async fn learn(
     let basis = Basis::Job {
         owner: owner.to_string(),
     };
-    core.store.apply_review(project, &id, basis, lesson).await
+    core.store
+        .review(project, &id, Action::Learn { basis, learned })
+        .await
 }
 
 /// Renews the lease; a store that is away for a moment is no reason to stop.
@@ -218,14 +227,14 @@ async fn still_ours(core: &Core, owner: &str, project: &ProjectId, id: &TraceId)
 pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     let at = |pause| later(core.now(), pause);
     let next = match error {
-        _ if attempts >= MAX_ATTEMPTS => Next::Never,
+        _ if attempts >= MAX_ATTEMPTS => NextAttempt::Never,
         // Told as failed at once, because a person has to see to it; and the next try may find it done.
         Error::Model(error) if model::is_setup(error) => {
-            Next::FailedUntil(at(SETUP_PAUSE * 2_u32.pow(attempts.saturating_sub(1))))
+            NextAttempt::FailedUntil(at(SETUP_PAUSE * 2_u32.pow(attempts.saturating_sub(1))))
         }
         // What a model refuses for good it will refuse again.
-        Error::Model(error) if !error.retryable => Next::Never,
-        error => Next::At(at(pause(attempts).max(asked_for(error)))),
+        Error::Model(error) if !error.retryable => NextAttempt::Never,
+        error => NextAttempt::At(at(pause(attempts).max(asked_for(error)))),
     };
     Setback {
         error: error.to_string(),

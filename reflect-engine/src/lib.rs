@@ -12,6 +12,7 @@ pub mod rank;
 mod recall;
 mod record;
 mod reembed;
+pub mod review;
 mod skill;
 pub mod store;
 

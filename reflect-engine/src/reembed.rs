@@ -11,7 +11,7 @@ use crate::engine::core::{Core, contained};
 use crate::engine::new_id;
 use crate::error::Result;
 use crate::model;
-use crate::store::Unembedded;
+use crate::store::UnembeddedMemory;
 
 /// How many memories are embedded at a time.
 const BATCH: usize = 128;
@@ -92,7 +92,7 @@ async fn batch(core: &Arc<Core>, failed: bool) -> Result<Batch> {
 /// pass says only where it `failed` before. A memory without a vector keeps the one it has.
 async fn embed(
     core: &Arc<Core>,
-    stale: Vec<Unembedded>,
+    stale: Vec<UnembeddedMemory>,
     failed: bool,
 ) -> Result<Vec<Option<Vec<f32>>>> {
     let core = Arc::clone(core);

@@ -11,7 +11,7 @@ use crate::clock::{self, Clock};
 use crate::error::{Error, Result};
 use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
 use crate::recall::Recall;
-use crate::store::{InMemory, Store};
+use crate::store::{Sqlite, Store};
 use crate::{ingest, reembed};
 
 /// Sets up an [`Engine`]. What is not said gets the default that works offline.
@@ -138,7 +138,10 @@ impl Builder {
             None => Self::BUNDLED_CONCURRENCY,
         };
         let core = Arc::new(Core {
-            store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
+            store: match self.store {
+                Some(store) => store,
+                None => Arc::new(Sqlite::in_memory()?),
+            },
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),

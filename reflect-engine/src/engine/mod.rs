@@ -23,7 +23,8 @@ use self::core::Core;
 use crate::error::{Error, Result};
 use crate::recall::{self, Explanation};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, Stats, TracePage};
-use crate::store::{Intake, NewReview, NewTrace, Retried, Sqlite};
+use crate::review::{NewReview, Refusal};
+use crate::store::{Intake, NewTrace, Sqlite};
 use crate::{ingest, skill};
 
 /// The longest idempotency key.
@@ -140,15 +141,15 @@ impl Engine {
     pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         let core = self.checked(project, id)?;
         match core.store.retry_trace(project, id, core.now()).await? {
-            Retried::Done => {
+            Ok(()) => {
                 core.work.notify_one();
                 Ok(TraceReceipt {
                     trace_id: id.clone(),
                     ingest_status: IngestStatus::Queued,
                 })
             }
-            Retried::NoTrace => Err(no_trace(id)),
-            Retried::NotFailed => Err(Error::Conflict(format!(
+            Err(Refusal::NoTrace) => Err(no_trace(id)),
+            Err(_) => Err(Error::Conflict(format!(
                 "the work on trace `{id}` has not failed: there is nothing to retry"
             ))),
         }

@@ -10,7 +10,7 @@ use super::{PAGE, probe};
 use crate::engine::core::{Core, computed};
 use crate::error::Result;
 use crate::rank::{self, Candidate, Dropped, Params};
-use crate::store::{Change, MemoryKey, Revision};
+use crate::store::{MemoryChange, MemoryKey, Revision};
 
 /// Why a query answers what it answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -126,7 +126,7 @@ async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKe
         }
         for change in changes.changes {
             match change {
-                Change::Put {
+                MemoryChange::Put {
                     key,
                     vector,
                     q,
@@ -140,7 +140,7 @@ async fn everything(core: &Core, project: &ProjectId) -> Result<HashMap<MemoryKe
                     };
                     all.insert(key, memory);
                 }
-                Change::Gone(key) => {
+                MemoryChange::Gone(key) => {
                     all.remove(&key);
                 }
             }

@@ -13,7 +13,7 @@ use crate::engine::core::{Core, computed, contained};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::rank::{self, Candidate, Params, Ranked};
-use crate::store::{Change, Changes, MemoryKey, Revision};
+use crate::store::{MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 pub(crate) use explain::explain;
 pub use explain::{ExplainedMemory, Explanation};
@@ -192,14 +192,14 @@ impl Shelf {
         Ok(with_utility.collect())
     }
 
-    fn apply(&self, changes: Changes) {
+    fn apply(&self, changes: MemoryChanges) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if changes.reset {
             known.index = Index::new(known.index.dims());
         }
         for change in changes.changes {
             match change {
-                Change::Put {
+                MemoryChange::Put {
                     key,
                     vector,
                     q,
@@ -210,7 +210,7 @@ impl Shelf {
                         known.index.remove(key);
                     }
                 }
-                Change::Gone(key) => {
+                MemoryChange::Gone(key) => {
                     known.index.remove(key);
                 }
             }
