@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reflect_engine::Engine;
-use reflect_engine::store::{Basis, Intake, Lesson, NewMemory, NewReview, NewTrace, Sqlite, Store};
+use reflect_engine::review::{Action, Basis, LearnedReview, NewMemory, NewReview};
+use reflect_engine::store::{Intake, NewTrace, Sqlite, Store};
 use reflect_types::{
     CreateTrace, Message, Metadata, ProjectId, QueryMemories, Review, ReviewMode, Verdict,
 };
@@ -209,10 +210,13 @@ async fn fill(path: &Path) {
                     .insert_trace(&project, trace, Intake::Unreviewed)
                     .await
                     .expect("a trace");
-                store
-                    .apply_review(&project, &id, Basis::Fresh, lesson)
-                    .await
-                    .expect("a memory");
+                let basis = Basis::Fresh;
+                let action = Action::Learn {
+                    basis,
+                    learned: lesson,
+                };
+                let decision = store.review(&project, &id, action).await;
+                decision.expect("a transaction").expect("a memory");
             }
         });
     }
@@ -237,7 +241,7 @@ fn cpu_time() -> Duration {
     Duration::try_from(time).expect("a time since the start")
 }
 
-fn lesson(n: usize) -> (NewTrace, Lesson) {
+fn lesson(n: usize) -> (NewTrace, LearnedReview) {
     let task = task(n);
     let vector = reflect_engine::model::StaticEmbedder
         .vector(&task)
@@ -258,7 +262,7 @@ fn lesson(n: usize) -> (NewTrace, Lesson) {
         creates_project: true,
         created_at: now,
     };
-    let lesson = Lesson {
+    let lesson = LearnedReview {
         review: NewReview {
             id: format!("review-{n}"),
             verdict: Verdict::from(n.is_multiple_of(2)),

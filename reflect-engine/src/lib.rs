@@ -13,6 +13,7 @@ pub mod model;
 pub mod rank;
 mod recall;
 mod record;
+pub mod review;
 pub mod store;
 mod task;
 

@@ -1,4 +1,4 @@
-//! A process that is killed at any moment loses nothing it acknowledged and doubles nothing.
+//! A killed process loses nothing it acknowledged, and nothing counts twice.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::child::{self, Told};
+use common::child::{self, ChildLines};
 use common::{eventually, project};
 use reflect_engine::model::HashedEmbedder;
 use reflect_engine::store::Sqlite;
@@ -36,15 +36,15 @@ fn nothing_acknowledged_is_lost_and_nothing_counts_twice() {
         let mut child = child::command("the_process_that_is_killed", &round.to_string(), &file)
             .spawn()
             .unwrap();
-        let mut told = Told::of(&mut child);
-        // Not before the first word, because a process that was never ready proves nothing.
+        let mut lines = ChildLines::of(&mut child);
+        // Not before the first line: a process that was never ready proves nothing.
         for _ in 0..fastrand::usize(1..60) {
-            acknowledged.hear(&told.next().expect("the child ended by itself"));
+            acknowledged.read(&lines.next().expect("the child ended by itself"));
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it said before it died counts too.
-        told.for_each(|line| acknowledged.hear(&line));
+        // The lines it sent before it died count too.
+        lines.for_each(|line| acknowledged.read(&line));
     }
     let killed = begun.elapsed();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -56,7 +56,7 @@ fn nothing_acknowledged_is_lost_and_nothing_counts_twice() {
     );
 }
 
-/// What the children said had happened.
+/// What the children acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     /// By idempotency key.
@@ -66,7 +66,7 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    fn hear(&mut self, line: &str) {
+    fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["stored", key, id] => {
@@ -93,7 +93,7 @@ async fn check(file: &Path, acknowledged: &Acknowledged) {
     assert_eq!(stored.len(), traces.len());
     for (key, id) in &acknowledged.traces {
         assert!(stored.contains_key(id), "the trace of {key} is lost");
-        // Sent again, it is known.
+        // A second submission returns the first receipt.
         let again = CreateTrace::new("again", "again");
         let receipt = engine
             .create_trace(&project(), again, Some(key))
@@ -119,7 +119,7 @@ async fn check(file: &Path, acknowledged: &Acknowledged) {
     sound(file);
 }
 
-/// Lets the queue run empty; what was killed too often is tried again.
+/// Waits until the queue is empty, and retries jobs that were killed too often.
 async fn settle(engine: &Engine) -> Vec<Trace> {
     eventually(async || {
         let traces = traces(engine).await;
@@ -169,7 +169,7 @@ fn utilities_are_what_the_events_say(
             q = step.after;
         }
         assert_eq!(memory.q_value.to_bits(), q.to_bits(), "{id}");
-        // Each judged run that was given it moved it once, as its review said.
+        // Each reviewed trace that was given it moved it once, by its verdict.
         let users: BTreeMap<&TraceId, f64> = traces
             .iter()
             .filter(|trace| trace.review_status == ReviewStatus::Reviewed)
@@ -237,7 +237,7 @@ fn sound(file: &Path) {
 
 fn engine(file: &Path) -> Engine {
     let store = Arc::new(Sqlite::open(file).unwrap());
-    // Short, so that the work of one that was killed does not wait long for the next.
+    // Short, so that the jobs of a killed process do not wait long.
     let lease = Duration::from_millis(300);
     let builder = Engine::builder()
         .store(store)
@@ -245,7 +245,7 @@ fn engine(file: &Path) -> Engine {
     builder.lease(lease).start().unwrap()
 }
 
-/// Does nothing by itself: this is what the killed processes run.
+/// The entry point of the killed processes; does nothing in the parent.
 #[test]
 fn the_process_that_is_killed() {
     let Some((round, file)) = child::role() else {
@@ -262,7 +262,7 @@ fn the_process_that_is_killed() {
     });
 }
 
-/// Runs, of which each is given memories and judged in one of the ways there are.
+/// Stores runs with memories, and reviews them in every way.
 async fn work(engine: Engine, name: String) {
     for n in 0.. {
         let task = format!(
@@ -288,18 +288,18 @@ async fn work(engine: Engine, name: String) {
             .await
             .unwrap();
         let id = receipt.trace_id;
-        child::tell(&format!("stored {key} {id}"));
+        child::send(&format!("stored {key} {id}"));
         if inline {
-            // It was acknowledged with the trace, and is worked on whatever dies.
-            child::tell(&format!("reviewed {id} {verdict}"));
+            // It was acknowledged with the trace, so it will be learned from.
+            child::send(&format!("reviewed {id} {verdict}"));
             continue;
         }
         let review = Review::new(verdict);
         engine.review_trace(&project(), &id, review).await.unwrap();
-        // A change that is not acknowledged may or may not have happened, so nothing is said of
-        // the first verdict where another may follow.
+        // An unacknowledged change may or may not have happened, so the first verdict is not sent
+        // where another may follow.
         if fastrand::bool() {
-            child::tell(&format!("reviewed {id} {verdict}"));
+            child::send(&format!("reviewed {id} {verdict}"));
             continue;
         }
         let other = Verdict::from(verdict == Verdict::Fail);
@@ -308,10 +308,10 @@ async fn work(engine: Engine, name: String) {
             .await
             .unwrap();
         if fastrand::bool() {
-            child::tell(&format!("reviewed {id} {other}"));
+            child::send(&format!("reviewed {id} {other}"));
         } else {
             engine.withdraw_review(&project(), &id).await.unwrap();
-            child::tell(&format!("withdrawn {id}"));
+            child::send(&format!("withdrawn {id}"));
         }
     }
 }

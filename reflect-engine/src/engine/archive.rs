@@ -10,7 +10,7 @@ use reflect_types::{
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
-use crate::store::Restored;
+use crate::store::EmbeddedPiece;
 
 impl Engine {
     /// The counts and the skill of a project. A missing project is [`Error::NoProject`], here and in
@@ -59,9 +59,9 @@ impl Engine {
         let mut restored = Vec::with_capacity(pieces.len());
         for piece in pieces {
             restored.push(match piece {
-                Piece::Trace(trace) => Restored::Trace(trace),
-                Piece::Skill(skill) => Restored::Skill(skill),
-                Piece::Memory(memory) => Restored::Memory {
+                Piece::Trace(trace) => EmbeddedPiece::Trace(trace),
+                Piece::Skill(skill) => EmbeddedPiece::Skill(skill),
+                Piece::Memory(memory) => EmbeddedPiece::Memory {
                     memory: Box::new(replayed(*memory)),
                     vector: vectors.next().ok_or_else(|| Error::Internal {
                         message: "the embedder left out a text".to_owned(),

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
 use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
-use crate::store::{InMemory, Sqlite, Store};
+use crate::store::{Sqlite, Store};
 use crate::task::compute;
 
 impl Engine {
@@ -160,7 +160,10 @@ impl Builder {
             None => Self::BUNDLED_CONCURRENCY,
         };
         let core = Arc::new(Core {
-            store: self.store.unwrap_or_else(|| Arc::new(InMemory::new())),
+            store: match self.store {
+                Some(store) => store,
+                None => Arc::new(Sqlite::in_memory()?),
+            },
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::ingest;
 use crate::record::TracePage;
-use crate::store::{Intake, NewReview, NewTrace, Retried};
+use crate::review::{NewReview, Refusal};
+use crate::store::{Intake, NewTrace};
 
 /// The longest idempotency key.
 const MAX_KEY: usize = 255;
@@ -34,8 +35,8 @@ impl Engine {
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
                 // Without a working embedder, the review is queued like any other.
-                match ingest::authored(core, &new.task, &review).await {
-                    Ok(lesson) => Intake::Learned(lesson),
+                match ingest::learn_authored(core, &new.task, &review).await {
+                    Ok(learned) => Intake::Learned(learned),
                     Err(_) => Intake::Queued(review),
                 }
             }
@@ -66,15 +67,15 @@ impl Engine {
     pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         let core = self.checked(project, id)?;
         match core.store.retry_trace(project, id, core.now()).await? {
-            Retried::Done => {
+            Ok(()) => {
                 core.work.notify_one();
                 Ok(TraceReceipt {
                     trace_id: id.clone(),
                     ingest_status: IngestStatus::Queued,
                 })
             }
-            Retried::NoTrace => Err(no_trace(id)),
-            Retried::NotFailed => Err(Error::Conflict(format!(
+            Err(Refusal::NoTrace) => Err(no_trace(id)),
+            Err(_) => Err(Error::Conflict(format!(
                 "the work on trace `{id}` has not failed: there is nothing to retry"
             ))),
         }

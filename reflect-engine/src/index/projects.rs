@@ -9,7 +9,7 @@ use reflect_types::{Metadata, ProjectId};
 use super::Index;
 use crate::error::{Error, Result};
 use crate::rank::Params;
-use crate::store::{Change, Changes, MemoryKey, Revision};
+use crate::store::{MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 /// The indexes of the projects queried last.
 #[derive(Debug)]
@@ -143,14 +143,14 @@ impl ProjectIndex {
     }
 
     /// Applies changes read from the store.
-    pub(crate) fn apply(&self, changes: Changes) {
+    pub(crate) fn apply(&self, changes: MemoryChanges) {
         let mut state = self.write();
         if changes.reset {
             state.index = Index::new(state.index.dims());
         }
         for change in changes.changes {
             match change {
-                Change::Put {
+                MemoryChange::Put {
                     key,
                     vector,
                     q,
@@ -161,7 +161,7 @@ impl ProjectIndex {
                         state.index.remove(key);
                     }
                 }
-                Change::Gone(key) => {
+                MemoryChange::Gone(key) => {
                     state.index.remove(key);
                 }
             }

@@ -5,7 +5,7 @@
 //! lease: a review makes exactly one memory.
 
 mod backoff;
-mod lesson;
+mod learning;
 mod reembedding;
 mod reflection;
 mod setback;
@@ -20,7 +20,7 @@ use self::reembedding::ReembeddingWork;
 use self::reflection::ReflectionWork;
 use crate::core::Core;
 
-pub(crate) use lesson::{authored, lesson};
+pub(crate) use learning::{learn, learn_authored};
 pub(crate) use setback::setback;
 pub(crate) use worker::grace_over;
 

@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::id::new_id;
 use crate::model;
-use crate::store::Unembedded;
+use crate::store::UnembeddedMemory;
 use crate::task::isolate;
 
 /// The number of memories embedded in one job.
@@ -167,7 +167,7 @@ async fn batch(core: &Arc<Core>, failed: bool) -> Result<Batch> {
 /// suggests that only if the batch `failed` before. A memory without a vector keeps its old one.
 async fn embed(
     core: &Arc<Core>,
-    stale: Vec<Unembedded>,
+    stale: Vec<UnembeddedMemory>,
     failed: bool,
 ) -> Result<Vec<Option<Vec<f32>>>> {
     let core = Arc::clone(core);

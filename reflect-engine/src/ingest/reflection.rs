@@ -6,13 +6,14 @@ use std::time::Duration;
 use reflect_types::{ProjectId, Trace, TraceId};
 use tokio::task::JoinSet;
 
-use super::lesson::lesson;
+use super::learning::learn;
 use super::setback::{MAX_ATTEMPTS, given_up, setback};
 use super::worker::{Claimed, Work};
 use crate::clock::later;
 use crate::core::Core;
 use crate::error::Result;
-use crate::store::{Applied, Basis, Job, Lease, NewReview};
+use crate::review::{Action, Basis, Decision, NewReview, Refusal};
+use crate::store::{ClaimedJob, Lease};
 use crate::task::model_panicked;
 
 /// The work on queued reviews.
@@ -29,7 +30,7 @@ impl ReflectionWork {
 }
 
 impl Work for ReflectionWork {
-    type Job = Job;
+    type Job = ClaimedJob;
 
     const NAME: &'static str = "reflection";
     const POLL: Duration = Duration::from_secs(2);
@@ -42,7 +43,7 @@ impl Work for ReflectionWork {
         self.core.work.notified().await;
     }
 
-    async fn claim(&self, owner: &str, limit: usize) -> Result<Claimed<Job>> {
+    async fn claim(&self, owner: &str, limit: usize) -> Result<Claimed<ClaimedJob>> {
         let lease = self.lease(owner);
         let claims = self
             .core
@@ -55,8 +56,8 @@ impl Work for ReflectionWork {
         })
     }
 
-    async fn run(self: Arc<Self>, owner: Arc<str>, job: Job) {
-        let Job {
+    async fn run(self: Arc<Self>, owner: Arc<str>, job: ClaimedJob) {
+        let ClaimedJob {
             project,
             trace,
             review,
@@ -69,9 +70,9 @@ impl Work for ReflectionWork {
             self.learn(&owner, &project, trace, review).await
         };
         let error = match result {
-            Ok(Applied::Done) => return,
-            Ok(applied) => {
-                tracing::debug!(trace = %id, ?applied, "another worker has taken the review over");
+            Ok(Ok(())) => return,
+            Ok(Err(refusal)) => {
+                tracing::debug!(trace = %id, ?refusal, "another worker has taken the review over");
                 return;
             }
             Err(error) => error,
@@ -96,21 +97,21 @@ impl ReflectionWork {
         project: &ProjectId,
         trace: Trace,
         review: NewReview,
-    ) -> Result<Applied> {
+    ) -> Result<Decision> {
         let core = &self.core;
         let id = trace.id.clone();
         // In a task, so that a panic ends only the attempt; in a set, so that it ends with this
         // future.
         let mut attempt = JoinSet::new();
         let context = Arc::clone(core);
-        attempt.spawn(async move { lesson(&context, &trace, review).await });
-        let lesson = loop {
+        attempt.spawn(async move { learn(&context, &trace, review).await });
+        let learned = loop {
             let renewal = later(core.now(), core.lease / 3);
             tokio::select! {
                 Some(joined) = attempt.join_next() => break joined.map_err(model_panicked)??,
                 () = core.clock.sleep_until(renewal) => {
                     if !self.renew(owner, project, &id).await {
-                        return Ok(Applied::LeaseLost);
+                        return Ok(Err(Refusal::LeaseLost));
                     }
                 }
             }
@@ -118,7 +119,8 @@ impl ReflectionWork {
         let basis = Basis::Job {
             owner: owner.to_owned(),
         };
-        core.store.apply_review(project, &id, basis, lesson).await
+        let action = Action::Learn { basis, learned };
+        core.store.review(project, &id, action).await
     }
 
     /// Renews the lease; returns whether it is still held. A store that fails for a moment does not

@@ -7,7 +7,7 @@ use crate::clock::later;
 use crate::core::Core;
 use crate::error::Error;
 use crate::model;
-use crate::store::{Next, Setback};
+use crate::review::{NextAttempt, Setback};
 
 /// The number of attempts after which a review is given up.
 pub(super) const MAX_ATTEMPTS: u32 = 5;
@@ -29,14 +29,14 @@ const SETUP: Backoff = Backoff {
 pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     let after = |delay| later(core.now(), delay);
     let next = match error {
-        _ if attempts >= MAX_ATTEMPTS => Next::Never,
+        _ if attempts >= MAX_ATTEMPTS => NextAttempt::Never,
         // Reported as failed at once, because a person has to correct it, and retried in case it
         // has been corrected.
         Error::Model(error) if model::is_setup(error) => {
-            Next::FailedUntil(after(SETUP.delay(attempts)))
+            NextAttempt::FailedUntil(after(SETUP.delay(attempts)))
         }
-        Error::Model(error) if !error.retryable => Next::Never,
-        error => Next::At(after(RETRY.delay_or(attempts, error.retry_after()))),
+        Error::Model(error) if !error.retryable => NextAttempt::Never,
+        error => NextAttempt::At(after(RETRY.delay_or(attempts, error.retry_after()))),
     };
     Setback {
         error: error.to_string(),

@@ -11,7 +11,7 @@ use super::probe::probe;
 use crate::core::Core;
 use crate::error::Result;
 use crate::rank::{self, Candidate, Dropped, Params};
-use crate::store::{Change, MemoryKey, Revision};
+use crate::store::{MemoryChange, MemoryKey, Revision};
 use crate::task::compute;
 
 /// The numbers behind a query's answer.
@@ -131,7 +131,7 @@ async fn all_memories(
         }
         for change in changes.changes {
             match change {
-                Change::Put {
+                MemoryChange::Put {
                     key,
                     vector,
                     q,
@@ -145,7 +145,7 @@ async fn all_memories(
                     };
                     all.insert(key, memory);
                 }
-                Change::Gone(key) => {
+                MemoryChange::Gone(key) => {
                     all.remove(&key);
                 }
             }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reflect_types::{ArchivedTrace, IngestStatus, Review};
 
-use super::NewReview;
+use crate::review::NewReview;
 
 /// The review of an archived trace; what an older archive leaves out gets its default.
 pub(super) fn review(archived: &ArchivedTrace, now: Timestamp) -> Option<NewReview> {

@@ -1,18 +1,17 @@
-//! Tests that need a second process run this very binary again, on one test that does nothing
-//! unless it is told what to do.
+//! A second process: the test binary again, running one test that only acts in a child.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// The variable that tells a process that it is a child, and what it is to do.
+/// The environment variable with the role of a child.
 pub(crate) const ROLE: &str = "REFLECT_TEST_ROLE";
-/// The variable that tells it with which file.
+/// The environment variable with the file of a child.
 pub(crate) const FILE: &str = "REFLECT_TEST_FILE";
-/// What a line of a child begins with, to be told from the lines of the test harness.
+/// The prefix of a child's lines, which distinguishes them from those of the test harness.
 const MARK: &str = "child> ";
 
-/// This binary again, about to run `entry` in the given role.
+/// A command that runs the test `entry` of this binary in a role.
 pub(crate) fn command(entry: &str, role: &str, file: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -24,14 +23,14 @@ pub(crate) fn command(entry: &str, role: &str, file: &Path) -> Command {
     command
 }
 
-/// What the process is to do, in a child.
+/// The role and the file, in a child.
 pub(crate) fn role() -> Option<(String, std::path::PathBuf)> {
     let role = std::env::var(ROLE).ok()?;
     Some((role, std::env::var_os(FILE)?.into()))
 }
 
-/// Tells the parent something. One write, so that a line is there whole or not at all.
-pub(crate) fn tell(line: &str) {
+/// Sends a line to the parent, in one write: a killed child leaves whole lines.
+pub(crate) fn send(line: &str) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\n{MARK}{line}\n").as_bytes())
@@ -39,16 +38,16 @@ pub(crate) fn tell(line: &str) {
     out.flush().unwrap();
 }
 
-/// What a child tells.
-pub(crate) struct Told(Lines<BufReader<ChildStdout>>);
+/// The lines of a child.
+pub(crate) struct ChildLines(Lines<BufReader<ChildStdout>>);
 
-impl Told {
+impl ChildLines {
     pub(crate) fn of(child: &mut Child) -> Self {
         Self(BufReader::new(child.stdout.take().unwrap()).lines())
     }
 }
 
-impl Iterator for Told {
+impl Iterator for ChildLines {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {

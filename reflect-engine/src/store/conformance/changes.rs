@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
+pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     let project = ProjectId::from("conformance/changes");
     let since = async |since| {
         store
@@ -11,7 +11,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
             .unwrap()
     };
     let nothing = since(Revision::default()).await;
-    assert_eq!(nothing, Changes::default());
+    assert_eq!(nothing, MemoryChanges::default());
     let mut trace = new_trace("t-changes-0");
     trace.metadata = metadata(&json!({"team": "support"}));
     insert(store, &project, trace, Intake::Unreviewed).await;
@@ -19,7 +19,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
     let first = since(Revision::default()).await;
     assert!(first.reset && !first.more);
     let [
-        Change::Put {
+        MemoryChange::Put {
             key,
             vector,
             q,
@@ -60,7 +60,7 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
     judge(store, &project, "t-changes-1", Verdict::Pass).await;
     let moved = since(first.revision).await;
     let moved_q = moved.changes.iter().find_map(|change| match change {
-        Change::Put {
+        MemoryChange::Put {
             key: k,
             q,
             metadata,
@@ -71,18 +71,15 @@ pub(super) async fn changes_tell_what_an_index_has_to_know(store: &dyn Store) {
     assert_eq!(moved_q, Some((0.65, true)));
     assert_eq!(moved.changes.len(), 2);
 
-    store
-        .withdraw_review(&project, &"t-changes-0".into())
-        .await
-        .unwrap();
+    assert_eq!(withdraw(store, &project, "t-changes-0").await, Ok(()));
     let removed = since(moved.revision).await;
-    assert_eq!(removed.changes, [Change::Gone(key)]);
+    assert_eq!(removed.changes, [MemoryChange::Gone(key)]);
     // Whoever begins now hears of those that are there, and of no others as there.
     let fresh = since(Revision::default()).await;
     let there = fresh
         .changes
         .iter()
-        .filter(|change| matches!(change, Change::Put { .. }));
+        .filter(|change| matches!(change, MemoryChange::Put { .. }));
     assert_eq!(there.count(), 1);
 }
 
@@ -94,8 +91,8 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
         judge(store, &project, &id, Verdict::Pass).await;
     }
     for n in [1, 4] {
-        let id = TraceId::from(format!("t-pages-{n}"));
-        store.withdraw_review(&project, &id).await.unwrap();
+        let id = format!("t-pages-{n}");
+        assert_eq!(withdraw(store, &project, &id).await, Ok(()));
     }
     for page in 1..=10 {
         let (mut since, mut known, mut rounds) =
@@ -109,8 +106,8 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
             assert_eq!(changes.reset, rounds == 0);
             for change in &changes.changes {
                 match change {
-                    Change::Put { key, .. } => known.insert(*key),
-                    Change::Gone(key) => known.remove(key),
+                    MemoryChange::Put { key, .. } => known.insert(*key),
+                    MemoryChange::Gone(key) => known.remove(key),
                 };
             }
             since = changes.revision;
@@ -133,7 +130,7 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
     }
 }
 
-pub(super) async fn a_project_made_again_is_told_from_the_one_before(store: &dyn Store) {
+pub(super) async fn a_recreated_project_resets_its_readers(store: &dyn Store) {
     let project = ProjectId::from("conformance/again");
     insert(store, &project, new_trace("t-again-0"), Intake::Unreviewed).await;
     judge(store, &project, "t-again-0", Verdict::Pass).await;
@@ -199,15 +196,15 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         .memory_changes(&project, EMBEDDER, known.revision, 100)
         .await
         .unwrap();
-    assert_eq!(old.changes, [Change::Gone(keys[0])]);
+    assert_eq!(old.changes, [MemoryChange::Gone(keys[0])]);
     let new = store
         .memory_changes(&project, "z-space", known.revision, 100)
         .await
         .unwrap();
-    assert!(matches!(&new.changes[..], [Change::Put { vector, .. }] if vector[0] == 1.0));
+    assert!(matches!(&new.changes[..], [MemoryChange::Put { vector, .. }] if vector[0] == 1.0));
 }
 
-pub(super) async fn the_embedder_that_was_claimed_last_is_told(store: &dyn Store) {
+pub(super) async fn the_embedder_claimed_last_is_current(store: &dyn Store) {
     assert_eq!(store.embedder().await.unwrap(), None);
     let known = ProjectId::from("conformance/embedders");
     for claimed in ["first-space", "second-space"] {

@@ -30,11 +30,7 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
         (String::new(), Some(seconds(60)))
     );
 
-    let held = store
-        .trace(&project, &"t-lease-0".into())
-        .await
-        .unwrap()
-        .unwrap();
+    let held = trace(store, &project, "t-lease-0").await;
     assert_eq!(held.ingest_status, IngestStatus::Processing);
     assert_eq!(held.ingest_attempts, 1);
     assert_eq!(held.review_status, ReviewStatus::Pending);
@@ -47,28 +43,24 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     }
     let (taken, _) = claim("two", 60, 200, 9).await;
     assert_eq!(taken, "t-lease-1");
-    let again = store
-        .trace(&project, &"t-lease-1".into())
-        .await
-        .unwrap()
-        .unwrap();
+    let again = trace(store, &project, "t-lease-1").await;
     assert_eq!(again.ingest_attempts, 2);
     let finish =
         async |id: &str, owner| apply(store, &project, id, job(owner), Verdict::Pass).await;
-    assert_eq!(finish("t-lease-1", "one").await, Applied::LeaseLost);
+    assert_eq!(finish("t-lease-1", "one").await, Err(Refusal::LeaseLost));
     store
         .fail_job(
             "one",
             &project,
             &"t-lease-1".into(),
-            setback("stale", Next::Never),
+            setback("stale", NextAttempt::Never),
         )
         .await
         .unwrap();
-    assert_eq!(finish("t-lease-1", "two").await, Applied::Done);
-    assert_eq!(finish("t-lease-1", "two").await, Applied::LeaseLost);
-    assert_eq!(finish("t-lease-0", "one").await, Applied::Done);
-    assert_eq!(finish("t-lease-2", "two").await, Applied::Done);
+    assert_eq!(finish("t-lease-1", "two").await, Ok(()));
+    assert_eq!(finish("t-lease-1", "two").await, Err(Refusal::LeaseLost));
+    assert_eq!(finish("t-lease-0", "one").await, Ok(()));
+    assert_eq!(finish("t-lease-2", "two").await, Ok(()));
     assert_eq!(store.stats(&project).await.unwrap().memories, 3);
     assert_eq!(claim("two", 999, 1_000, 9).await, (String::new(), None));
 }
@@ -79,7 +71,7 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     let queued = Intake::Queued(review("r-t-failing", Verdict::Fail));
     insert(store, &project, new_trace("t-failing"), queued).await;
     let standing = async || {
-        let trace = store.trace(&project, &id).await.unwrap().unwrap();
+        let trace = trace(store, &project, id.as_str()).await;
         (
             trace.ingest_status,
             trace.ingest_attempts,
@@ -95,7 +87,12 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     };
     assert_eq!(claim(0).await, 1);
     store
-        .fail_job("one", &project, &id, setback("away", Next::At(seconds(10))))
+        .fail_job(
+            "one",
+            &project,
+            &id,
+            setback("away", NextAttempt::At(seconds(10))),
+        )
         .await
         .unwrap();
     assert_eq!(
@@ -105,12 +102,12 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     assert_eq!(claim(9).await, 0);
     assert_eq!(
         store.retry_trace(&project, &id, now()).await.unwrap(),
-        Retried::NotFailed
+        Err(Refusal::NotFailed)
     );
     assert_eq!(claim(10).await, 1);
     assert_eq!(standing().await.1, 2);
     store
-        .fail_job("one", &project, &id, setback("gone", Next::Never))
+        .fail_job("one", &project, &id, setback("gone", NextAttempt::Never))
         .await
         .unwrap();
     assert_eq!(
@@ -130,23 +127,23 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
 
     assert_eq!(
         store.retry_trace(&project, &id, seconds(20)).await.unwrap(),
-        Retried::Done
+        Ok(())
     );
     assert_eq!(standing().await.0, IngestStatus::Queued);
     assert_eq!(claim(20).await, 1);
     assert_eq!(
         apply(store, &project, "t-failing", job("one"), Verdict::Fail).await,
-        Applied::Done
+        Ok(())
     );
     assert_eq!(standing().await, (IngestStatus::Completed, 1, None));
     let absent = store
         .retry_trace(&project, &"absent".into(), now())
         .await
         .unwrap();
-    assert_eq!(absent, Retried::NoTrace);
+    assert_eq!(absent, Err(Refusal::NoTrace));
 }
 
-pub(super) async fn a_released_job_was_never_claimed(store: &dyn Store) {
+pub(super) async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
     let project = ProjectId::from("conformance/release");
     let queued = Intake::Queued(review("r-t-release", Verdict::Pass));
     insert(store, &project, new_trace("t-release"), queued).await;
@@ -158,11 +155,7 @@ pub(super) async fn a_released_job_was_never_claimed(store: &dyn Store) {
     store.release_jobs("another").await.unwrap();
     assert_eq!(claim("two").await, None);
     store.release_jobs("one").await.unwrap();
-    let trace = store
-        .trace(&project, &"t-release".into())
-        .await
-        .unwrap()
-        .unwrap();
+    let trace = trace(store, &project, "t-release").await;
     assert_eq!(
         (trace.ingest_status, trace.ingest_attempts),
         (IngestStatus::Queued, 0)

@@ -86,7 +86,7 @@ pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
     assert_eq!(store.skill(&project).await.unwrap(), Some(version(2)));
 }
 
-pub(super) async fn the_numbers_add_up(store: &dyn Store) {
+pub(super) async fn stats_count_every_state(store: &dyn Store) {
     let project = ProjectId::from("conformance/numbers");
     assert_eq!(
         store.stats(&project).await.unwrap(),

@@ -1,72 +1,76 @@
-//! The suite that every store passes. It knows the port and nothing else.
+//! The conformance suite of the [`Store`] port.
 
 mod changes;
 mod jobs;
 mod memories;
 mod projects;
+mod replacements;
 mod reviews;
+mod setbacks;
 mod support;
 mod together;
 mod traces;
+mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
     AuthoredReflection, IngestStatus, ListTraces, MemoryId, Message, Metadata, ProjectId,
-    ReviewMode, ReviewStatus, Skill, ToolCall, TraceId, Verdict,
+    ReviewMode, ReviewStatus, Skill, ToolCall, Trace, TraceId, Verdict,
 };
 use serde_json::json;
 
-use super::{
-    Applied, Basis, Change, Changes, Intake, Lease, Lesson, NewMemory, NewReview, NewTrace, Next,
-    Retried, Revision, Said, Setback, Store, Withdrawn,
-};
+use super::{Intake, Lease, MemoryChange, MemoryChanges, NewTrace, Revision, Store};
 use crate::error::Error;
 use crate::learn;
 use crate::model::Reflection;
 use crate::record::ListMemories;
+use crate::review::{
+    Action, Basis, Decision, LearnedReview, NewMemory, NewReview, NextAttempt, Refusal,
+    ReviewVersion, Setback,
+};
 use support::*;
 
 const EMBEDDER: &str = "test-space";
 
-/// Runs everything, each part in projects of its own. Panics where the store departs from the port.
+/// Runs the suite. Panics where the store does not conform.
 ///
-/// The store has to be empty, and nobody else may claim its jobs.
-#[allow(clippy::missing_panics_doc, reason = "it is a test")]
+/// The store has to be empty, and nothing else may claim its jobs.
+#[allow(clippy::missing_panics_doc, reason = "panicking is how it fails")]
 pub async fn all(store: &dyn Store) {
-    traces::a_trace_comes_back_as_it_went(store).await;
+    traces::a_trace_is_read_as_it_was_written(store).await;
     traces::an_idempotency_key_stores_once(store).await;
     traces::traces_are_listed_newest_first_in_pages(store).await;
-    traces::a_project_sees_nothing_of_another(store).await;
-    projects::a_project_is_made_only_by_whoever_may(store).await;
-    projects::nothing_is_listed_after_what_is_not_there(store).await;
+    traces::projects_are_isolated(store).await;
+    projects::only_an_authorized_write_creates_a_project(store).await;
+    projects::an_unknown_cursor_is_invalid(store).await;
     reviews::a_review_makes_a_memory_and_moves_what_was_given(store).await;
-    reviews::what_was_learned_at_once_is_there_at_once(store).await;
+    reviews::a_trace_stored_with_its_memory_is_reviewed(store).await;
     reviews::a_fresh_review_is_refused_where_there_is_one(store).await;
-    reviews::a_review_that_taught_nothing_is_kept_and_can_be_retried(store).await;
-    reviews::a_review_that_has_to_wait_takes_the_place_of_another_in_the_end(store).await;
-    reviews::a_review_that_is_told_as_failed_is_tried_again_all_the_same(store).await;
-    reviews::a_review_takes_the_place_of_one_that_is_worked_on(store).await;
-    reviews::an_attempt_that_was_overtaken_comes_to_nothing(store).await;
-    reviews::a_changed_review_replays_what_it_moved(store).await;
-    reviews::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
-    reviews::a_queued_review_can_be_withdrawn(store).await;
-    reviews::what_a_model_said_stays_noted_when_its_review_goes(store).await;
+    setbacks::a_review_put_aside_can_be_retried(store).await;
+    setbacks::a_review_put_aside_replaces_another_once_learned(store).await;
+    setbacks::a_failed_review_with_a_next_attempt_is_claimed_again(store).await;
+    replacements::a_review_replaces_one_whose_job_is_claimed(store).await;
+    replacements::an_overtaken_attempt_is_refused(store).await;
+    replacements::a_changed_review_replays_what_it_moved(store).await;
+    withdrawals::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
+    withdrawals::a_queued_review_can_be_withdrawn(store).await;
+    withdrawals::a_withdrawn_review_of_a_model_leaves_a_note(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
-    jobs::a_released_job_was_never_claimed(store).await;
+    jobs::a_released_job_counts_as_never_claimed(store).await;
     traces::deleted_traces_leave_their_memories_or_take_them(store).await;
-    changes::changes_tell_what_an_index_has_to_know(store).await;
+    changes::changes_cover_what_an_index_holds(store).await;
     changes::changes_come_in_pages_that_miss_nothing(store).await;
-    changes::a_project_made_again_is_told_from_the_one_before(store).await;
+    changes::a_recreated_project_resets_its_readers(store).await;
     changes::vectors_of_another_embedder_are_found_and_replaced(store).await;
-    together::one_idempotency_key_sent_at_once_stores_one_run(store).await;
-    together::reviews_at_once_all_move_the_memory_they_were_given(store).await;
-    together::a_run_reviewed_twice_at_once_has_one_review_and_one_memory(store).await;
-    together::jobs_claimed_at_once_go_to_one_owner_each(store).await;
-    together::an_index_that_follows_writers_misses_nothing(store).await;
-    changes::the_embedder_that_was_claimed_last_is_told(store).await;
+    together::concurrent_submissions_with_one_key_store_one_trace(store).await;
+    together::concurrent_reviews_all_move_a_shared_memory(store).await;
+    together::concurrent_reviews_of_one_trace_leave_one_memory(store).await;
+    together::concurrent_claims_never_share_a_job(store).await;
+    together::a_reader_that_follows_concurrent_writers_misses_nothing(store).await;
+    changes::the_embedder_claimed_last_is_current(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;
     memories::a_skill_counts_its_versions(store).await;
-    memories::the_numbers_add_up(store).await;
+    memories::stats_count_every_state(store).await;
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) async fn a_project_is_made_only_by_whoever_may(store: &dyn Store) {
+pub(super) async fn only_an_authorized_write_creates_a_project(store: &dyn Store) {
     let project = ProjectId::from("conformance/made");
     let run = |id: &str, creates_project| NewTrace {
         creates_project,
@@ -52,7 +52,7 @@ pub(super) async fn a_project_is_made_only_by_whoever_may(store: &dyn Store) {
     assert!(store.delete_project(&project).await.unwrap());
 }
 
-pub(super) async fn nothing_is_listed_after_what_is_not_there(store: &dyn Store) {
+pub(super) async fn an_unknown_cursor_is_invalid(store: &dyn Store) {
     let there = ProjectId::from("conformance/cursors");
     store.create_project(&there).await.unwrap();
     for project in [there, ProjectId::from("conformance/no such project")] {

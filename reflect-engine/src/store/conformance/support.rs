@@ -1,8 +1,8 @@
-//! What the parts are made of.
+//! Rows and steps that the tests share.
 
 use super::*;
 
-/// A run that passed, and three that were given its memory and ended like this.
+/// A passed trace, and three traces that were given its memory, with these verdicts.
 pub(super) async fn history(
     store: &dyn Store,
     project: &ProjectId,
@@ -19,7 +19,7 @@ pub(super) async fn history(
     }
 }
 
-/// Works off all jobs there are.
+/// Finishes all jobs.
 pub(super) async fn drain(store: &dyn Store) {
     let end = Timestamp::MAX;
     let claims = store
@@ -27,12 +27,13 @@ pub(super) async fn drain(store: &dyn Store) {
         .await
         .unwrap();
     for claimed in claims.jobs {
-        let lesson = Lesson {
+        let lesson = LearnedReview {
             memory: memory(claimed.trace.id.as_str()),
             review: claimed.review,
         };
-        let applied = store.apply_review(&claimed.project, &claimed.trace.id, job("drain"), lesson);
-        assert_eq!(applied.await.unwrap(), Applied::Done);
+        let id = claimed.trace.id.as_str();
+        let done = learn(store, &claimed.project, id, job("drain"), lesson).await;
+        assert_eq!(done, Ok(()));
     }
 }
 
@@ -51,22 +52,55 @@ pub(super) async fn insert(
 pub(super) async fn judge(store: &dyn Store, project: &ProjectId, id: &str, verdict: Verdict) {
     assert_eq!(
         apply(store, project, id, Basis::Fresh, verdict).await,
-        Applied::Done
+        Ok(())
     );
 }
 
+/// Learns from [`lesson`] of the trace.
 pub(super) async fn apply(
     store: &dyn Store,
     project: &ProjectId,
     id: &str,
     basis: Basis,
     verdict: Verdict,
-) -> Applied {
-    let lesson = lesson(id, verdict);
-    store
-        .apply_review(project, &id.into(), basis, lesson)
-        .await
-        .unwrap()
+) -> Decision {
+    learn(store, project, id, basis, lesson(id, verdict)).await
+}
+
+pub(super) async fn learn(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    basis: Basis,
+    learned: LearnedReview,
+) -> Decision {
+    let action = Action::Learn { basis, learned };
+    store.review(project, &id.into(), action).await.unwrap()
+}
+
+pub(super) async fn put_aside(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    basis: Basis,
+    review: NewReview,
+    setback: Setback,
+) -> Decision {
+    let action = Action::PutAside {
+        basis,
+        review,
+        setback,
+    };
+    store.review(project, &id.into(), action).await.unwrap()
+}
+
+pub(super) async fn withdraw(store: &dyn Store, project: &ProjectId, id: &str) -> Decision {
+    let withdrawn = store.review(project, &id.into(), Action::Withdraw).await;
+    withdrawn.unwrap()
+}
+
+pub(super) async fn trace(store: &dyn Store, project: &ProjectId, id: &str) -> Trace {
+    store.trace(project, &id.into()).await.unwrap().unwrap()
 }
 
 pub(super) async fn q(store: &dyn Store, project: &ProjectId, id: &str) -> (f64, u64) {
@@ -76,8 +110,7 @@ pub(super) async fn q(store: &dyn Store, project: &ProjectId, id: &str) -> (f64,
 }
 
 pub(super) async fn ignored(store: &dyn Store, project: &ProjectId, id: &str) -> Vec<MemoryId> {
-    let trace = store.trace(project, &id.into()).await.unwrap().unwrap();
-    trace.ignored_memory_ids
+    trace(store, project, id).await.ignored_memory_ids
 }
 
 pub(super) fn new_trace(id: &str) -> NewTrace {
@@ -115,7 +148,7 @@ pub(super) fn review(id: &str, verdict: Verdict) -> NewReview {
     }
 }
 
-pub(super) fn setback(error: &str, next: Next) -> Setback {
+pub(super) fn setback(error: &str, next: NextAttempt) -> Setback {
     Setback {
         error: error.to_owned(),
         next,
@@ -132,8 +165,8 @@ pub(super) fn memory(id: &str) -> NewMemory {
     }
 }
 
-pub(super) fn lesson(id: &str, verdict: Verdict) -> Lesson {
-    Lesson {
+pub(super) fn lesson(id: &str, verdict: Verdict) -> LearnedReview {
+    LearnedReview {
         review: review(&format!("r-{id}"), verdict),
         memory: memory(id),
     }
@@ -157,21 +190,25 @@ pub(super) fn metadata(value: &serde_json::Value) -> Metadata {
     value.as_object().cloned().unwrap_or_default()
 }
 
-pub(super) fn key_of(change: &Change) -> i64 {
+pub(super) fn key_of(change: &MemoryChange) -> i64 {
     match change {
-        Change::Put { key, .. } | Change::Gone(key) => *key,
+        MemoryChange::Put { key, .. } | MemoryChange::Gone(key) => *key,
     }
 }
 
-/// Takes the place of a review of [`review`]'s words.
+/// Replaces a [`review`].
 pub(super) fn replacing(id: &str, verdict: Verdict) -> Basis {
-    Basis::Replace {
-        review_id: id.to_owned(),
-        said: Said {
-            verdict,
-            feedback: review(id, verdict).feedback,
-        },
-    }
+    let NewReview {
+        id,
+        verdict,
+        feedback,
+        ..
+    } = review(id, verdict);
+    Basis::Replace(ReviewVersion {
+        id,
+        verdict,
+        feedback,
+    })
 }
 
 pub(super) fn job(owner: &str) -> Basis {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-pub(super) async fn one_idempotency_key_sent_at_once_stores_one_run(store: &dyn Store) {
+pub(super) async fn concurrent_submissions_with_one_key_store_one_trace(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/key");
     let send = async |id: &str| {
         let trace = NewTrace {
@@ -19,7 +19,7 @@ pub(super) async fn one_idempotency_key_sent_at_once_stores_one_run(store: &dyn 
     assert_eq!(store.stats(&project).await.unwrap().traces, 1);
 }
 
-pub(super) async fn reviews_at_once_all_move_the_memory_they_were_given(store: &dyn Store) {
+pub(super) async fn concurrent_reviews_all_move_a_shared_memory(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/moves");
     insert(store, &project, new_trace("t-given"), Intake::Unreviewed).await;
     judge(store, &project, "t-given", Verdict::Pass).await;
@@ -40,17 +40,17 @@ pub(super) async fn reviews_at_once_all_move_the_memory_they_were_given(store: &
     assert_eq!(history.memory.q_value.to_bits(), utility.to_bits());
 }
 
-pub(super) async fn a_run_reviewed_twice_at_once_has_one_review_and_one_memory(store: &dyn Store) {
+pub(super) async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/verdicts");
     insert(store, &project, new_trace("t-twice"), Intake::Unreviewed).await;
     let judged = async |verdict| apply(store, &project, "t-twice", Basis::Fresh, verdict).await;
     let (pass, fail) = tokio::join!(judged(Verdict::Pass), judged(Verdict::Fail));
-    let done = [&pass, &fail].map(|applied| *applied == Applied::Done);
+    let done = [&pass, &fail].map(|decision| decision.is_ok());
     assert!(done[0] != done[1], "{pass:?} and {fail:?}");
     assert_eq!(store.stats(&project).await.unwrap().memories, 1);
 }
 
-pub(super) async fn jobs_claimed_at_once_go_to_one_owner_each(store: &dyn Store) {
+pub(super) async fn concurrent_claims_never_share_a_job(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/jobs");
     for n in 0..8 {
         let queued = Intake::Queued(review(&format!("r-{n}"), Verdict::Pass));
@@ -71,7 +71,7 @@ pub(super) async fn jobs_claimed_at_once_go_to_one_owner_each(store: &dyn Store)
     drain(store).await;
 }
 
-pub(super) async fn an_index_that_follows_writers_misses_nothing(store: &dyn Store) {
+pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/following");
     let write = async |name: &str| {
         for n in 0..5 {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) async fn a_trace_comes_back_as_it_went(store: &dyn Store) {
+pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     let project = ProjectId::from("conformance/round trip ü");
     let mut trace = new_trace("t-round");
     trace.trajectory = vec![
@@ -119,7 +119,7 @@ pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
     assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
 }
 
-pub(super) async fn a_project_sees_nothing_of_another(store: &dyn Store) {
+pub(super) async fn projects_are_isolated(store: &dyn Store) {
     let (ours, theirs) = (
         ProjectId::from("conformance/ours"),
         ProjectId::from("conformance/theirs"),
@@ -140,12 +140,12 @@ pub(super) async fn a_project_sees_nothing_of_another(store: &dyn Store) {
         None
     );
     assert_eq!(
-        store.withdraw_review(&theirs, &id).await.unwrap(),
-        Withdrawn::NoTrace
+        withdraw(store, &theirs, "t-ours").await,
+        Err(Refusal::NoTrace)
     );
     assert_eq!(
         store.retry_trace(&theirs, &id, now()).await.unwrap(),
-        Retried::NoTrace
+        Err(Refusal::NoTrace)
     );
     let deleted = store
         .delete_traces(&theirs, std::slice::from_ref(&id), true)

@@ -1,4 +1,4 @@
-//! All of a project, out and in.
+//! Export and import of a project.
 
 use jiff::Timestamp;
 use reflect_types::{IngestStatus, MemoryId, ProjectId, ReviewStatus, Skill, TraceId};
@@ -9,9 +9,9 @@ use super::{memories, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
 use crate::record::{ArchivedTrace, Judgement, MemoryHistory};
-use crate::store::{Restored, restored};
+use crate::store::{EmbeddedPiece, restored};
 
-/// How many columns [`row::TRACE`] has.
+/// The number of columns in [`row::TRACE`].
 const TRACE_COLUMNS: usize = 20;
 
 pub(super) fn traces(
@@ -54,7 +54,7 @@ pub(super) fn traces(
         };
         let mut trace = row::trace(row)?;
         if row.get(TRACE_COLUMNS + 5)? {
-            // Also what is told as failed, where it will be tried again.
+            // Also a failed trace that will be retried by itself.
             trace.ingest_status = IngestStatus::Queued;
         }
         found.push(ArchivedTrace {
@@ -103,20 +103,20 @@ pub(super) fn restore(
     db: &Connection,
     project: &ProjectId,
     creates_project: bool,
-    pieces: &[Restored],
+    pieces: &[EmbeddedPiece],
     now: Timestamp,
 ) -> Result<u64, Fault> {
     let key = projects::row(db, project, creates_project)?;
     let mut stored = 0;
     for piece in pieces {
         let new = match piece {
-            Restored::Trace(archived) => restore_trace(db, key, archived, now)?,
-            Restored::Memory {
+            EmbeddedPiece::Trace(archived) => restore_trace(db, key, archived, now)?,
+            EmbeddedPiece::Memory {
                 memory,
                 embedder,
                 vector,
             } => restore_memory(db, key, memory, embedder, vector)?,
-            Restored::Skill(skill) => restore_skill(db, key, skill)?,
+            EmbeddedPiece::Skill(skill) => restore_skill(db, key, skill)?,
         };
         stored += u64::from(new);
     }
@@ -246,7 +246,7 @@ fn restore_skill(db: &Connection, project: i64, skill: &Skill) -> Result<bool, F
     Ok(stored > 0)
 }
 
-/// Whether the project has it already.
+/// Whether the project has a row of this id.
 fn present(db: &Connection, table: &str, id: &str, project: i64) -> Result<bool, Fault> {
     Ok(db
         .prepare_cached(&format!(

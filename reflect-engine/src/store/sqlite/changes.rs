@@ -1,4 +1,4 @@
-//! What an index has to know of the memories: which changed, and which have no vector yet.
+//! What an index follows: changed memories, and memories without a current vector.
 
 use reflect_types::ProjectId;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::memories::{embed, next_revision};
 use super::{projects, row};
-use crate::store::{Change, Changes, MemoryKey, Revision, Unembedded};
+use crate::store::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
 
 pub(super) fn since_revision(
     db: &Connection,
@@ -14,23 +14,23 @@ pub(super) fn since_revision(
     embedder: &str,
     since: Revision,
     limit: usize,
-) -> Result<Changes, Fault> {
+) -> Result<MemoryChanges, Fault> {
     let claimed = self::embedder(db)?;
     let Some((project, number)) = projects::revision(db, project)? else {
-        return Ok(Changes {
+        return Ok(MemoryChanges {
             reset: since.epoch != 0,
             embedder: claimed,
-            ..Changes::default()
+            ..MemoryChanges::default()
         });
     };
-    let mut answer = Changes {
+    let mut answer = MemoryChanges {
         reset: since.epoch != project,
         revision: Revision {
             epoch: project,
             number,
         },
         embedder: claimed,
-        ..Changes::default()
+        ..MemoryChanges::default()
     };
     let since = if answer.reset { 0 } else { since.number };
     if since >= number {
@@ -39,7 +39,7 @@ pub(super) fn since_revision(
     let mut changes = put_since(db, project, embedder, since, limit)?;
     changes.extend(gone_since(db, project, since, limit)?);
     changes.sort_unstable_by_key(|(revision, _)| *revision);
-    // Either list may have been cut off at the limit, so nothing after it is known.
+    // Either list may end at the limit, so nothing beyond it is known.
     if changes.len() >= limit {
         changes.truncate(limit);
         if let Some((last, _)) = changes.last() {
@@ -69,8 +69,8 @@ pub(super) fn unembedded(
     embedder: &str,
     dims: usize,
     limit: usize,
-) -> Result<Vec<Unembedded>, Fault> {
-    // Ranges of the index instead of `<>`, which would read every row there is.
+) -> Result<Vec<UnembeddedMemory>, Fault> {
+    // Ranges of the index: `<>` would read every row.
     let mut select = db.prepare_cached(
         "SELECT m.key, m.task FROM memory m JOIN ( \
              SELECT memory FROM embedding WHERE embedder < ?1 UNION ALL \
@@ -88,7 +88,7 @@ pub(super) fn unembedded(
         params![embedder, row::limit(limit), shortest, longest],
         |row| {
             let (key, task) = (row.get(0)?, row.get(1)?);
-            Ok(Unembedded { key, task })
+            Ok(UnembeddedMemory { key, task })
         },
     )?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
@@ -118,7 +118,7 @@ fn put_since(
     embedder: &str,
     since: i64,
     limit: usize,
-) -> Result<Vec<(i64, Change)>, Fault> {
+) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT m.revision, m.key, m.q, m.metadata, iif(e.embedder = ?2, e.vector, NULL) \
          FROM memory m JOIN embedding e ON e.memory = m.key \
@@ -129,9 +129,9 @@ fn put_since(
     while let Some(found) = rows.next()? {
         let (revision, key) = (found.get(0)?, found.get(1)?);
         let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
-            Change::Gone(key)
+            MemoryChange::Gone(key)
         } else {
-            Change::Put {
+            MemoryChange::Put {
                 key,
                 vector: row::from_blob(found, 4)?,
                 q: found.get(2)?,
@@ -148,13 +148,13 @@ fn gone_since(
     project: i64,
     since: i64,
     limit: usize,
-) -> Result<Vec<(i64, Change)>, Fault> {
+) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT revision, memory FROM deleted_memory WHERE project = ?1 AND revision > ?2 \
          ORDER BY revision LIMIT ?3",
     )?;
     let gone = select.query_map(params![project, since, row::limit(limit)], |row| {
-        Ok((row.get(0)?, Change::Gone(row.get(1)?)))
+        Ok((row.get(0)?, MemoryChange::Gone(row.get(1)?)))
     })?;
     Ok(gone.collect::<rusqlite::Result<_>>()?)
 }

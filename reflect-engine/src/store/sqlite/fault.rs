@@ -1,17 +1,19 @@
+//! Errors of SQLite as errors of the engine.
+
 use std::path::Path;
 
 use rusqlite::ErrorCode;
 
 use crate::error::Error;
 
-/// What goes wrong inside a transaction, before it is known which file it was.
+/// A failure inside a transaction, which does not know the file.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// SQLite refused.
+    /// SQLite failed.
     Sql(rusqlite::Error),
-    /// A stored text is not what this version writes.
+    /// A stored value cannot be read.
     Data(String),
-    /// The caller is to be told as it stands.
+    /// Any other error.
     Plain(Error),
 }
 
@@ -34,7 +36,7 @@ impl From<serde_json::Error> for Fault {
 }
 
 impl Fault {
-    /// The error for the caller.
+    /// The error, with the file it concerns.
     pub(super) fn at(self, path: &Path) -> Error {
         match self {
             Self::Sql(error) => sql(error, path),
@@ -52,7 +54,7 @@ fn sql(error: rusqlite::Error, path: &Path) -> Error {
         path: path.to_owned(),
         problem: problem.to_owned(),
     };
-    // Without the path: this is told to whoever calls, and may be stored with a run.
+    // Without the path: the text reaches remote callers and is stored with traces.
     let unavailable = |message: String, error| Error::Unavailable {
         message,
         source: Some(Box::new(error)),

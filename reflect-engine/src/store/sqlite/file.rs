@@ -1,4 +1,4 @@
-//! Opening the file: whose it is, how old it is, and how it is to be used.
+//! Opening a database: its owner, its format and its settings.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::fault::Fault;
 use crate::error::Error;
 
-/// `Rflt`: marks the file as ours.
+/// `Rflt`, which marks a file as Reflect's.
 const APPLICATION_ID: i64 = 0x5266_6c74;
 
-/// One step each from the format before; the number of steps is the format.
+/// Each migrates from the format before it; their number is the current format.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../../migrations/sqlite/0002_embedder.sql"),
@@ -21,13 +21,16 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0005_embedding_lengths.sql"),
 ];
 
-/// How long to wait for another process to finish its write.
-const BUSY: Duration = Duration::from_secs(5);
+/// How long to wait for a lock of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the file for writing; the first thing that changes it is a migration it needs.
+/// The prepared statements that a connection keeps.
+const STATEMENTS: usize = 64;
+
+/// Opens a file for writing. Nothing changes it before its migration.
 pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let mut db = connect(path)?;
-    // SQLite opens for reading what it may not write, and would fail only at the first write.
+    // SQLite opens a read-only file all the same, and fails at the first write.
     if db.is_readonly(rusqlite::MAIN_DB)? {
         return Err(Fault::Plain(Error::Inaccessible {
             path: path.to_owned(),
@@ -35,7 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
                 .to_owned(),
         }));
     }
-    // In one view: another process may be making the file right now.
+    // In one transaction: another process may be creating the file right now.
     let view = db.unchecked_transaction()?;
     let found = format(&view, path)?;
     view.commit()?;
@@ -43,23 +46,37 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
         migrate(&mut db, path)?;
     }
     use_wal(&db)?;
-    // A commit is acknowledged, so it has to survive a power failure.
+    // A committed write is acknowledged, so it has to survive a power failure.
     db.pragma_update(None, "synchronous", "FULL")?;
-    // On macOS a plain sync reaches the drive but not its platters.
+    // On macOS a plain sync leaves the data in the drive's cache.
     db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "checkpoint_fullfsync", true)?;
-    db.pragma_update(None, "foreign_keys", true)?;
-    // Fewer, larger checkpoints: each is a sync of the whole file. 4,000 pages are 16 MB.
+    // Fewer, larger checkpoints: each one syncs the whole file. 4,000 pages are 16 MB.
     db.pragma_update(None, "wal_autocheckpoint", 4_000)?;
-    db.set_prepared_statement_cache_capacity(64);
+    prepare(&db)?;
     Ok(db)
 }
 
-/// Opens the file for reading.
+/// Creates a database in memory.
+pub(super) fn open_in_memory() -> Result<Connection, Fault> {
+    let mut db = Connection::open_in_memory()?;
+    migrate(&mut db, Path::new(":memory:"))?;
+    prepare(&db)?;
+    Ok(db)
+}
+
+/// Settings of a connection that writes.
+fn prepare(db: &Connection) -> Result<(), Fault> {
+    db.pragma_update(None, "foreign_keys", true)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
+}
+
+/// Opens a file for reading.
 pub(super) fn open_for_reading(path: &Path) -> Result<Connection, Fault> {
     let db = connect(path)?;
     db.pragma_update(None, "query_only", true)?;
-    db.set_prepared_statement_cache_capacity(64);
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(db)
 }
 
@@ -69,12 +86,12 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(BUSY)?;
+    db.busy_timeout(BUSY_TIMEOUT)?;
     Ok(db)
 }
 
-/// Makes a file that is not there yet readable for its owner alone: it holds what agents were told.
-/// SQLite gives its log the same permissions. Whatever goes wrong here, SQLite says better.
+/// Creates a missing file with permissions for its owner alone, which SQLite copies to its log.
+/// Failures are left to SQLite, which reports them better.
 fn make_private(path: &Path) {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -83,7 +100,7 @@ fn make_private(path: &Path) {
     let _ = options.open(path);
 }
 
-/// The file's format: 0 where it is empty. Refuses what is not ours or too new.
+/// The file's format, 0 for an empty file. Refuses a foreign or newer file.
 fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
     let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, format) = (pragma("application_id")?, pragma("user_version")?);
@@ -110,10 +127,10 @@ fn known() -> i64 {
     MIGRATIONS.len().try_into().unwrap_or(i64::MAX)
 }
 
-/// All steps in one transaction: a file is of the old format or of the new one.
+/// Runs all migrations in one transaction, so that a file has the old format or the new one.
 fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Again, now that nobody else can: another process may just have done it.
+    // Read again under the lock: another process may have migrated the file meanwhile.
     let from = format(&transaction, path)?;
     for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         transaction.execute_batch(step)?;
@@ -124,7 +141,7 @@ fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Changing the journal does not wait for locks by itself.
+/// Switches to write-ahead logging. SQLite does not wait for locks here, so this does.
 fn use_wal(db: &Connection) -> Result<(), Fault> {
     let begun = Instant::now();
     loop {
@@ -139,7 +156,7 @@ fn use_wal(db: &Connection) -> Result<(), Fault> {
             }
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && begun.elapsed() < BUSY =>
+                    && begun.elapsed() < BUSY_TIMEOUT =>
             {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -152,7 +169,7 @@ fn use_wal(db: &Connection) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
-    /// A file as the version that knew so many formats left it, with a run and its memory.
+    /// A file of an older format, with a trace.
     fn older(path: &Path, formats: usize) {
         let db = Connection::open(path).unwrap();
         for step in &MIGRATIONS[..formats] {
@@ -173,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_every_older_format_is_brought_up_to_date_with_what_it_holds() {
+    fn files_of_every_older_format_are_migrated_with_their_content() {
         let fresh = tempfile::tempdir().unwrap();
         let schema = |db: &Connection| {
             let mut select = db

@@ -1,12 +1,15 @@
+//! The queue of jobs.
+
 use jiff::Timestamp;
 use reflect_types::{ProjectId, TraceId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::{row, traces};
-use crate::store::{Claims, Job, Lease, Next, Retried, Setback};
+use crate::review::{Decision, NextAttempt, Refusal, Setback};
+use crate::store::{ClaimedJob, Claims, Lease};
 
-/// When the next job may be taken.
+/// When the next job can be claimed.
 pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
     let due: Option<i64> = db
         .prepare_cached("SELECT min(due_at) FROM job")?
@@ -15,8 +18,8 @@ pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
         .transpose()
 }
 
-/// A job that was handed out: its run, and how often it was tried.
-pub(super) struct Taken {
+/// A claimed job that is not loaded yet.
+pub(super) struct ClaimedRow {
     trace: i64,
     attempts: u32,
 }
@@ -26,7 +29,7 @@ pub(super) fn claim(
     now: Timestamp,
     lease: &Lease,
     limit: usize,
-) -> Result<Vec<Taken>, Fault> {
+) -> Result<Vec<ClaimedRow>, Fault> {
     let due: Vec<i64> = db
         .prepare_cached("SELECT trace FROM job WHERE due_at <= ?1 ORDER BY due_at, trace LIMIT ?2")?
         .query_map(params![now.as_millisecond(), row::limit(limit)], |row| {
@@ -48,26 +51,28 @@ pub(super) fn claim(
             "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 WHERE key = ?1",
         )?
         .execute(params![trace, attempts])?;
-        taken.push(Taken { trace, attempts });
+        taken.push(ClaimedRow { trace, attempts });
     }
     Ok(taken)
 }
 
-/// A job whose run cannot be read, and why.
-pub(super) struct Unreadable {
+/// A job whose trace cannot be read.
+pub(super) struct UnreadableJob {
     trace: i64,
     why: String,
 }
 
-/// What is to be done for the jobs that were handed out, and which of them cannot be; those deleted
-/// since are left out.
-pub(super) fn load(db: &Connection, taken: Vec<Taken>) -> Result<(Claims, Vec<Unreadable>), Fault> {
+/// Loads claimed jobs, without those deleted since. Those that cannot be read are returned apart.
+pub(super) fn load(
+    db: &Connection,
+    taken: Vec<ClaimedRow>,
+) -> Result<(Claims, Vec<UnreadableJob>), Fault> {
     let mut jobs = Vec::with_capacity(taken.len());
     let mut unreadable = Vec::new();
-    for Taken { trace, attempts } in taken {
+    for ClaimedRow { trace, attempts } in taken {
         match job(db, trace, attempts) {
             Ok(job) => jobs.extend(job),
-            Err(Fault::Data(why)) => unreadable.push(Unreadable { trace, why }),
+            Err(Fault::Data(why)) => unreadable.push(UnreadableJob { trace, why }),
             Err(fault) => return Err(fault),
         }
     }
@@ -78,13 +83,13 @@ pub(super) fn load(db: &Connection, taken: Vec<Taken>) -> Result<(Claims, Vec<Un
 pub(super) fn give_up(
     db: &Connection,
     owner: &str,
-    unreadable: &[Unreadable],
+    unreadable: &[UnreadableJob],
 ) -> Result<(), Fault> {
-    for Unreadable { trace, why } in unreadable {
+    for UnreadableJob { trace, why } in unreadable {
         if is_held(db, *trace, owner)? {
             let setback = Setback {
                 error: why.clone(),
-                next: Next::Never,
+                next: NextAttempt::Never,
             };
             put_back(db, *trace, &setback)?;
         }
@@ -128,7 +133,7 @@ fn is_held(db: &Connection, trace: i64, owner: &str) -> Result<bool, Fault> {
         .exists(params![trace, owner])?)
 }
 
-/// Queues the job for later, or ends it where there is no later.
+/// Queues the job for its next attempt, or ends it.
 fn put_back(db: &Connection, trace: i64, setback: &Setback) -> Result<(), Fault> {
     if let Some(at) = setback.next.due() {
         db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
@@ -167,9 +172,9 @@ pub(super) fn retry(
     project: &ProjectId,
     id: &TraceId,
     now: Timestamp,
-) -> Result<Retried, Fault> {
+) -> Result<Decision, Fault> {
     let Some(trace) = traces::key(db, project, id)? else {
-        return Ok(Retried::NoTrace);
+        return Ok(Err(Refusal::NoTrace));
     };
     let requeued = db
         .prepare_cached(
@@ -178,15 +183,15 @@ pub(super) fn retry(
         )?
         .execute([trace])?;
     if requeued == 0 {
-        return Ok(Retried::NotFailed);
+        return Ok(Err(Refusal::NotFailed));
     }
-    // One that failed may have a job that is due much later.
+    // A failed trace may have a job that is due much later.
     db.prepare_cached("INSERT OR REPLACE INTO job (trace, due_at) VALUES (?1, ?2)")?
         .execute([trace, now.as_millisecond()])?;
-    Ok(Retried::Done)
+    Ok(Ok(()))
 }
 
-fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Option<Job>, Fault> {
+fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Option<ClaimedJob>, Fault> {
     let project: Option<String> = db
         .prepare_cached(
             "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
@@ -208,7 +213,7 @@ fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Option<Job>, Fault>
     let (Some(project), Some(run), Some(review)) = (project, run, review) else {
         return Ok(None);
     };
-    Ok(Some(Job {
+    Ok(Some(ClaimedJob {
         project: ProjectId::new(project),
         trace: run,
         review,

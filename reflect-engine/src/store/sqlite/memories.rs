@@ -1,131 +1,82 @@
+//! Memories, their events and their vectors.
+
 use reflect_types::{MemoryId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
-use super::reviews::Run;
 use super::{projects, row};
 use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
-use crate::store::{Lesson, MemoryKey, NewMemory};
+use crate::review::{NewMemory, RecordedEvent};
+use crate::store::MemoryKey;
 
-/// How many events the memories of a page have; one that has more is a page of its own.
+/// The events of a page of memories. A memory with more is a page of its own.
 pub(super) const PAGE_EVENTS: usize = 100_000;
 
-/// Stores the memory of a run.
-pub(super) fn insert(db: &Connection, run: &Run, lesson: &Lesson) -> Result<(), Fault> {
-    let memory = &lesson.memory;
+/// Inserts the memory of a trace.
+pub(super) fn insert(
+    db: &Connection,
+    project: i64,
+    trace: i64,
+    memory: &NewMemory,
+    success: bool,
+) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
              task, reflection) \
-         VALUES (:project, :id, :trace_id, :success, :q, :revision, :created_at, :metadata, \
-             :task, :reflection)",
+         SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, t.task, \
+             :reflection FROM trace t WHERE t.key = :trace",
     )?
     .execute(named_params! {
-        ":project": run.project,
+        ":project": project,
+        ":trace": trace,
         ":id": memory.id.as_str(),
-        ":trace_id": run.id.as_str(),
-        ":success": lesson.review.verdict.success(),
+        ":success": success,
         ":q": learn::INITIAL,
-        ":revision": next_revision(db, run.project)?,
+        ":revision": next_revision(db, project)?,
         ":created_at": clock::text(memory.created_at),
-        ":metadata": run.metadata,
-        ":task": run.task,
         ":reflection": row::to_json(&memory.reflection)?,
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
 
-/// Writes a memory anew under its old id; tells whether it was there.
+/// Replaces the content of a memory.
 pub(super) fn rewrite(
     db: &Connection,
-    run: &Run,
-    id: &MemoryId,
-    lesson: &Lesson,
-) -> Result<bool, Fault> {
-    let NewMemory {
-        reflection,
-        embedder,
-        vector,
-        ..
-    } = &lesson.memory;
-    let revision = next_revision(db, run.project)?;
-    let key = db
-        .prepare_cached(
-            "UPDATE memory SET reflection = ?3, success = ?4, revision = ?5 \
-             WHERE id = ?1 AND project = ?2 RETURNING key",
-        )?
-        .query_row(
-            params![
-                id.as_str(),
-                run.project,
-                row::to_json(reflection)?,
-                lesson.review.verdict.success(),
-                revision,
-            ],
-            |row| row.get(0),
-        )
-        .optional()?;
-    if let Some(key) = key {
-        embed(db, key, embedder, vector)?;
-    }
-    Ok(key.is_some())
+    project: i64,
+    key: MemoryKey,
+    memory: &NewMemory,
+    success: bool,
+) -> Result<(), Fault> {
+    let revision = next_revision(db, project)?;
+    db.prepare_cached(
+        "UPDATE memory SET reflection = ?2, success = ?3, revision = ?4 WHERE key = ?1",
+    )?
+    .execute(params![
+        key,
+        row::to_json(&memory.reflection)?,
+        success,
+        revision,
+    ])?;
+    embed(db, key, &memory.embedder, &memory.vector)
 }
 
-/// Moves a memory by one step and hands the step to `record`; tells whether it was there.
-pub(super) fn apply(
+pub(super) fn set_utility(
     db: &Connection,
     project: i64,
-    id: &MemoryId,
-    step: Move,
-    record: impl FnOnce(MemoryKey, Step) -> Result<(), Fault>,
-) -> Result<bool, Fault> {
-    let found = db
-        .prepare_cached("SELECT key, q FROM memory WHERE id = ?1 AND project = ?2")?
-        .query_row(params![id.as_str(), project], |row| {
-            Ok((row.get::<_, MemoryKey>(0)?, row.get::<_, f64>(1)?))
-        })
-        .optional()?;
-    let Some((key, before)) = found else {
-        return Ok(false);
-    };
-    let after = step.apply(before);
-    record(key, Step { before, after })?;
-    db.prepare_cached("UPDATE memory SET q = ?2, uses = uses + 1, revision = ?3 WHERE key = ?1")?
-        .execute(params![key, after, next_revision(db, project)?])?;
-    Ok(true)
-}
-
-/// Computes a memory's utility and the numbers of its events from the start.
-pub(super) fn replay(db: &Connection, project: i64, memory: MemoryKey) -> Result<(), Fault> {
-    let events: Vec<(i64, Move)> = db
-        .prepare_cached(
-            "SELECT key, alpha, reward FROM utility_event WHERE memory = ?1 ORDER BY key",
-        )?
-        .query_map([memory], |row| {
-            let (alpha, reward) = (row.get(1)?, row.get(2)?);
-            Ok((row.get(0)?, Move { alpha, reward }))
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut q = learn::INITIAL;
-    let steps = learn::replay(events.iter().map(|(_, step)| *step));
-    for ((event, _), step) in events.iter().zip(steps) {
-        db.prepare_cached("UPDATE utility_event SET before = ?2, after = ?3 WHERE key = ?1")?
-            .execute(params![event, step.before, step.after])?;
-        q = step.after;
-    }
+    key: MemoryKey,
+    q: f64,
+    uses: u64,
+) -> Result<(), Fault> {
+    let uses = i64::try_from(uses).unwrap_or(i64::MAX);
     db.prepare_cached("UPDATE memory SET q = ?2, uses = ?3, revision = ?4 WHERE key = ?1")?
-        .execute(params![
-            memory,
-            q,
-            row::limit(events.len()),
-            next_revision(db, project)?
-        ])?;
+        .execute(params![key, q, uses, next_revision(db, project)?])?;
     Ok(())
 }
 
-/// Removes a memory and its events; the runs that were given it ignore it from now on.
+/// Deletes a memory and its events. The traces with such an event ignore it from now on.
 pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
     let key: Option<MemoryKey> = db
         .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
@@ -177,7 +128,7 @@ pub(super) fn list(
 ) -> Result<MemoryPage, Fault> {
     let project = projects::key(db, project)?;
     let before: i64 = match &list.before {
-        // Without a project this finds nothing: null equals nothing.
+        // Without a project this finds nothing: NULL equals nothing.
         Some(id) => db
             .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
             .query_row(params![id.as_str(), project], |row| row.get(0))
@@ -194,7 +145,7 @@ pub(super) fn list(
          ORDER BY m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
-    // One more than asked tells whether there is another page.
+    // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
     let (mut page, mut all_events) = (MemoryPage::default(), 0);
     while let Some(found) = rows.next()? {
@@ -238,7 +189,7 @@ pub(super) fn vectors(
     if projects::key(db, project)?.is_none() {
         return Ok(Vec::new());
     }
-    // Nothing is read of the memory itself: no key ever means another one.
+    // The memory itself need not be read: a key is never used again.
     let mut select =
         db.prepare_cached("SELECT vector FROM embedding WHERE memory = ?1 AND embedder = ?2")?;
     let mut found = Vec::with_capacity(keys.len());
@@ -290,6 +241,28 @@ pub(super) fn events_of(
     Ok(events)
 }
 
+/// The events of a memory as a replay needs them, oldest first.
+pub(super) fn recorded_events(
+    db: &Connection,
+    key: MemoryKey,
+) -> Result<Vec<RecordedEvent>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT key, review_id, alpha, reward, before, after FROM utility_event \
+         WHERE memory = ?1 ORDER BY key",
+    )?;
+    let events = select.query_map([key], |row| {
+        let (alpha, reward) = (row.get(2)?, row.get(3)?);
+        let (before, after) = (row.get(4)?, row.get(5)?);
+        Ok(RecordedEvent {
+            key: row.get(0)?,
+            review_id: row.get(1)?,
+            change: Move { alpha, reward },
+            step: Step { before, after },
+        })
+    })?;
+    Ok(events.collect::<rusqlite::Result<_>>()?)
+}
+
 pub(super) fn embed(
     db: &Connection,
     key: MemoryKey,
@@ -303,7 +276,7 @@ pub(super) fn embed(
     Ok(())
 }
 
-/// A number no other change of the project's memories has.
+/// The next revision of the project's memories.
 pub(super) fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
     Ok(db
         .prepare_cached(

@@ -1,7 +1,8 @@
-//! Everything in one SQLite file.
+//! The SQLite adapter.
 //!
-//! One thread writes and groups what waits into one commit; a few connections read beside it.
-//! Several processes may share a file: SQLite's locks keep them apart.
+//! One thread writes, with one commit for all the writes that wait; a few connections read beside
+//! it. Several processes may share a file. A database in memory has a single connection, on the
+//! writing thread, which reads too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,12 +15,13 @@ use reflect_types::{
 use rusqlite::Connection;
 
 use super::{
-    Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
-    Restored, Retried, Revision, Setback, Store, Unembedded, Withdrawn,
+    Claims, EmbeddedPiece, Intake, Lease, MemoryChanges, MemoryKey, NewTrace, Revision, Store,
+    UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::record::ArchivedTrace;
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
+use crate::review::{Action, Decision, Setback};
 
 mod archive;
 mod changes;
@@ -38,30 +40,42 @@ use fault::Fault;
 use readers::Readers;
 use writer::Writer;
 
-/// Keeps everything in one SQLite file.
+/// A store in one SQLite file, or in memory.
 #[derive(Debug)]
 pub struct Sqlite {
     path: Arc<Path>,
     writer: Writer,
-    readers: Readers,
+    /// `None` for a database in memory, which only its one connection can see.
+    readers: Option<Readers>,
 }
 
 impl Sqlite {
-    /// Opens the file, makes it where there is none, and brings an older one up to date. A file
-    /// that is damaged, newer than this version or another program's is refused unchanged.
+    /// Opens a file, creates it if there is none, and migrates an older one. A file that is
+    /// damaged, newer than this version or another program's is refused and left unchanged.
     ///
-    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path: Arc<Path> = path.into().into();
-        let writing = file::open(&path).map_err(|fault| fault.at(&path))?;
+        let db = file::open(&path).map_err(|fault| fault.at(&path))?;
         Ok(Self {
-            writer: Writer::start(writing, Arc::clone(&path))?,
-            readers: Readers::new(Arc::clone(&path)),
+            writer: Writer::start(db, Arc::clone(&path))?,
+            readers: Some(Readers::new(Arc::clone(&path))),
             path,
         })
     }
 
-    /// The file.
+    /// Creates an empty database in memory, which ends with this store.
+    pub fn in_memory() -> Result<Self> {
+        let path: Arc<Path> = Path::new(":memory:").into();
+        let db = file::open_in_memory().map_err(|fault| fault.at(&path))?;
+        Ok(Self {
+            writer: Writer::start(db, Arc::clone(&path))?,
+            readers: None,
+            path,
+        })
+    }
+
+    /// The file, or `:memory:`.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -70,7 +84,10 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
-        self.readers.run(work).await
+        match &self.readers {
+            Some(readers) => readers.run(work).await,
+            None => self.write(work).await,
+        }
     }
 
     async fn write<T: Send + 'static>(
@@ -110,8 +127,8 @@ impl Store for Sqlite {
         intake: Intake,
     ) -> Result<TraceReceipt> {
         let project = project.clone();
-        // Here and not in the closure, because all writers share one thread.
-        let trace = traces::Encoded::new(trace).map_err(|fault| fault.at(&self.path))?;
+        // Outside the closure, because all writes share one thread.
+        let trace = traces::EncodedTrace::new(trace).map_err(|fault| fault.at(&self.path))?;
         self.write(move |db| traces::insert(db, &project, &trace, intake))
             .await
     }
@@ -137,39 +154,14 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn apply_review(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        basis: Basis,
-        lesson: Lesson,
-    ) -> Result<Applied> {
+    async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
         let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| reviews::apply(db, &project, &id, &basis, &lesson))
-            .await
-    }
-
-    async fn put_aside(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        basis: Basis,
-        review: NewReview,
-        setback: Setback,
-    ) -> Result<Applied> {
-        let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| reviews::put_aside(db, &project, &id, &basis, &review, &setback))
-            .await
-    }
-
-    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Withdrawn> {
-        let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| reviews::withdraw(db, &project, &id))
+        self.write(move |db| reviews::review(db, &project, &id, action))
             .await
     }
 
     async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims> {
-        // Looking first keeps an idle engine from taking the write lock again and again.
+        // A look first: an idle engine must not take the write lock again and again.
         let next_due = self.read(jobs::next_due).await?;
         if limit == 0 || next_due.is_none_or(|due| due > now) {
             return Ok(Claims {
@@ -181,10 +173,10 @@ impl Store for Sqlite {
         let taken = self
             .write(move |db| jobs::claim(db, now, &claim, limit))
             .await?;
-        // Reading long runs is not for the thread that everyone waits for.
+        // On a reader, because traces are long and all writes share one thread.
         let (claims, unreadable) = self.read(move |db| jobs::load(db, taken)).await?;
         if !unreadable.is_empty() {
-            // Put aside, or they would be handed out with others again and again.
+            // Ended, or they would be claimed again and again.
             let owner = lease.owner.clone();
             self.write(move |db| jobs::give_up(db, &owner, &unreadable))
                 .await?;
@@ -220,7 +212,7 @@ impl Store for Sqlite {
         project: &ProjectId,
         id: &TraceId,
         now: Timestamp,
-    ) -> Result<Retried> {
+    ) -> Result<Decision> {
         let (project, id) = (project.clone(), id.clone());
         self.write(move |db| jobs::retry(db, &project, &id, now))
             .await
@@ -232,7 +224,7 @@ impl Store for Sqlite {
         embedder: &str,
         since: Revision,
         limit: usize,
-    ) -> Result<Changes> {
+    ) -> Result<MemoryChanges> {
         let (project, embedder) = (project.clone(), embedder.to_owned());
         self.read(move |db| changes::since_revision(db, &project, &embedder, since, limit))
             .await
@@ -296,7 +288,7 @@ impl Store for Sqlite {
         embedder: &str,
         dims: usize,
         limit: usize,
-    ) -> Result<Vec<Unembedded>> {
+    ) -> Result<Vec<UnembeddedMemory>> {
         let embedder = embedder.to_owned();
         self.read(move |db| changes::unembedded(db, &embedder, dims, limit))
             .await
@@ -345,7 +337,7 @@ impl Store for Sqlite {
         &self,
         project: &ProjectId,
         creates_project: bool,
-        pieces: Vec<Restored>,
+        pieces: Vec<EmbeddedPiece>,
         now: Timestamp,
     ) -> Result<u64> {
         let project = project.clone();
@@ -354,7 +346,9 @@ impl Store for Sqlite {
     }
 
     async fn close(&self) -> Result<()> {
-        self.readers.close().await;
+        if let Some(readers) = &self.readers {
+            readers.close().await;
+        }
         self.writer.close().await
     }
 }

@@ -1,3 +1,5 @@
+//! Projects, their counts and their skills.
+
 use reflect_types::{ProjectId, Skill};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,12 +14,12 @@ pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The project's row.
+/// The project's key.
 pub(super) fn key(db: &Connection, id: &ProjectId) -> Result<Option<i64>, Fault> {
     Ok(revision(db, id)?.map(|(key, _)| key))
 }
 
-/// The project's row, and the number of its latest revision.
+/// The project's key and its current revision.
 pub(super) fn revision(db: &Connection, id: &ProjectId) -> Result<Option<(i64, i64)>, Fault> {
     Ok(db
         .prepare_cached("SELECT key, revision FROM project WHERE id = ?1")?
@@ -25,7 +27,7 @@ pub(super) fn revision(db: &Connection, id: &ProjectId) -> Result<Option<(i64, i
         .optional()?)
 }
 
-/// The project's row, made where there is none and the caller may.
+/// The project's key, after creating it if it is missing and `creates`.
 pub(super) fn row(db: &Connection, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
     if creates {
         return ensure(db, id);
@@ -33,12 +35,12 @@ pub(super) fn row(db: &Connection, id: &ProjectId, creates: bool) -> Result<i64,
     existing(db, id)
 }
 
-/// The project's row, which has to be there.
+/// The key of a project that has to exist.
 pub(super) fn existing(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
     key(db, id)?.ok_or_else(|| Error::NoProject(id.clone()).into())
 }
 
-/// The project's row, made where there is none.
+/// The project's key, after creating it if it is missing.
 pub(super) fn ensure(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
     if let Some(key) = key(db, id)? {
         return Ok(key);

@@ -1,3 +1,5 @@
+//! Reading beside the writing thread.
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +10,10 @@ use super::fault::Fault;
 use super::file;
 use crate::error::{Error, Result};
 
-/// How many read at once. More do not help: SQLite reads from the page cache of the system.
+/// The most connections. More do not help: SQLite reads from the system's page cache.
 const CONNECTIONS: u32 = 4;
 
-/// A few connections that read, on threads where waiting for the disk blocks nobody.
+/// Connections that read, on the runtime's blocking threads.
 #[derive(Debug)]
 pub(super) struct Readers {
     path: Arc<Path>,
@@ -28,7 +30,7 @@ impl Readers {
         }
     }
 
-    /// Does the work on one view of the database, which later writes do not change.
+    /// Runs the work on one snapshot of the database.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
@@ -58,14 +60,14 @@ impl Readers {
     }
 
     pub(super) async fn close(&self) {
-        // Whoever reads comes to an end first, also where nobody waits for the answer any more: a
-        // connection that is open after this would keep the log from being written back.
+        // Every read ends first, even one whose caller is gone: a connection that stays open would
+        // keep the log from being written back.
         if let Ok(all) = self.free.acquire_many(CONNECTIONS).await {
             all.forget();
         }
         self.free.close();
         let idle = Arc::clone(&self.idle);
-        // Closing the last connection writes the log back into the file, which takes time.
+        // Closing the last connection writes the log back, which blocks.
         let closing = tokio::task::spawn_blocking(move || {
             idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         });

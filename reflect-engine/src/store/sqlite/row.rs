@@ -1,4 +1,4 @@
-//! Between rows and records.
+//! Rows as records, and back.
 
 use jiff::Timestamp;
 use reflect_types::{IngestStatus, MemoryId, ReviewRecord, ReviewStatus, Trace, TraceId, Verdict};
@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
 use crate::record::{MemoryRecord, UtilityEvent};
-use crate::store::NewReview;
+use crate::review::NewReview;
 
-/// What [`trace`] reads, from `trace t LEFT JOIN review r ON r.trace = t.key`.
+/// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.
 pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
      t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
      t.metadata, t.reference_context, t.created_memory, t.created_at, \
@@ -57,10 +57,10 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     })
 }
 
-/// How much of runs a page holds; one that is longer is a page of its own.
+/// The bytes of a page of traces. A longer trace is a page of its own.
 pub(super) const PAGE_BYTES: usize = 32 * 1024 * 1024;
 
-/// How long the run is that [`trace`] would read.
+/// The length of the trace that [`trace`] would read.
 pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
     let mut bytes = 0;
     for column in 1..=3 {
@@ -70,7 +70,7 @@ pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
     Ok(bytes)
 }
 
-/// How deep the JSON is nested.
+/// The nesting depth of a JSON text.
 pub(super) fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
@@ -90,11 +90,11 @@ pub(super) fn depth(json: &str) -> usize {
     deepest
 }
 
-/// What [`memory`] reads, from `memory m`.
+/// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at";
 
-/// The record beside the key in column 0.
+/// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
     Ok(MemoryRecord {
         id: MemoryId::new(row.get::<_, String>(1)?),
@@ -109,7 +109,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
     })
 }
 
-/// What [`event`] reads, from `utility_event e`.
+/// The columns of [`event`], from `utility_event e`.
 pub(super) const EVENT: &str =
     "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at";
 
@@ -126,7 +126,7 @@ pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent,
     })
 }
 
-/// What [`review`] reads, from `review r`.
+/// The columns of [`review`], from `review r`.
 pub(super) const REVIEW: &str =
     "r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, r.created_at";
 
@@ -191,7 +191,7 @@ pub(super) fn limit(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// A vector as it is stored: little-endian, four bytes a component.
+/// A vector as it is stored: little-endian `f32`.
 pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }

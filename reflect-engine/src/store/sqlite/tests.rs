@@ -2,7 +2,7 @@ use reflect_types::{Message, Metadata, ReviewMode, Verdict};
 
 use super::*;
 use crate::error::Error;
-use crate::store::NewReview;
+use crate::review::NewReview;
 
 type AnyWrite<T> = Box<dyn FnOnce(&Connection) -> Result<T, Fault> + Send>;
 

@@ -1,3 +1,5 @@
+//! Traces.
+
 use reflect_types::{
     DeletedTraces, IngestStatus, InvalidField, ListTraces, MemoryId, ProjectId, ReviewStatus,
     Trace, TraceId, TraceReceipt,
@@ -5,21 +7,23 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
+use super::reviews::TraceRow;
 use super::{memories, projects, reviews, row};
 use crate::clock;
 use crate::error::Error;
 use crate::record::TracePage;
+use crate::review::{self, Action, Basis, Standing};
 use crate::store::{Intake, NewTrace};
 
-/// A run as it goes into its row.
-pub(super) struct Encoded {
+/// A trace with its JSON columns encoded.
+pub(super) struct EncodedTrace {
     trace: NewTrace,
     trajectory: String,
     metadata: String,
     retrieved: String,
 }
 
-impl Encoded {
+impl EncodedTrace {
     pub(super) fn new(trace: NewTrace) -> Result<Self, Fault> {
         Ok(Self {
             trajectory: readable("trajectory", row::to_json(&trace.trajectory)?)?,
@@ -30,9 +34,9 @@ impl Encoded {
     }
 }
 
-/// The JSON, unless it is nested so deeply that it could not be read back.
+/// Refuses JSON that is nested too deeply to be read back.
 fn readable(field: &'static str, json: String) -> Result<String, Fault> {
-    /// The reader stops at 128.
+    /// The limit of `serde_json` is 128.
     const DEEPEST: usize = 120;
 
     if row::depth(&json) > DEEPEST {
@@ -45,7 +49,7 @@ fn readable(field: &'static str, json: String) -> Result<String, Fault> {
 pub(super) fn insert(
     db: &Connection,
     project: &ProjectId,
-    encoded: &Encoded,
+    encoded: &EncodedTrace,
     intake: Intake,
 ) -> Result<TraceReceipt, Fault> {
     let trace = &encoded.trace;
@@ -55,10 +59,7 @@ pub(super) fn insert(
     {
         return Ok(first);
     }
-    let ingest_status = match intake {
-        Intake::Queued(_) => IngestStatus::Queued,
-        Intake::Unreviewed | Intake::Learned(_) => IngestStatus::Completed,
-    };
+    let ingest_status = intake.ingest_status();
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
              retrieved, created_at, task, final_response, reference_context, trajectory) \
@@ -87,17 +88,23 @@ pub(super) fn insert(
             db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
                 .execute(params![key, trace.created_at.as_millisecond()])?;
         }
-        Intake::Learned(lesson) => {
-            reviews::put(db, key, &lesson.review)?;
-            let run = reviews::Run {
+        Intake::Learned(learned) => {
+            let row = TraceRow {
                 key,
-                id: trace.id.clone(),
                 project,
-                task: trace.task.clone(),
-                metadata: encoded.metadata.clone(),
-                retrieved: trace.retrieved_memory_ids.clone(),
+                id: trace.id.clone(),
             };
-            reviews::learn(db, &run, &lesson)?;
+            let given = reviews::given(db, project, trace.retrieved_memory_ids.clone())?;
+            let basis = Basis::Fresh;
+            let decided = review::decide(
+                Some(Standing::unreviewed(given)),
+                Action::Learn { basis, learned },
+            );
+            let changes = decided.map_err(|refusal| Error::Internal {
+                message: format!("the review of a new trace was refused: {refusal:?}"),
+                source: None,
+            })?;
+            reviews::write(db, &row, changes)?;
         }
     }
     Ok(TraceReceipt {
@@ -159,7 +166,7 @@ pub(super) fn list(
         Some(ReviewStatus::Reviewed) => "AND t.reviewed = 1",
         _ => "",
     };
-    // In so many words, because only then the index of the failed ones is used.
+    // As a literal, because a partial index is used for nothing else.
     let ingested = match list.ingest_status {
         Some(IngestStatus::Queued) => "AND t.ingest_status = 'queued'",
         Some(IngestStatus::Processing) => "AND t.ingest_status = 'processing'",
@@ -173,7 +180,7 @@ pub(super) fn list(
          WHERE t.project = ?1 AND t.key < ?2 {reviewed} {ingested} ORDER BY t.key DESC LIMIT ?3",
         row::TRACE
     ))?;
-    // One more than asked tells whether there is another page.
+    // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![
         project,
         before.unwrap_or(i64::MAX),
@@ -220,7 +227,7 @@ pub(super) fn delete(
     Ok(gone)
 }
 
-/// The row of a trace of this project.
+/// The key of a trace.
 pub(super) fn key(
     db: &Connection,
     project: &ProjectId,

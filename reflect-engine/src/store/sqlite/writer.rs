@@ -1,5 +1,5 @@
-//! The one thread that writes. What waits when it is free goes into one commit, because the commit
-//! is what costs: it waits for the disk. Nobody is told of success before it succeeded.
+//! The writing thread. A commit waits for the disk, so all the writes that wait share one; each is
+//! answered after the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use super::fault::Fault;
 use crate::error::{Error, Result};
 
-/// How many writes share a commit at the most, so that nobody waits for a crowd.
-const GROUP: usize = 512;
+/// The most writes that share a commit, which bounds how long each one waits.
+const MAX_GROUP: usize = 512;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -36,16 +36,16 @@ impl std::fmt::Debug for Request {
     }
 }
 
-/// A write that waits for its turn.
+/// A queued write.
 trait Write: Send {
-    /// Does the work; tells whether it is to be kept.
+    /// Runs the work; returns whether to keep its changes.
     fn run(&mut self, db: &Connection) -> bool;
 
-    /// Answers, once it is known whether the commit failed.
+    /// Answers the caller; `failed` is the error of the commit, if it failed.
     fn answer(self: Box<Self>, failed: Option<&dyn Fn() -> Error>);
 }
 
-struct Pending<F, T> {
+struct PendingWrite<F, T> {
     work: Option<F>,
     path: Arc<Path>,
     outcome: Option<Result<T>>,
@@ -65,14 +65,14 @@ impl Writer {
         })
     }
 
-    /// Does the work in a transaction and returns when it is on the disk.
+    /// Runs the work in a transaction and returns when it is committed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         path: &Arc<Path>,
         work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let write = Box::new(Pending {
+        let write = Box::new(PendingWrite {
             work: Some(work),
             path: Arc::clone(path),
             outcome: None,
@@ -85,9 +85,9 @@ impl Writer {
         answer.await.map_err(|_| closed())?
     }
 
-    /// Finishes what waits, then lets go of the file.
+    /// Finishes the queued writes and closes the connection.
     pub(super) async fn close(&self) -> Result<()> {
-        // A failed send means that it has stopped already.
+        // A failed send means that the thread has stopped already.
         let _ = self.queue.send(Request::Stop);
         let thread = Arc::clone(&self.thread);
         let joining = tokio::task::spawn_blocking(move || {
@@ -105,7 +105,7 @@ impl Writer {
     }
 }
 
-impl<F, T> Write for Pending<F, T>
+impl<F, T> Write for PendingWrite<F, T>
 where
     F: FnOnce(&Connection) -> Result<T, Fault> + Send,
     T: Send,
@@ -128,13 +128,13 @@ where
 
     fn answer(self: Box<Self>, failed: Option<&dyn Fn() -> Error>) {
         let answer = match (failed, self.outcome) {
-            // What failed by itself says more than what failed with the rest.
+            // The error of the write itself says more than that of the group.
             (_, Some(Err(error))) => Err(error),
             (Some(failed), _) => Err(failed()),
             (None, Some(Ok(value))) => Ok(value),
             (None, None) => Err(Error::unavailable("the write was not begun")),
         };
-        // The caller may have gone away; what was committed stays.
+        // The caller may be gone; the commit stays.
         let _ = self.reply.send(answer);
     }
 }
@@ -147,7 +147,7 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
             Ok(Request::Write(write)) => group.push(write),
             Ok(Request::Stop) | Err(_) => return,
         }
-        while group.len() < GROUP {
+        while group.len() < MAX_GROUP {
             match requests.try_recv() {
                 Ok(Request::Write(write)) => group.push(write),
                 Ok(Request::Stop) => {
@@ -159,13 +159,13 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
         }
         let committed = commit(db, &mut group);
         if committed.is_err() && !db.is_autocommit() {
-            // Nothing to be done if that fails too: the next group's BEGIN will say so.
+            // If that fails too, the BEGIN of the next group reports it.
             let _ = execute(db, "ROLLBACK");
         }
         match committed {
             Ok(()) => group.into_iter().for_each(|write| write.answer(None)),
             Err(failure) => {
-                let failed = || failure.tell(path);
+                let failed = || failure.to_error(path);
                 for write in group {
                     write.answer(Some(&failed));
                 }
@@ -174,14 +174,13 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
     }
 }
 
-/// Everything in one transaction, each write in its own savepoint: one that fails does not take
-/// its neighbours with it.
+/// Runs a group in one transaction, each write in a savepoint: one that fails undoes no other.
 fn commit(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
     execute(db, "BEGIN IMMEDIATE")?;
     for write in group {
         execute(db, "SAVEPOINT one")?;
         if !write.run(db) {
-            // A full disk makes SQLite end the whole transaction; then the group is lost.
+            // A full disk makes SQLite roll back the whole transaction, and the group is lost.
             if db.is_autocommit() {
                 return Err(Failure::Neighbour);
             }
@@ -197,7 +196,7 @@ fn execute(db: &Connection, sql: &str) -> rusqlite::Result<()> {
     db.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Why a whole group failed.
+/// Why a group failed.
 enum Failure {
     Sql(rusqlite::Error),
     Neighbour,
@@ -210,8 +209,8 @@ impl From<rusqlite::Error> for Failure {
 }
 
 impl Failure {
-    /// The same failure for one of the many that are told of it.
-    fn tell(&self, path: &Path) -> Error {
+    /// The failure as an error, of which each write of the group gets one.
+    fn to_error(&self, path: &Path) -> Error {
         let copy = match self {
             Self::Neighbour => {
                 return Error::unavailable(

@@ -1,21 +1,12 @@
-//! Reviews that were changed or withdrawn leave what a history would have left in which they had
-//! been different from the start.
+//! Changed and withdrawn reviews leave the same state as a history without the detour.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure ends the run"
-)]
-
-mod common;
-
-use common::{Home, project, record, run_with};
 use proptest::prelude::*;
 use reflect_engine::Engine;
 use reflect_types::{MemoryId, Review, TraceId, Verdict};
 
-/// A run: which of the runs before it gave it their memories, and how it was judged.
+use crate::common::{Home, project, record, run_with};
+
+/// A run: the earlier runs whose memories it was given, and its verdict.
 #[derive(Clone, Debug)]
 struct Run {
     given: Vec<prop::sample::Index>,
@@ -23,7 +14,7 @@ struct Run {
     alpha: f64,
 }
 
-/// What is done to a review afterwards.
+/// A later change of a review.
 #[derive(Clone, Debug)]
 enum Revision {
     Change(prop::sample::Index, bool, f64),
@@ -43,12 +34,12 @@ fn any_revision() -> impl Strategy<Value = Revision> {
     ]
 }
 
-/// What a run is judged as in the end; `None` where its review was withdrawn.
+/// The final verdict of a run; `None` where its review was withdrawn.
 type Judgement = Option<(bool, f64)>;
 
-/// What is left of a run: its memory's utility, uses and success, and which runs it ignores.
+/// The state a run leaves: its memory's utility, uses, success and events, and what it ignores.
 #[derive(Debug, PartialEq)]
-struct Left {
+struct RunState {
     memory: Option<(u64, u64, bool)>,
     moves: Vec<(u64, u64)>,
     ignored: Vec<usize>,
@@ -71,7 +62,7 @@ proptest! {
                 match revision {
                     Revision::Change(of, pass, alpha) => {
                         let end = &mut ends[of.index(runs.len())];
-                        // What was withdrawn has no review to be changed.
+                        // A withdrawn review cannot be changed.
                         *end = end.map(|_| (*pass, *alpha));
                     }
                     Revision::Withdraw(of) => ends[of.index(runs.len())] = None,
@@ -86,7 +77,12 @@ proptest! {
     }
 }
 
-async fn live(home: &Home, runs: &[Run], ends: &[Judgement], revisions: &[Revision]) -> Vec<Left> {
+async fn live(
+    home: &Home,
+    runs: &[Run],
+    ends: &[Judgement],
+    revisions: &[Revision],
+) -> Vec<RunState> {
     let engine = home.engine();
     let (mut traces, mut memories) = (Vec::new(), Vec::new());
     for (n, run) in runs.iter().enumerate() {
@@ -102,7 +98,7 @@ async fn live(home: &Home, runs: &[Run], ends: &[Judgement], revisions: &[Revisi
                     .await;
                 trace.unwrap().created_memory_id.unwrap()
             }
-            // A run that was never judged has no memory to give.
+            // A run without a review has no memory.
             None => MemoryId::from(format!("never {n}")),
         };
         traces.push(id);
@@ -138,7 +134,7 @@ async fn revise(engine: &Engine, traces: &[TraceId], revision: &Revision) {
     assert_eq!(outcome.is_ok(), judged);
 }
 
-async fn look(engine: &Engine, id: &TraceId, memory: &MemoryId, all: &[MemoryId]) -> Left {
+async fn look(engine: &Engine, id: &TraceId, memory: &MemoryId, all: &[MemoryId]) -> RunState {
     let trace = engine.get_trace(&project(), id).await.unwrap();
     assert_eq!(trace.review.is_some(), trace.created_memory_id.is_some());
     let mut ignored: Vec<usize> = trace
@@ -148,7 +144,7 @@ async fn look(engine: &Engine, id: &TraceId, memory: &MemoryId, all: &[MemoryId]
         .collect();
     ignored.sort_unstable();
     let history = engine.get_memory(&project(), memory).await.ok();
-    Left {
+    RunState {
         moves: history
             .iter()
             .flat_map(|history| &history.events)

@@ -1,11 +1,9 @@
-//! A project can be taken out of a store and put into another, whole.
-
-#![expect(clippy::unwrap_used, reason = "a test may")]
+//! Export and import of a project.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_engine::store::{InMemory, Sqlite, Store};
+use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error, ListMemories, Overview, Piece};
 use reflect_types::{
     CreateSkill, CreateTrace, ListTraces, Message, ProjectId, QueryMemories, Review, Trace, Verdict,
@@ -16,11 +14,15 @@ fn project() -> ProjectId {
     ProjectId::from("support")
 }
 
-fn on(store: impl Store) -> Engine {
+fn in_memory() -> Engine {
+    Engine::builder().start().unwrap()
+}
+
+fn on(store: Sqlite) -> Engine {
     Engine::builder().store(Arc::new(store)).start().unwrap()
 }
 
-/// A project with runs of every kind, a memory that moved, and a skill.
+/// Fills a project with traces of every kind, a memory with events, and a skill.
 async fn fill(engine: &Engine) {
     let project = project();
     let mut first = CreateTrace::new("Refund order 7", vec![Message::assistant("done")]);
@@ -90,7 +92,7 @@ async fn everything(engine: &Engine) -> Vec<Piece> {
     pieces
 }
 
-/// The pieces as they come out of a file.
+/// The pieces after a round trip through JSON.
 fn through_json(pieces: &[Piece]) -> Vec<Piece> {
     let lines = pieces
         .iter()
@@ -105,7 +107,7 @@ async fn traces(engine: &Engine) -> Vec<Trace> {
     engine.list_traces(&project(), &all).await.unwrap().traces
 }
 
-async fn moves_whole(from: &Engine, to: &Engine) {
+async fn moves(from: &Engine, to: &Engine) {
     fill(from).await;
     let pieces = everything(from).await;
     assert_eq!(pieces.len(), 4 + 5 + 1);
@@ -130,7 +132,7 @@ async fn moves_whole(from: &Engine, to: &Engine) {
         from.query_memories(&project(), &query).await.unwrap()
     );
     assert!(!found.is_empty());
-    // Once more changes nothing, and the first answer is still given to its key.
+    // A second import changes nothing, and an idempotency key still returns the first receipt.
     let again = to.import(&project(), through_json(&pieces)).await.unwrap();
     assert_eq!((again.stored, again.present), (0, 10));
     let retried = CreateTrace::new("Refund order 7", "done");
@@ -138,7 +140,7 @@ async fn moves_whole(from: &Engine, to: &Engine) {
         .await
         .unwrap();
     assert_eq!(traces(to).await.len(), 5);
-    // Another project takes the same ids, and nothing that happens there happens here.
+    // Another project may have the same ids, and changes there do not show here.
     let (here, other) = (everything(to).await, ProjectId::from("other"));
     let elsewhere = to.import(&other, pieces).await.unwrap();
     assert_eq!((elsewhere.stored, elsewhere.present), (10, 0));
@@ -150,8 +152,8 @@ async fn moves_whole(from: &Engine, to: &Engine) {
 }
 
 #[tokio::test]
-async fn a_utility_is_what_its_events_make_of_it_whatever_a_bundle_says() {
-    let engine = on(InMemory::new());
+async fn an_imported_utility_follows_from_its_events() {
+    let engine = in_memory();
     fill(&engine).await;
     let mut pieces = everything(&engine).await;
     for piece in &mut pieces {
@@ -160,23 +162,23 @@ async fn a_utility_is_what_its_events_make_of_it_whatever_a_bundle_says() {
             history.memory.uses = u64::MAX;
         }
     }
-    let copy = on(InMemory::new());
+    let copy = in_memory();
     copy.import(&project(), pieces).await.unwrap();
     assert_eq!(everything(&copy).await, everything(&engine).await);
 }
 
 #[tokio::test]
-async fn a_project_moves_whole_between_stores_of_any_kind() {
+async fn an_import_restores_all_of_an_export() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = |name: &str| on(Sqlite::open(folder.path().join(name)).unwrap());
-    moves_whole(&sqlite("a.db"), &sqlite("b.db")).await;
-    moves_whole(&sqlite("c.db"), &on(InMemory::new())).await;
-    moves_whole(&on(InMemory::new()), &sqlite("d.db")).await;
+    moves(&sqlite("a.db"), &sqlite("b.db")).await;
+    moves(&sqlite("c.db"), &in_memory()).await;
+    moves(&in_memory(), &sqlite("d.db")).await;
 }
 
 #[tokio::test]
-async fn a_review_that_waited_is_worked_on_where_it_arrives() {
-    let from = on(InMemory::new());
+async fn an_imported_job_is_finished() {
+    let from = in_memory();
     fill(&from).await;
     let mut pieces = everything(&from).await;
     for piece in &mut pieces {
@@ -190,7 +192,7 @@ async fn a_review_that_waited_is_worked_on_where_it_arrives() {
         }
     }
     pieces.retain(|piece| matches!(piece, Piece::Trace(_)));
-    let to = on(InMemory::new());
+    let to = in_memory();
     to.import(&project(), pieces).await.unwrap();
     let worked_off = async {
         while to.stats(&project()).await.unwrap().queued > 0 {
@@ -204,8 +206,8 @@ async fn a_review_that_waited_is_worked_on_where_it_arrives() {
 }
 
 #[tokio::test]
-async fn a_piece_that_says_the_impossible_is_refused_and_nothing_is_stored() {
-    let from = on(InMemory::new());
+async fn an_invalid_piece_is_refused_and_nothing_is_stored() {
+    let from = in_memory();
     fill(&from).await;
     let mut pieces = everything(&from).await;
     let memory = pieces.iter_mut().find_map(|piece| match piece {
@@ -213,17 +215,17 @@ async fn a_piece_that_says_the_impossible_is_refused_and_nothing_is_stored() {
         _ => None,
     });
     memory.unwrap().memory.q_value = 2.0;
-    let to = on(InMemory::new());
+    let to = in_memory();
     let refused = to.import(&project(), pieces).await.unwrap_err();
     assert_eq!(refused.body().field.as_deref(), Some("q_value"));
     assert!(traces(&to).await.is_empty());
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_neither_exported_nor_filled_by_whoever_may_not_make_it() {
+async fn a_missing_project_is_neither_exported_nor_created_without_permission() {
     let folder = tempfile::tempdir().unwrap();
     let file = Sqlite::open(folder.path().join("reflect.db")).unwrap();
-    for engine in [on(InMemory::new()), on(file)] {
+    for engine in [in_memory(), on(file)] {
         let there = engine.in_existing_projects();
         let none = |error: &Error| matches!(error, Error::NoProject(id) if *id == project());
         let refusals = [

@@ -1,4 +1,4 @@
-//! The memory that a reviewed trace becomes.
+//! What a review teaches: the reflection of a trace, as a memory.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::model::{self, JudgedRun, Reflection};
-use crate::store::{Lesson, NewMemory, NewReview};
+use crate::review::{LearnedReview, NewMemory, NewReview};
 use crate::task::isolate;
 
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
-pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Result<Lesson> {
+pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Result<LearnedReview> {
     let reflection = if let Some(authored) = &review.reflection {
         Reflection::from(authored.clone())
     } else {
@@ -28,16 +28,20 @@ pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Res
         model::without_tags(core.reflector.reflect(&run).await?)
     };
     let memory = memory(core, &trace.task, reflection).await?;
-    Ok(Lesson { review, memory })
+    Ok(LearnedReview { review, memory })
 }
 
-/// The lesson of a review that brings its own reflection.
-pub(crate) async fn authored(core: &Arc<Core>, task: &str, review: &NewReview) -> Result<Lesson> {
+/// Like [`learn`], for a review that brings its own reflection.
+pub(crate) async fn learn_authored(
+    core: &Arc<Core>,
+    task: &str,
+    review: &NewReview,
+) -> Result<LearnedReview> {
     let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
     isolate(async move {
         let reflection = review.reflection.clone().map(Reflection::from);
         let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
-        Ok::<_, Error>(Lesson { review, memory })
+        Ok::<_, Error>(LearnedReview { review, memory })
     })
     .await
 }

@@ -1,0 +1,126 @@
+//! What a store writes after a review is decided.
+
+use jiff::Timestamp;
+use reflect_types::MemoryId;
+
+use super::{NewMemory, NewReview, RowKey, TraceState};
+use crate::learn::{Move, Step};
+
+/// The rows that a decision changes, to be written in the order of the fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// Memories whose utility changes, with their events.
+    pub utilities: Vec<UtilityWrite>,
+    /// The memory of the trace.
+    pub memory: MemoryWrite,
+    /// The review of the trace.
+    pub review: ReviewWrite,
+    /// The job of the trace.
+    pub job: JobWrite,
+    /// The trace.
+    pub trace: TraceState,
+}
+
+/// The new utility of a memory. It is also a change that indexes have to see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UtilityWrite {
+    /// The memory.
+    pub memory: RowKey,
+    /// Its utility.
+    pub q: f64,
+    /// The number of its events.
+    pub uses: u64,
+    /// The events that change.
+    pub events: Vec<EventWrite>,
+}
+
+/// A change of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventWrite {
+    /// Inserts an event of this trace after the others.
+    Append(NewEvent),
+    /// Replaces the numbers of an event; its review, trace and time stay.
+    Update {
+        /// The event.
+        key: RowKey,
+        /// Its move.
+        change: Move,
+        /// The utility before and after.
+        step: Step,
+    },
+    /// Deletes an event.
+    Remove(RowKey),
+}
+
+/// An event to store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewEvent {
+    /// The review that causes it.
+    pub review_id: String,
+    /// The review's move.
+    pub change: Move,
+    /// The utility before and after.
+    pub step: Step,
+    /// The time of learning.
+    pub created_at: Timestamp,
+}
+
+/// A change of the trace's memory.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists per call, and it is moved, not stored"
+)]
+pub enum MemoryWrite {
+    /// Changes nothing.
+    Keep,
+    /// Inserts the memory, with [the initial utility](crate::learn::INITIAL).
+    Insert {
+        /// The memory.
+        memory: NewMemory,
+        /// Whether the trace passed.
+        success: bool,
+    },
+    /// Replaces reflection, vector and success of a memory; its id, utility and time stay.
+    Rewrite {
+        /// The memory to replace.
+        key: RowKey,
+        /// The new content.
+        memory: NewMemory,
+        /// Whether the trace passed.
+        success: bool,
+    },
+    /// Deletes the memory with its events. The traces with such an event ignore it from now on.
+    Remove(MemoryId),
+}
+
+/// A change of the trace's review.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists per call, and it is moved, not stored"
+)]
+pub enum ReviewWrite {
+    /// Changes nothing.
+    Keep,
+    /// Inserts the review, or replaces the one there is.
+    Put(NewReview),
+    /// Deletes the review.
+    Remove,
+}
+
+/// A change of the trace's job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobWrite {
+    /// Changes nothing.
+    Keep,
+    /// Inserts a job without an owner, or replaces the one there is.
+    Queue {
+        /// When it may be claimed.
+        due: Timestamp,
+        /// The attempts made so far.
+        attempts: u32,
+    },
+    /// Deletes the job.
+    Remove,
+}

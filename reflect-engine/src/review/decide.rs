@@ -1,0 +1,179 @@
+//! The decision about one action on a trace's review.
+
+use reflect_types::{IngestStatus, JudgeNote, Verdict};
+
+use super::{
+    Action, AffectedMemories, Basis, Changes, JobWrite, LearnedReview, MemoryWrite, NewReview,
+    ReviewVersion, ReviewWrite, Setback, Standing, TraceState, moves,
+};
+use crate::learn::Move;
+
+/// The answer to an action: it is done, or refused and nothing has changed.
+pub type Decision = std::result::Result<(), Refusal>;
+
+/// Why an action is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The trace does not exist.
+    NoTrace,
+    /// The trace has no review, or another one than the one to replace.
+    NoReview,
+    /// The job has ended, or another owner holds it.
+    LeaseLost,
+    /// A job for the trace's review is queued or running.
+    Working,
+    /// The trace has a review with this verdict.
+    Reviewed(Verdict),
+    /// The review to replace has been replaced already.
+    Changed,
+    /// The trace's job has not failed, so there is nothing to retry.
+    NotFailed,
+    /// The verdict is neither pass nor fail.
+    UnknownVerdict,
+}
+
+/// Decides what an action changes. `None` stands for a trace that does not exist.
+pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Refusal> {
+    let standing = standing.ok_or_else(|| action.without_trace())?;
+    match action {
+        Action::Learn { basis, learned } => {
+            basis.check(&standing)?;
+            learn(standing, &basis, learned)
+        }
+        Action::PutAside {
+            basis,
+            review,
+            setback,
+        } => {
+            basis.check(&standing)?;
+            Ok(put_aside(standing, &basis, review, setback))
+        }
+        Action::Withdraw => withdraw(standing),
+    }
+}
+
+impl Basis {
+    fn check(&self, standing: &Standing) -> Result<(), Refusal> {
+        let refusal = match (self, &standing.review) {
+            (Self::Job { owner }, _) if standing.is_held_by(owner) => return Ok(()),
+            (Self::Job { .. }, _) => Refusal::LeaseLost,
+            (Self::Replace(expected), Some(current)) if current.id == expected.id => {
+                if current == expected {
+                    return Ok(());
+                }
+                Refusal::Changed
+            }
+            _ if standing.is_working() => Refusal::Working,
+            (Self::Fresh, Some(review)) if standing.trace.reviewed => {
+                Refusal::Reviewed(review.verdict)
+            }
+            (Self::Fresh, _) => return Ok(()),
+            (Self::Replace(_), _) => Refusal::NoReview,
+        };
+        Err(refusal)
+    }
+
+    /// The review under the id it is stored by: its events are found by that id, so a review that
+    /// replaces another, or comes from a job, keeps the stored one's.
+    fn identify(&self, mut review: NewReview, stored: Option<ReviewVersion>) -> NewReview {
+        if let (Self::Job { .. } | Self::Replace(_), Some(stored)) = (self, stored) {
+            review.id = stored.id;
+        }
+        review
+    }
+}
+
+fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Changes, Refusal> {
+    let LearnedReview { review, memory } = learned;
+    let change = Move::of(review.verdict, review.alpha).ok_or(Refusal::UnknownVerdict)?;
+    let review = basis.identify(review, standing.review);
+    let (utilities, ignored) = match standing.memories {
+        AffectedMemories::Given(given) => moves::make(given, &review.id, change, memory.created_at),
+        AffectedMemories::Moved(moved) => {
+            let utilities = moves::revise(moved, &review.id, change);
+            (utilities, standing.trace.ignored)
+        }
+    };
+    let success = review.verdict == Verdict::Pass;
+    let (created_memory, memory) = match standing.memory {
+        Some(key) => {
+            let rewrite = MemoryWrite::Rewrite {
+                key,
+                memory,
+                success,
+            };
+            (standing.trace.created_memory, rewrite)
+        }
+        None => (
+            Some(memory.id.clone()),
+            MemoryWrite::Insert { memory, success },
+        ),
+    };
+    Ok(Changes {
+        utilities,
+        memory,
+        review: match basis {
+            // The job's review is the stored one.
+            Basis::Job { .. } => ReviewWrite::Keep,
+            Basis::Fresh | Basis::Replace(_) => ReviewWrite::Put(review),
+        },
+        job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        trace: TraceState {
+            reviewed: true,
+            ingest_status: IngestStatus::Completed,
+            last_ingest_error: None,
+            created_memory,
+            ignored,
+            ..standing.trace
+        },
+    })
+}
+
+fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setback) -> Changes {
+    Changes {
+        utilities: Vec::new(),
+        memory: MemoryWrite::Keep,
+        review: ReviewWrite::Put(basis.identify(review, standing.review)),
+        job: match (setback.next.due(), standing.job) {
+            // The attempt that led here was the first.
+            (Some(due), _) => JobWrite::Queue { due, attempts: 1 },
+            (None, Some(_)) => JobWrite::Remove,
+            (None, None) => JobWrite::Keep,
+        },
+        trace: TraceState {
+            ingest_status: setback.next.status(),
+            ingest_attempts: 1,
+            last_ingest_error: Some(setback.error),
+            ..standing.trace
+        },
+    }
+}
+
+fn withdraw(standing: Standing) -> Result<Changes, Refusal> {
+    let review = standing.review.ok_or(Refusal::NoReview)?;
+    let utilities = match standing.memories {
+        AffectedMemories::Given(_) => Vec::new(),
+        AffectedMemories::Moved(moved) => moves::retract(moved, &review.id),
+    };
+    let memory = match (standing.memory, standing.trace.created_memory) {
+        (Some(_), Some(id)) => MemoryWrite::Remove(id),
+        _ => MemoryWrite::Keep,
+    };
+    Ok(Changes {
+        utilities,
+        memory,
+        review: ReviewWrite::Remove,
+        job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        trace: TraceState {
+            judge_note: judge_note(&review).or(standing.trace.judge_note),
+            ..TraceState::default()
+        },
+    })
+}
+
+/// The note that stays on a trace when a model's review, or a person's after it, is withdrawn.
+fn judge_note(review: &ReviewVersion) -> Option<String> {
+    let (mut note, _) = JudgeNote::read(review.feedback.as_deref()?)?;
+    note.said.get_or_insert(review.verdict);
+    Some(note.to_string())
+}

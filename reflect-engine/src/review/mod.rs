@@ -1,0 +1,27 @@
+//! The rules of a review: which reviews are accepted, and what each one changes.
+//!
+//! Everything here is pure. A store reads a [`Standing`], calls [`decide`] and writes the
+//! [`Changes`], all in one transaction; it adds no rule of its own. The engine asks `admit` before
+//! it spends a model's time on a review that would be refused.
+
+mod action;
+mod admission;
+mod changes;
+mod decide;
+mod moves;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+pub use action::{
+    Action, Basis, LearnedReview, NewMemory, NewReview, NextAttempt, ReviewVersion, Setback,
+};
+pub(crate) use admission::{Admission, admit, admit_change, overrides, with_earlier_judge};
+pub use changes::{
+    Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, ReviewWrite, UtilityWrite,
+};
+pub use decide::{Decision, Refusal, decide};
+pub use standing::{
+    AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
+    TraceState, Utility,
+};

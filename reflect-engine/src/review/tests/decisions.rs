@@ -1,0 +1,262 @@
+//! What each action changes, and when it is refused.
+
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, Verdict};
+
+use super::support::*;
+use crate::learn::{Move, Step};
+use crate::review::{
+    Action, AffectedMemories, Basis, Changes, EventWrite, GivenMemory, JobState, JobWrite,
+    MemoryWrite, NewEvent, NewReview, NextAttempt, Refusal, ReviewVersion, ReviewWrite, Standing,
+    TraceState, Utility, UtilityWrite, decide,
+};
+
+#[test]
+fn a_basis_holds_for_exactly_the_standings_it_names() {
+    use Refusal::{Changed, LeaseLost, NoReview, NoTrace, Reviewed, Working};
+
+    let passed = Err(Reviewed(Verdict::Pass));
+    let lost = Err(LeaseLost);
+    let stale = ReviewVersion {
+        feedback: None,
+        ..stored(Verdict::Pass)
+    };
+    let other = ReviewVersion {
+        id: "r-other".to_owned(),
+        ..stored(Verdict::Pass)
+    };
+    let bases = [
+        Basis::Fresh,
+        job("me"),
+        Basis::Replace(stored(Verdict::Pass)),
+        Basis::Replace(stale),
+        Basis::Replace(other),
+    ];
+    let (missing, none, working_on) = (Err(NoTrace), Err(NoReview), Err(Working));
+    let changed = Err(Changed);
+    #[rustfmt::skip]
+    let table = [
+        ("absent",   None,                       [missing, lost, missing, missing, missing]),
+        ("fresh",    Some(fresh()),              [Ok(()), lost, none, none, none]),
+        ("queued",   Some(working(None)),        [working_on, lost, Ok(()), changed, working_on]),
+        ("held",     Some(working(Some("me"))),  [working_on, Ok(()), Ok(()), changed, working_on]),
+        ("taken",    Some(working(Some("you"))), [working_on, lost, Ok(()), changed, working_on]),
+        ("failed",   Some(failed()),             [Ok(()), lost, Ok(()), changed, none]),
+        ("reviewed", Some(reviewed(Vec::new())), [passed, lost, Ok(()), changed, none]),
+        ("waiting",  Some(waiting()),            [working_on, lost, Ok(()), changed, working_on]),
+    ];
+    for (name, standing, expected) in table {
+        for (basis, expected) in bases.iter().zip(expected) {
+            let learn = Action::Learn {
+                basis: basis.clone(),
+                learned: learned(Verdict::Fail),
+            };
+            let aside = Action::PutAside {
+                basis: basis.clone(),
+                review: new_review(Verdict::Fail),
+                setback: setback(NextAttempt::Never),
+            };
+            for action in [learn, aside] {
+                let decision = decide(standing.clone(), action).map(drop);
+                assert_eq!(decision, expected, "{name}, {basis:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_withdrawal_needs_a_review_in_any_state() {
+    let withdraw = |standing| decide(standing, Action::Withdraw).map(drop);
+    assert_eq!(withdraw(None), Err(Refusal::NoTrace));
+    assert_eq!(withdraw(Some(fresh())), Err(Refusal::NoReview));
+    let held = working(Some("me"));
+    for standing in [working(None), held, failed(), reviewed(vec![]), waiting()] {
+        assert_eq!(withdraw(Some(standing)), Ok(()));
+    }
+}
+
+#[test]
+fn a_verdict_that_is_neither_pass_nor_fail_is_refused() {
+    let refused = learn(fresh(), Basis::Fresh, Verdict::Unknown);
+    assert_eq!(refused, Err(Refusal::UnknownVerdict));
+}
+
+#[test]
+fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
+    let given = |id: &str, utility| GivenMemory {
+        id: id.into(),
+        utility,
+    };
+    let utility = Utility {
+        memory: 3,
+        q: 0.5,
+        uses: 4,
+    };
+    let standing = Standing::unreviewed(vec![
+        given("m-3", Some(utility)),
+        given("m-absent", None),
+        given("m-3", Some(utility)),
+        given("m-absent", None),
+    ]);
+    let event = NewEvent {
+        review_id: "r-new".to_owned(),
+        change: Move {
+            alpha: 0.5,
+            reward: 1.0,
+        },
+        step: Step {
+            before: 0.5,
+            after: 0.75,
+        },
+        created_at: Timestamp::UNIX_EPOCH,
+    };
+    let expected = Changes {
+        utilities: vec![UtilityWrite {
+            memory: 3,
+            q: 0.75,
+            uses: 5,
+            events: vec![EventWrite::Append(event)],
+        }],
+        memory: MemoryWrite::Insert {
+            memory: new_memory(),
+            success: true,
+        },
+        review: ReviewWrite::Put(new_review(Verdict::Pass)),
+        job: JobWrite::Keep,
+        trace: TraceState {
+            reviewed: true,
+            created_memory: Some("m-new".into()),
+            ignored: vec!["m-absent".into()],
+            ..TraceState::default()
+        },
+    };
+    assert_eq!(learn(standing, Basis::Fresh, Verdict::Pass), Ok(expected));
+}
+
+#[test]
+fn a_finished_job_keeps_the_stored_review_and_its_id() {
+    let mut standing = working(Some("me"));
+    standing.memories = AffectedMemories::Given(vec![GivenMemory {
+        id: "m-3".into(),
+        utility: Some(Utility {
+            memory: 3,
+            q: 0.5,
+            uses: 0,
+        }),
+    }]);
+    let changes = learn(standing, job("me"), Verdict::Pass).unwrap();
+    assert_eq!(changes.review, ReviewWrite::Keep);
+    assert_eq!(changes.job, JobWrite::Remove);
+    assert_eq!(changes.trace.ingest_attempts, 1);
+    assert_eq!(changes.trace.ingest_status, IngestStatus::Completed);
+    let events = &changes.utilities[0].events;
+    assert!(matches!(&events[..], [EventWrite::Append(event)] if event.review_id == STORED));
+}
+
+#[test]
+fn a_replacement_rewrites_the_memory_under_the_ids_there_are() {
+    let basis = || Basis::Replace(stored(Verdict::Pass));
+    let changes = learn(reviewed(Vec::new()), basis(), Verdict::Fail).unwrap();
+    let renamed = NewReview {
+        id: STORED.to_owned(),
+        ..new_review(Verdict::Fail)
+    };
+    assert_eq!(changes.review, ReviewWrite::Put(renamed));
+    let rewrite = MemoryWrite::Rewrite {
+        key: MEMORY,
+        memory: new_memory(),
+        success: false,
+    };
+    assert_eq!(changes.memory, rewrite);
+    assert_eq!(changes.trace, reviewed(Vec::new()).trace);
+
+    // Without the memory, which an import may have left out, a new one is stored.
+    let standing = Standing {
+        memory: None,
+        ..reviewed(Vec::new())
+    };
+    let changes = learn(standing, basis(), Verdict::Fail).unwrap();
+    assert!(matches!(changes.memory, MemoryWrite::Insert { .. }));
+    assert_eq!(changes.trace.created_memory, Some("m-new".into()));
+}
+
+#[test]
+fn a_failed_review_is_replaced_under_a_new_id() {
+    let changes = learn(failed(), Basis::Fresh, Verdict::Fail).unwrap();
+    assert_eq!(
+        changes.review,
+        ReviewWrite::Put(new_review(Verdict::Fail)),
+        "it has moved nothing"
+    );
+    assert_eq!(changes.trace.last_ingest_error, None);
+}
+
+#[test]
+fn a_review_put_aside_is_queued_or_given_up_and_changes_nothing_learned() {
+    let due = Timestamp::UNIX_EPOCH;
+    let queue = JobWrite::Queue { due, attempts: 1 };
+    let table = [
+        (NextAttempt::At(due), IngestStatus::Queued, queue),
+        (NextAttempt::FailedUntil(due), IngestStatus::Failed, queue),
+        (NextAttempt::Never, IngestStatus::Failed, JobWrite::Remove),
+    ];
+    for (next, status, job) in table {
+        let basis = Basis::Replace(stored(Verdict::Pass));
+        let changes = put_aside(waiting(), basis, next).unwrap();
+        assert_eq!(
+            (changes.utilities, changes.memory),
+            (vec![], MemoryWrite::Keep)
+        );
+        assert_eq!(changes.job, job);
+        let expected = TraceState {
+            ingest_status: status,
+            ingest_attempts: 1,
+            last_ingest_error: Some("the model is away".to_owned()),
+            ..waiting().trace
+        };
+        assert_eq!(changes.trace, expected);
+        assert!(matches!(changes.review, ReviewWrite::Put(review) if review.id == STORED));
+    }
+    let unqueued = put_aside(fresh(), Basis::Fresh, NextAttempt::Never).unwrap();
+    assert_eq!(unqueued.job, JobWrite::Keep);
+    assert!(!unqueued.trace.reviewed);
+}
+
+#[test]
+fn a_withdrawal_removes_review_memory_and_job() {
+    let standing = Standing {
+        job: Some(JobState { owner: None }),
+        ..reviewed(Vec::new())
+    };
+    let changes = decide(Some(standing), Action::Withdraw).unwrap();
+    let expected = Changes {
+        utilities: Vec::new(),
+        memory: MemoryWrite::Remove("m-stored".into()),
+        review: ReviewWrite::Remove,
+        job: JobWrite::Remove,
+        trace: TraceState::default(),
+    };
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn the_verdict_of_a_model_outlives_its_review() {
+    let note = |feedback: &str, verdict, before: Option<&str>| {
+        let mut standing = reviewed(Vec::new());
+        standing.trace.judge_note = before.map(str::to_owned);
+        standing.review = Some(ReviewVersion {
+            feedback: Some(feedback.to_owned()),
+            ..stored(verdict)
+        });
+        let changes = decide(Some(standing), Action::Withdraw).unwrap();
+        changes.trace.judge_note
+    };
+    let said = |text: &str| Some(text.to_owned());
+    assert_eq!(note("fine", Verdict::Pass, None), None);
+    let by_model = note("[judge m] no", Verdict::Fail, None);
+    assert_eq!(by_model, said("[judge m said fail]"));
+    let after_model = note("[judge m said pass] no", Verdict::Fail, None);
+    assert_eq!(after_model, said("[judge m said pass]"));
+    let kept = note("fine", Verdict::Pass, Some("[judge m said fail]"));
+    assert_eq!(kept, said("[judge m said fail]"));
+}

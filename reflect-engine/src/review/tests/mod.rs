@@ -1,0 +1,4 @@
+mod admission;
+mod decisions;
+mod moves;
+mod support;

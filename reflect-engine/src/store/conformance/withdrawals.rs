@@ -1,0 +1,83 @@
+//! Reviews that are withdrawn.
+
+use super::*;
+
+pub(super) async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn Store) {
+    let project = ProjectId::from("conformance/withdraw");
+    history(
+        store,
+        &project,
+        "withdraw",
+        [Verdict::Pass, Verdict::Fail, Verdict::Pass],
+    )
+    .await;
+    let withdraw = async |id: &str| withdraw(store, &project, id).await;
+    assert_eq!(withdraw("t-withdraw-1").await, Ok(()));
+
+    let expected = [Verdict::Fail, Verdict::Pass].map(|v| learn::Move::of(v, 0.3).unwrap());
+    let expected = learn::replay(expected).last().unwrap().after;
+    assert_eq!(q(store, &project, "m-t-withdraw-0").await, (expected, 2));
+    assert_eq!(
+        store
+            .memory(&project, &"m-t-withdraw-1".into())
+            .await
+            .unwrap(),
+        None
+    );
+    let trace = trace(store, &project, "t-withdraw-1").await;
+    assert_eq!(trace.review_status, ReviewStatus::Pending);
+    assert_eq!(trace.ingest_status, IngestStatus::Completed);
+    assert_eq!((trace.review, trace.created_memory_id), (None, None));
+    assert_eq!(withdraw("t-withdraw-1").await, Err(Refusal::NoReview));
+    assert_eq!(withdraw("absent").await, Err(Refusal::NoTrace));
+
+    // The memory that others were given goes too: for them it does not exist any more.
+    assert_eq!(withdraw("t-withdraw-0").await, Ok(()));
+    assert_eq!(
+        ignored(store, &project, "t-withdraw-2").await,
+        ["m-t-withdraw-0"]
+    );
+    assert_eq!(store.stats(&project).await.unwrap().events, 0);
+    // It can be judged again.
+    judge(store, &project, "t-withdraw-1", Verdict::Pass).await;
+    assert_eq!(
+        ignored(store, &project, "t-withdraw-1").await,
+        ["m-t-withdraw-0"]
+    );
+}
+
+pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
+    let project = ProjectId::from("conformance/withdraw queued");
+    let queued = Intake::Queued(review("r-t-unqueue", Verdict::Pass));
+    insert(store, &project, new_trace("t-unqueue"), queued).await;
+    let taken = store
+        .claim_jobs(now(), &lease("one", 60), 9)
+        .await
+        .unwrap()
+        .jobs;
+    assert_eq!(taken.len(), 1);
+    assert_eq!(withdraw(store, &project, "t-unqueue").await, Ok(()));
+    let late = apply(store, &project, "t-unqueue", job("one"), Verdict::Pass).await;
+    assert_eq!(late, Err(Refusal::LeaseLost));
+    assert_eq!(store.stats(&project).await.unwrap().pending, 1);
+    assert_eq!(store.stats(&project).await.unwrap().memories, 0);
+}
+
+pub(super) async fn a_withdrawn_review_of_a_model_leaves_a_note(store: &dyn Store) {
+    let project = ProjectId::from("conformance/judge note");
+    insert(store, &project, new_trace("t-note"), Intake::Unreviewed).await;
+    let note = async || trace(store, &project, "t-note").await.judge_note;
+    let judged = async |feedback: &str, verdict| {
+        let mut lesson = lesson("t-note", verdict);
+        lesson.review.feedback = Some(feedback.to_owned());
+        let done = learn(store, &project, "t-note", Basis::Fresh, lesson).await;
+        assert_eq!(done, Ok(()));
+        assert_eq!(withdraw(store, &project, "t-note").await, Ok(()));
+    };
+    judged("fine", Verdict::Pass).await;
+    assert_eq!(note().await, None);
+    judged("[judge m] no", Verdict::Fail).await;
+    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
+    judged("fine", Verdict::Pass).await;
+    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
+}

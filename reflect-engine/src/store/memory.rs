@@ -1,0 +1,57 @@
+//! Memories as an index follows them.
+
+use reflect_types::Metadata;
+
+/// A memory's key inside its store. A key is never used again.
+pub type MemoryKey = i64;
+
+/// A state of a project's memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Revision {
+    /// Distinguishes a project from an earlier one of the same name; 0 where there is none.
+    pub epoch: i64,
+    /// The number of changes so far.
+    pub number: i64,
+}
+
+/// A page of changes of a project's memories.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryChanges {
+    /// Whether the reader has to forget what it knows and start from these changes.
+    pub reset: bool,
+    /// The changes, oldest first.
+    pub changes: Vec<MemoryChange>,
+    /// The revision after them.
+    pub revision: Revision,
+    /// Whether another page follows.
+    pub more: bool,
+    /// The store's embedder: see [`Store::embedder`](super::Store::embedder).
+    pub embedder: Option<String>,
+}
+
+/// A change of one memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MemoryChange {
+    /// The memory is new or has changed.
+    Put {
+        /// The memory.
+        key: MemoryKey,
+        /// Its vector.
+        vector: Vec<f32>,
+        /// Its utility.
+        q: f64,
+        /// Its metadata.
+        metadata: Metadata,
+    },
+    /// The memory was deleted, or has no vector of the embedder.
+    Gone(MemoryKey),
+}
+
+/// A memory without a vector of the current embedder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnembeddedMemory {
+    /// The memory.
+    pub key: MemoryKey,
+    /// The text to embed.
+    pub task: String,
+}

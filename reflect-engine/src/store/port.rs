@@ -1,0 +1,201 @@
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+};
+
+use super::{
+    Claims, EmbeddedPiece, Intake, Lease, MemoryChanges, MemoryKey, NewTrace, Revision,
+    UnembeddedMemory,
+};
+use crate::ArchivedTrace;
+use crate::error::Result;
+use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
+use crate::review::{Action, Decision, Setback};
+
+/// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
+///
+/// Every method is one transaction, isolated from all others: it takes effect as a whole or not at
+/// all, and its success is durable. Access control is not the store's: it trusts the project.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// All projects, sorted by id.
+    async fn projects(&self) -> Result<Vec<ProjectId>>;
+
+    /// Creates an empty project, unless it exists.
+    async fn create_project(&self, project: &ProjectId) -> Result<()>;
+
+    /// Deletes a project and everything in it. Returns whether it existed.
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool>;
+
+    /// The project's counts.
+    async fn stats(&self, project: &ProjectId) -> Result<Stats>;
+
+    /// Inserts a trace with its review.
+    ///
+    /// With an idempotency key that the project has, inserts nothing and returns the first receipt.
+    /// Fails with [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and
+    /// the trace may not create it.
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt>;
+
+    /// A trace.
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>>;
+
+    /// A page of traces, newest first. Fails with [`Error::Invalid`](crate::Error::Invalid) if
+    /// `before` names no trace.
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage>;
+
+    /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
+    /// from them. The utility events of their reviews stay.
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        ids: &[TraceId],
+        with_memories: bool,
+    ) -> Result<DeletedTraces>;
+
+    /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
+    /// [`decide`](crate::review::decide) and writes the [`Changes`](crate::review::Changes).
+    ///
+    /// What the decision depends on must not change until the changes are committed: a database
+    /// that runs transactions side by side has to lock the rows it reads.
+    async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision>;
+
+    /// Claims up to `limit` jobs that are due at `now`, oldest first. Each claim counts as an
+    /// attempt, even if the answer is lost.
+    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims>;
+
+    /// Extends the lease of a trace's job. Returns whether the owner still holds it.
+    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool>;
+
+    /// Queues a trace's job for its next attempt, or ends it. Does nothing if the owner does not
+    /// hold it.
+    async fn fail_job(
+        &self,
+        owner: &str,
+        project: &ProjectId,
+        id: &TraceId,
+        setback: Setback,
+    ) -> Result<()>;
+
+    /// Undoes the claims of all owners whose name begins with `owner`.
+    async fn release_jobs(&self, owner: &str) -> Result<()>;
+
+    /// Queues the failed job of a trace for `now`. Refused with
+    /// [`NoTrace`](crate::review::Refusal::NoTrace) or
+    /// [`NotFailed`](crate::review::Refusal::NotFailed).
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Decision>;
+
+    /// Up to `limit` changes of the project's memories after `since`, oldest first, with vectors of
+    /// `embedder`. Within a project, revisions become visible in order.
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<MemoryChanges>;
+
+    /// The vectors of these memories, in any order, without those that are deleted or have no vector
+    /// of `embedder`.
+    async fn vectors(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, Vec<f32>)>>;
+
+    /// These memories, in any order, without those that are deleted.
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>>;
+
+    /// A page of memories with their events, newest first. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no memory.
+    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage>;
+
+    /// A memory with its events, oldest first.
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>>;
+
+    /// The memories of passed or of failed traces with the highest utility, then most uses, then
+    /// newest.
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>>;
+
+    /// Sets the store's embedder: the one that all memories are to be embedded by.
+    async fn claim_embedder(&self, embedder: &str) -> Result<()>;
+
+    /// The store's embedder, if one was set.
+    async fn embedder(&self) -> Result<Option<String>>;
+
+    /// Memories of any project whose vector is of another embedder, or of another length than
+    /// `dims`; a `dims` of 0 accepts any length.
+    async fn unembedded(
+        &self,
+        embedder: &str,
+        dims: usize,
+        limit: usize,
+    ) -> Result<Vec<UnembeddedMemory>>;
+
+    /// Replaces the vectors of memories. Deleted memories are skipped.
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
+
+    /// The project's skill.
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
+
+    /// Replaces the project's skill if the version is the next one. Returns whether it did. Fails
+    /// with [`Error::NoProject`](crate::Error::NoProject) without a project.
+    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
+
+    /// A page of traces for an archive, in the order of insertion, after the trace `after`. Fails
+    /// with [`Error::Invalid`](crate::Error::Invalid) if `after` names no trace, and with
+    /// [`Error::NoProject`](crate::Error::NoProject) without a project.
+    async fn archived_traces(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedTrace>>;
+
+    /// A page of memories for an archive, in the order of insertion, after the memory `after`.
+    /// Fails like [`archived_traces`](Self::archived_traces).
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<MemoryHistory>>;
+
+    /// Inserts pieces of an archive under their ids, without those the project has, and queues
+    /// unfinished reviews for `now`. Returns how many were inserted. Fails with
+    /// [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and may not be
+    /// created.
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        creates_project: bool,
+        pieces: Vec<EmbeddedPiece>,
+        now: Timestamp,
+    ) -> Result<u64>;
+
+    /// Finishes pending writes and closes the files. Later calls may fail.
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, MemoryId, Message, Metadata, TraceId};
+
+use crate::review::{LearnedReview, NewReview};
+
+/// A trace to store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTrace {
+    /// The trace's id.
+    pub id: TraceId,
+    /// The task of the agent.
+    pub task: String,
+    /// The steps of the run.
+    pub trajectory: Vec<Message>,
+    /// The agent's answer, or `""`.
+    pub final_response: String,
+    /// The memories the agent was given, as it named them.
+    pub retrieved_memory_ids: Vec<MemoryId>,
+    /// The agent's model.
+    pub model: Option<String>,
+    /// The caller's metadata.
+    pub metadata: Metadata,
+    /// The policy or rules of the run.
+    pub reference_context: Option<String>,
+    /// The caller's key of this submission.
+    pub idempotency_key: Option<String>,
+    /// Whether a missing project is created.
+    pub creates_project: bool,
+    /// The time of the submission.
+    pub created_at: Timestamp,
+}
+
+/// The review that a trace is stored with.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists per call, and it is moved, not stored"
+)]
+pub enum Intake {
+    /// None: the trace waits for a review.
+    Unreviewed,
+    /// A review whose memory is still to be written: a job is queued.
+    Queued(NewReview),
+    /// A review and its memory.
+    Learned(LearnedReview),
+}
+
+impl Intake {
+    /// The status that the receipt reports.
+    pub fn ingest_status(&self) -> IngestStatus {
+        match self {
+            Self::Queued(_) => IngestStatus::Queued,
+            Self::Unreviewed | Self::Learned(_) => IngestStatus::Completed,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the engine promises its callers.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "a failure ends the run"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod archive;
+mod embedders;
+mod ingestion;
+mod recall;
+mod replay;
+mod reviews;
+mod traces;

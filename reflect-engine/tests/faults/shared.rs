@@ -1,0 +1,98 @@
+//! Several engines, processes and locks on one file.
+
+use reflect_types::{QueryMemories, Verdict};
+
+use crate::common::child::{self, ChildLines};
+use crate::common::{learn, project, q, run, run_with};
+use crate::{count, engine, filled, open_plainly};
+
+#[tokio::test]
+async fn a_locked_database_is_unavailable_for_writing_and_readable_meanwhile() {
+    let (_folder, file) = filled().await;
+    let engine = engine(&file);
+    let rival = open_plainly(&file);
+    rival.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let project = project();
+    let writing = engine.create_trace(&project, run("Pay the fee"), Some("the-key"));
+    let query = QueryMemories::new("Pay the bill");
+    let reading = engine.query_memories(&project, &query);
+    let (written, read) = tokio::join!(writing, reading);
+    assert_eq!(read.unwrap().len(), 1);
+    let error = written.unwrap_err();
+    assert!(error.is_retryable());
+    assert!(
+        error.to_string().contains("holds the database locked"),
+        "{error}"
+    );
+    rival.execute_batch("ROLLBACK").unwrap();
+    let again = engine
+        .create_trace(&project, run("Pay the fee"), Some("the-key"))
+        .await;
+    again.unwrap();
+    assert_eq!(engine.stats(&project).await.unwrap().traces, 2);
+}
+
+#[tokio::test]
+async fn two_engines_on_one_file_share_their_memories() {
+    let (_folder, file) = filled().await;
+    let (one, two) = (engine(&file), engine(&file));
+    assert_eq!((count(&one).await, count(&two).await), (1, 1));
+    let memory = learn(&one, run("Pay the bill of May"), Verdict::Pass).await;
+    assert_eq!((count(&one).await, count(&two).await), (2, 2));
+    learn(
+        &two,
+        run_with("Pay the bill of June", &[&memory]),
+        Verdict::Pass,
+    )
+    .await;
+    let query = QueryMemories::new("Pay the bill of May");
+    let seen = one.query_memories(&project(), &query).await.unwrap();
+    let seen = seen.iter().find(|found| found.id == memory).unwrap();
+    assert!((seen.q_value - 0.65).abs() < 1e-12);
+    two.delete_project(&project()).await.unwrap();
+    assert_eq!((count(&one).await, count(&two).await), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_on_one_file_learn_concurrently() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("reflect.db");
+    // Both create the file at the same time.
+    let mut child = child::command("the_other_process", "learn", &file)
+        .spawn()
+        .unwrap();
+    let here = engine(&file);
+    let mut told = ChildLines::of(&mut child);
+    let shared = told.next().unwrap().as_str().into();
+    let reviewing = async {
+        for n in 0..100 {
+            learn(
+                &here,
+                run_with(&format!("Pay bill {n}"), &[&shared]),
+                Verdict::Pass,
+            )
+            .await;
+        }
+    };
+    let (there, ()) = tokio::join!(
+        tokio::task::spawn_blocking(move || told.collect::<Vec<_>>()),
+        reviewing
+    );
+    assert_eq!(there.unwrap(), ["done"]);
+    assert!(child.wait().unwrap().success());
+    let history = here.get_memory(&project(), &shared).await.unwrap();
+    assert_eq!((history.events.len(), history.memory.uses), (200, 200));
+    assert!(q(&here, &shared).await > 0.99);
+    let stats = here.stats(&project()).await.unwrap();
+    assert_eq!((stats.memories, stats.passed), (201, 201));
+    let query = QueryMemories {
+        limit: 100,
+        ..QueryMemories::new("Pay bill 7 over there")
+    };
+    let found = here.query_memories(&project(), &query).await.unwrap();
+    assert!(
+        found
+            .iter()
+            .any(|memory| memory.task.ends_with("over there"))
+    );
+}
