@@ -1,25 +1,24 @@
-//! How utilities move: pure arithmetic.
+//! The arithmetic of utilities.
 //!
-//! A review moves every memory its run was given by `q <- q + alpha * (r - q)`, with `r` 1 for a
-//! pass and 0 for a fail. A memory's utility is nothing but the fold of its events over the
-//! utility it began with, which is why a review can be taken back: drop or change its event, and
-//! [`replay`] the rest.
+//! A review moves every memory its trace was given by `q <- q + alpha * (r - q)`, with `r` 1 for a
+//! pass and 0 for a fail. A memory's utility is the fold of its moves, starting from [`INITIAL`].
+//! So a review can be replaced or withdrawn: change or remove its move, and [`replay`] the rest.
 
 use reflect_types::{Memory, Verdict};
 
-/// The utility of a memory that no review has moved yet.
+/// The utility of a new memory.
 pub const INITIAL: f64 = Memory::INITIAL_Q_VALUE;
 
-/// What one review does to one memory.
+/// The effect of a review on a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Move {
-    /// How far, from 0 to 1.
+    /// The distance, as a share from 0 to 1.
     pub alpha: f64,
-    /// Towards what: 1 for a pass, 0 for a fail.
+    /// The target: 1 for a pass, 0 for a fail.
     pub reward: f64,
 }
 
-/// A move, and the utility on both sides of it.
+/// The utility before and after a move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The utility before the move.
@@ -29,7 +28,7 @@ pub struct Step {
 }
 
 impl Move {
-    /// What a verdict does; `None` for one this version does not know.
+    /// The move of a verdict; `None` for a verdict this version does not know.
     pub fn of(verdict: Verdict, alpha: f64) -> Option<Self> {
         let reward = if verdict.success()? { 1.0 } else { 0.0 };
         Some(Self { alpha, reward })
@@ -37,12 +36,12 @@ impl Move {
 
     /// The utility after the move.
     pub fn apply(self, q: f64) -> f64 {
-        // Clamped, because rounding may step out of the range by a hair.
+        // Clamped, because rounding may leave the range.
         (q + self.alpha * (self.reward - q)).clamp(0.0, 1.0)
     }
 }
 
-/// What each of a memory's moves did, in order, from the utility it began with.
+/// The steps of a memory's moves, in order, from [`INITIAL`].
 pub fn replay(moves: impl IntoIterator<Item = Move>) -> impl Iterator<Item = Step> {
     moves.into_iter().scan(INITIAL, |q, step| {
         let before = *q;
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_and_one_fail_move_by_the_documented_amounts() {
+    fn a_pass_and_a_fail_move_by_the_documented_amounts() {
         let q = |verdict| Move::of(verdict, 0.3).unwrap().apply(INITIAL);
         assert!((q(Verdict::Pass) - 0.65).abs() < 1e-12);
         assert!((q(Verdict::Fail) - 0.35).abs() < 1e-12);
@@ -82,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_utility_never_leaves_its_range(history in any_history()) {
+        fn a_utility_stays_in_its_range(history in any_history()) {
             for step in replay(history) {
                 prop_assert!((0.0..=1.0).contains(&step.after));
             }
@@ -96,7 +95,7 @@ mod tests {
         }
 
         #[test]
-        fn a_replay_says_the_same_as_moving_one_by_one(history in any_history()) {
+        fn a_replay_equals_moving_one_by_one(history in any_history()) {
             let mut q = INITIAL;
             let mut steps = replay(history.clone());
             for step in history {
@@ -108,16 +107,16 @@ mod tests {
         }
 
         #[test]
-        fn each_step_begins_where_the_last_ended(history in any_history()) {
+        fn each_step_starts_where_the_last_ended(history in any_history()) {
             let steps: Vec<_> = replay(history).collect();
             for pair in steps.windows(2) {
                 prop_assert_eq!(pair[0].after.to_bits(), pair[1].before.to_bits());
             }
         }
 
-        /// Whichever of two reviews comes first, both count: neither result is that of one alone.
+        /// In either order, the result is that of neither review alone.
         #[test]
-        fn in_either_order_both_of_two_reviews_count(alpha in 0.01..0.99f64) {
+        fn both_of_two_reviews_count_in_either_order(alpha in 0.01..0.99f64) {
             let pass = Move { alpha, reward: 1.0 };
             let fail = Move { alpha, reward: 0.0 };
             for order in [[pass, fail], [fail, pass]] {

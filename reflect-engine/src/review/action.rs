@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reflect_types::{AuthoredReflection, IngestStatus, MemoryId, ReviewMode, Verdict};
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::model::Reflection;
 
 /// One step in the life of a trace's review.

@@ -5,7 +5,8 @@ use reflect_types::{
     feedback_without_note,
 };
 
-use super::{Basis, Refusal, ReviewVersion};
+use super::action::{Basis, ReviewVersion};
+use super::refusal::Refusal;
 
 /// How to go on with a review that is not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

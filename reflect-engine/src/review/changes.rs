@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use reflect_types::MemoryId;
 
-use super::{NewMemory, NewReview, RowKey, TraceState};
+use super::action::{NewMemory, NewReview};
+use super::standing::{RowKey, TraceState};
 use crate::learn::{Move, Step};
 
 /// The rows that a decision changes, to be written in the order of the fields.

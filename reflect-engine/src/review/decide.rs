@@ -2,35 +2,12 @@
 
 use reflect_types::{IngestStatus, JudgeNote, Verdict};
 
-use super::{
-    Action, AffectedMemories, Basis, Changes, JobWrite, LearnedReview, MemoryWrite, NewReview,
-    ReviewVersion, ReviewWrite, Setback, Standing, TraceState, moves,
-};
+use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback};
+use super::changes::{Changes, JobWrite, MemoryWrite, ReviewWrite};
+use super::moves;
+use super::refusal::Refusal;
+use super::standing::{AffectedMemories, Standing, TraceState};
 use crate::learn::Move;
-
-/// The answer to an action: it is done, or refused and nothing has changed.
-pub type Decision = std::result::Result<(), Refusal>;
-
-/// Why an action is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The trace does not exist.
-    NoTrace,
-    /// The trace has no review, or another one than the one to replace.
-    NoReview,
-    /// The job has ended, or another owner holds it.
-    LeaseLost,
-    /// A job for the trace's review is queued or running.
-    Working,
-    /// The trace has a review with this verdict.
-    Reviewed(Verdict),
-    /// The review to replace has been replaced already.
-    Changed,
-    /// The trace's job has not failed, so there is nothing to retry.
-    NotFailed,
-    /// The verdict is neither pass nor fail.
-    UnknownVerdict,
-}
 
 /// Decides what an action changes. `None` stands for a trace that does not exist.
 pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Refusal> {

@@ -9,6 +9,7 @@ mod admission;
 mod changes;
 mod decide;
 mod moves;
+mod refusal;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ pub(crate) use admission::{Admission, admit, admit_change, overrides, with_earli
 pub use changes::{
     Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, ReviewWrite, UtilityWrite,
 };
-pub use decide::{Decision, Refusal, decide};
+pub use decide::decide;
+pub use refusal::{Decision, Refusal};
 pub use standing::{
     AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
     TraceState, Utility,

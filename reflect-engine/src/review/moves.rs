@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use reflect_types::MemoryId;
 
-use super::{EventWrite, GivenMemory, MovedMemory, NewEvent, RecordedEvent, UtilityWrite};
+use super::changes::{EventWrite, NewEvent, UtilityWrite};
+use super::standing::{GivenMemory, MovedMemory, RecordedEvent};
 use crate::learn::{self, Move, Step};
 
 /// Moves each given memory once; also returns the ids of those that do not exist.

@@ -2,7 +2,7 @@
 
 use reflect_types::{IngestStatus, MemoryId};
 
-use super::ReviewVersion;
+use super::action::ReviewVersion;
 use crate::learn::{Move, Step};
 
 /// A row's key inside its store.

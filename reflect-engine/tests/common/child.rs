@@ -53,8 +53,8 @@ impl Iterator for ChildLines {
     fn next(&mut self) -> Option<String> {
         loop {
             let line = self.0.next()?.ok()?;
-            if let Some(told) = line.strip_prefix(MARK) {
-                return Some(told.to_owned());
+            if let Some(sent) = line.strip_prefix(MARK) {
+                return Some(sent.to_owned());
             }
         }
     }

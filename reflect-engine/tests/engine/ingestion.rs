@@ -110,12 +110,12 @@ async fn a_panic_of_a_model_is_a_failed_attempt(home: &Home) {
     home.reflector.plan(&[Act::Panic]);
     let trace = reviewed_run("Pay the bill", Review::pass());
     let id = record(&engine, trace).await;
-    let told = eventually(async || {
+    let error = eventually(async || {
         let trace = engine.get_trace(&project(), &id).await.unwrap();
         trace.last_ingest_error
     })
     .await;
-    assert!(told.contains("panicked: the puppet fell over"), "{told}");
+    assert!(error.contains("panicked: the reflector fell over"), "{error}");
     home.clock.advance(Duration::from_secs(1));
     until(&engine, &id, IngestStatus::Completed).await;
 

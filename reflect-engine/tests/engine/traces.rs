@@ -80,18 +80,18 @@ async fn the_final_response_defaults_to_the_last_assistant_message(home: &Home) 
             .final_response,
         "last"
     );
-    let told = CreateTrace {
-        final_response: Some("told".to_owned()),
+    let explicit = CreateTrace {
+        final_response: Some("given".to_owned()),
         ..run("t")
     };
-    let id = record(&engine, told).await;
+    let id = record(&engine, explicit).await;
     assert_eq!(
         engine
             .get_trace(&project(), &id)
             .await
             .unwrap()
             .final_response,
-        "told"
+        "given"
     );
     let silent = CreateTrace::new("t", vec![Message::user("hi")]);
     let id = record(&engine, silent).await;

@@ -51,9 +51,9 @@ async fn a_full_disk_is_reported_and_stored_traces_stay() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let told: Vec<String> = ChildLines::of(&mut child).collect();
+    let lines: Vec<String> = ChildLines::of(&mut child).collect();
     assert!(child.wait().unwrap().success());
-    let (error, stored) = told.split_last().unwrap();
+    let (error, stored) = lines.split_last().unwrap();
     assert!(
         error.contains("unavailable") && error.contains("disk"),
         "{error}"

@@ -131,12 +131,12 @@ async fn a_read_only_file_is_refused() {
                 return;
             }
         };
-        let told: Vec<String> = ChildLines::of(&mut child).collect();
+        let lines: Vec<String> = ChildLines::of(&mut child).collect();
         child.wait().unwrap();
-        let told = told.concat();
+        let lines = lines.concat();
         assert!(
-            told.contains("this user"),
-            "{file_mode:o} in {folder_mode:o}: {told}"
+            lines.contains("this user"),
+            "{file_mode:o} in {folder_mode:o}: {lines}"
         );
         assert!(
             std::fs::read(&file).unwrap() == before,

@@ -62,8 +62,8 @@ async fn two_processes_on_one_file_learn_concurrently() {
         .spawn()
         .unwrap();
     let here = engine(&file);
-    let mut told = ChildLines::of(&mut child);
-    let shared = told.next().unwrap().as_str().into();
+    let mut lines = ChildLines::of(&mut child);
+    let shared = lines.next().unwrap().as_str().into();
     let reviewing = async {
         for n in 0..100 {
             learn(
@@ -75,7 +75,7 @@ async fn two_processes_on_one_file_learn_concurrently() {
         }
     };
     let (there, ()) = tokio::join!(
-        tokio::task::spawn_blocking(move || told.collect::<Vec<_>>()),
+        tokio::task::spawn_blocking(move || lines.collect::<Vec<_>>()),
         reviewing
     );
     assert_eq!(there.unwrap(), ["done"]);

@@ -1,4 +1,4 @@
-//! What an index is told, and the vectors it is told of.
+//! Memories as an index follows them, and their vectors.
 
 use super::*;
 
@@ -37,9 +37,9 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     assert_eq!(found[0].1.id, "m-t-changes-0");
     let vectors = store.vectors(&project, EMBEDDER, &[key, -1]).await.unwrap();
     assert_eq!(vectors, [(key, vector_of("t-changes-0"))]);
-    let nobody = ProjectId::from("conformance/nobody");
-    assert_eq!(store.memories(&nobody, &[key]).await.unwrap(), []);
-    assert_eq!(store.vectors(&nobody, EMBEDDER, &[key]).await.unwrap(), []);
+    let other = ProjectId::from("conformance/no such project");
+    assert_eq!(store.memories(&other, &[key]).await.unwrap(), []);
+    assert_eq!(store.vectors(&other, EMBEDDER, &[key]).await.unwrap(), []);
 
     let quiet = since(first.revision).await;
     assert_eq!((quiet.reset, quiet.changes.len()), (false, 0));
@@ -74,7 +74,7 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     assert_eq!(withdraw(store, &project, "t-changes-0").await, Ok(()));
     let removed = since(moved.revision).await;
     assert_eq!(removed.changes, [MemoryChange::Gone(key)]);
-    // Whoever begins now hears of those that are there, and of no others as there.
+    // A new reader sees the stored memories only.
     let fresh = since(Revision::default()).await;
     let there = fresh
         .changes
@@ -184,14 +184,14 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         let found = store.vectors(&project, space, &keys).await.unwrap();
         assert_eq!(found, [(keys[0], vec![1.0, 0.0, 0.0])]);
     }
-    // A vector of another length is of another space, whatever its embedder is called.
+    // A vector of another length is stale, even under the same embedder.
     let lengths = async |dims| {
         let mut stale = store.unembedded("z-space", dims, 10_000).await.unwrap();
         stale.retain(|memory| keys.contains(&memory.key));
         stale.iter().any(|memory| memory.key == keys[0])
     };
     assert!(!lengths(3).await && lengths(2).await && lengths(4).await && !lengths(0).await);
-    // In the old space the memory is gone, in the new one it has come.
+    // The memory leaves the old space and enters the new one.
     let old = store
         .memory_changes(&project, EMBEDDER, known.revision, 100)
         .await

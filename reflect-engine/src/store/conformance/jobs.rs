@@ -1,4 +1,4 @@
-//! The queue: who holds what, and for how long.
+//! Jobs and their leases.
 
 use super::*;
 
@@ -35,7 +35,7 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     assert_eq!(held.ingest_attempts, 1);
     assert_eq!(held.review_status, ReviewStatus::Pending);
 
-    // One renews the first and loses the second.
+    // Owner one renews the first job and loses the second.
     let renewed = lease("one", 120);
     for (id, kept) in [("t-lease-0", true), ("t-lease-2", false), ("absent", false)] {
         let renewal = store.renew_job(&renewed, &project, &id.into()).await;

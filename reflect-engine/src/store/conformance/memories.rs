@@ -1,4 +1,4 @@
-//! What is told of memories beyond a query.
+//! Memories, skills and counts.
 
 use super::*;
 
@@ -62,7 +62,7 @@ pub(super) async fn the_best_memories_come_first(store: &dyn Store) {
         let ids: Vec<String> = best.into_iter().map(|memory| memory.id.into()).collect();
         ids.join(" ")
     };
-    // The one that was used has moved up; of equals the newest comes first.
+    // The used one has the highest utility; of equals the newest comes first.
     assert_eq!(best(true, 9).await, "m-t-best-0 m-t-best-3 m-t-best-1");
     assert_eq!(best(true, 1).await, "m-t-best-0");
     assert_eq!(best(false, 9).await, "m-t-best-2");

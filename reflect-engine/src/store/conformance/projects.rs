@@ -1,4 +1,4 @@
-//! Projects: made, or refused.
+//! Projects.
 
 use super::*;
 
@@ -41,7 +41,7 @@ pub(super) async fn only_an_authorized_write_creates_a_project(store: &dyn Store
     assert_eq!(store.stats(&project).await.unwrap().traces, 0);
     let stored = store.insert_trace(&project, run("t-made", false), Intake::Unreviewed);
     stored.await.unwrap();
-    // What is there stays as it is.
+    // An existing project stays as it is.
     store.create_project(&project).await.unwrap();
     assert_eq!(store.stats(&project).await.unwrap().traces, 1);
 

@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Three runs that used one memory, and the utilities that follow.
 pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
     let project = ProjectId::from("conformance/change");
     let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Pass];
@@ -128,7 +127,7 @@ pub(super) async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
     assert_eq!(late, Err(Refusal::LeaseLost));
     let failed = store.fail_job("worker/1", &project, &id, later()).await;
     failed.unwrap();
-    // Nor does one that began before the review that stands.
+    // So is one written for the replaced review.
     let late = aside(basis.clone(), second).await;
     assert_eq!(late, Err(Refusal::Changed));
     let late = apply(store, &project, "t-overtaken", basis, Verdict::Fail).await;

@@ -23,7 +23,7 @@ pub(super) async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn
     );
     assert_eq!(memory.trace_id, "t-learn-1");
 
-    // Named twice it counts once; what does not exist is told.
+    // A memory named twice moves once; one that does not exist is ignored.
     let given = ["m-t-learn-1", "m-absent", "m-t-learn-1"];
     let queued = Intake::Queued(NewReview {
         alpha: 0.5,
@@ -116,7 +116,7 @@ pub(super) async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Sto
         )
         .await
         .unwrap();
-    // Nothing was learned from the review that was given up, so another may take its place.
+    // Nothing was learned from the failed review, so another may replace it.
     assert_eq!(fresh("t-fresh", Verdict::Fail).await, Ok(()));
     assert_eq!(
         fresh("t-fresh", Verdict::Pass).await,

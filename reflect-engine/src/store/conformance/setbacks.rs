@@ -53,7 +53,7 @@ pub(super) async fn a_review_put_aside_replaces_another_once_learned(store: &dyn
     assert_eq!(kept.ingest_status, IngestStatus::Queued);
     assert_eq!(kept.last_ingest_error.as_deref(), Some("the model is away"));
     assert_eq!(kept.review.unwrap().result, Verdict::Fail);
-    // What was learned before stays until there is something in its place.
+    // What the replaced review taught stays until then.
     assert_eq!(q(store, &project, given).await, before);
     assert_eq!(kept.created_memory_id, Some("m-t-wait-1".into()));
 
@@ -117,13 +117,13 @@ pub(super) async fn a_failed_review_with_a_next_attempt_is_claimed_again(store: 
     failed.unwrap();
     let trace = trace(store, &project, id.as_str()).await;
     assert_eq!(trace.ingest_status, IngestStatus::Failed);
-    // Whoever has seen to it need not wait.
+    // A retry need not wait.
     let retried = store.retry_trace(&project, &id, now()).await.unwrap();
     assert_eq!(retried, Ok(()));
     assert_eq!(claim(0).await, 1);
     let done = apply(store, &project, "t-until-0", job("one"), Verdict::Pass).await;
     assert_eq!(done, Ok(()));
-    // A review that comes first leaves nothing to be tried.
+    // A review that is learned first ends the job.
     aside("t-until-1").await;
     judge(store, &project, "t-until-1", Verdict::Fail).await;
     assert_eq!(claim(1_000).await, 0);

@@ -1,4 +1,4 @@
-//! Several at once: what a store gets wrong that reads, thinks and then writes.
+//! Concurrent calls.
 
 use std::collections::BTreeSet;
 
@@ -94,6 +94,6 @@ pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(stor
     let (.., followed) = tokio::join!(write("a"), write("b"), write("c"), followed);
     assert!(
         followed.is_ok(),
-        "a change became visible after a later one was read"
+        "a revision became visible after a later one"
     );
 }

@@ -1,4 +1,4 @@
-//! Runs: stored, found, listed and deleted.
+//! Traces.
 
 use super::*;
 
@@ -54,7 +54,7 @@ pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
     let elsewhere = store.insert_trace(&other, named("t-key-3"), Intake::Unreviewed);
     assert_eq!(elsewhere.await.unwrap().trace_id, "t-key-3");
 
-    // The receipt stays the first one when the work is done.
+    // The first receipt stays, even after the job has finished.
     drain(store).await;
     let done = store
         .trace(&project, &first.trace_id)
@@ -152,7 +152,7 @@ pub(super) async fn projects_are_isolated(store: &dyn Store) {
         .await
         .unwrap();
     assert_eq!(deleted.deleted, 0);
-    // A memory of another project does not exist here, so it does not move.
+    // A memory of another project does not exist here and is not moved.
     judge(store, &theirs, "t-theirs", Verdict::Fail).await;
     assert_eq!(ignored(store, &theirs, "t-theirs").await, ["m-t-ours"]);
     assert_eq!(q(store, &ours, "m-t-ours").await, (learn::INITIAL, 0));
@@ -194,7 +194,7 @@ pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn
         store.trace(&project, &"t-gone-1".into()).await.unwrap(),
         None
     );
-    // What it taught and what it moved stay.
+    // Its memory and its events stay.
     assert!(
         store
             .memory(&project, &"m-t-gone-1".into())
@@ -213,7 +213,7 @@ pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn
     );
     assert_eq!(ignored(store, &project, "t-gone-2").await, ["m-t-gone-0"]);
 
-    // A job goes with its trace.
+    // A job is deleted with its trace.
     let queued = Intake::Queued(review("r-t-gone-job", Verdict::Pass));
     insert(store, &project, new_trace("t-gone-job"), queued).await;
     delete(&["t-gone-job"], false).await;

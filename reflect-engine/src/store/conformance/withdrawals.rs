@@ -31,14 +31,14 @@ pub(super) async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn 
     assert_eq!(withdraw("t-withdraw-1").await, Err(Refusal::NoReview));
     assert_eq!(withdraw("absent").await, Err(Refusal::NoTrace));
 
-    // The memory that others were given goes too: for them it does not exist any more.
+    // The memory that others were given is deleted, and they ignore it.
     assert_eq!(withdraw("t-withdraw-0").await, Ok(()));
     assert_eq!(
         ignored(store, &project, "t-withdraw-2").await,
         ["m-t-withdraw-0"]
     );
     assert_eq!(store.stats(&project).await.unwrap().events, 0);
-    // It can be judged again.
+    // The trace can be reviewed again.
     judge(store, &project, "t-withdraw-1", Verdict::Pass).await;
     assert_eq!(
         ignored(store, &project, "t-withdraw-1").await,

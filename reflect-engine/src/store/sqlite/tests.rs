@@ -25,7 +25,7 @@ fn add_project(name: String) -> impl FnOnce(&Connection) -> Result<(), Fault> {
     move |db| projects::ensure(db, &ProjectId::new(name)).map(drop)
 }
 
-/// Holds the writing thread until the answer is dropped, so that what comes meanwhile waits.
+/// Blocks the writing thread until the returned sender is dropped.
 async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
     let (release, held) = std::sync::mpsc::channel();
     let (begun, waiting) = tokio::sync::oneshot::channel();
@@ -42,7 +42,7 @@ async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
     release
 }
 
-/// Sends all of them to the held thread, in order, then lets it go.
+/// Queues all writes behind a blocked thread, in order, then unblocks it.
 async fn together<T: Send + 'static>(
     store: &Arc<Sqlite>,
     writes: Vec<AnyWrite<T>>,
@@ -52,7 +52,7 @@ async fn together<T: Send + 'static>(
         .into_iter()
         .map(|work| {
             let store = Arc::clone(store);
-            // Polled once in order by the current-thread runtime, which is when it is sent.
+            // The current-thread runtime polls the tasks in order, and the first poll sends.
             tokio::spawn(async move { store.write(work).await })
         })
         .collect();
@@ -66,7 +66,7 @@ async fn together<T: Send + 'static>(
 }
 
 #[tokio::test]
-async fn commits_wait_for_the_disk_and_references_hold() {
+async fn commits_are_synced_and_foreign_keys_enforced() {
     let (_folder, store) = store();
     let pragmas = store.write(|db| {
         let read = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -76,7 +76,7 @@ async fn commits_wait_for_the_disk_and_references_hold() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_or_panics_does_not_take_its_neighbours_with_it() {
+async fn a_write_that_fails_or_panics_undoes_no_other() {
     let (_folder, store) = store();
     let writes: Vec<AnyWrite<()>> = vec![
         Box::new(add_project("before".to_owned())),
@@ -105,10 +105,10 @@ async fn a_write_that_fails_or_panics_does_not_take_its_neighbours_with_it() {
 }
 
 #[tokio::test]
-async fn what_waits_shares_a_commit() {
+async fn queued_writes_share_a_commit() {
     let (_folder, store) = store();
     let version = |db: &Connection| -> Result<i64, Fault> {
-        // Counts the commits of other connections, as this one sees them.
+        // Changes with every commit of another connection.
         Ok(db.pragma_query_value(None, "data_version", |row| row.get(0))?)
     };
     let watching = Connection::open(store.path()).unwrap();
@@ -133,12 +133,12 @@ async fn what_waits_shares_a_commit() {
         seen.insert(version(&watching).unwrap());
     }
     assert_eq!(store.projects().await.unwrap().len(), 50);
-    // One for the write that held the thread, one for the rest.
+    // One commit for the blocking write, one for the rest.
     assert!(seen.len() <= 2, "{seen:?}");
 }
 
 #[tokio::test]
-async fn a_full_database_refuses_clearly_and_goes_on_when_there_is_room() {
+async fn a_full_database_is_reported_and_recovers() {
     let (_folder, store) = store();
     let limit = |pages: i64| {
         let store = Arc::clone(&store);
@@ -170,7 +170,7 @@ async fn a_full_database_refuses_clearly_and_goes_on_when_there_is_room() {
     assert_eq!(
         stored,
         1 + usize::from(answers[0].is_ok()),
-        "acknowledged is stored, and no more"
+        "exactly the acknowledged writes are stored"
     );
     limit(1_000_000).await;
     store.write(big("large")).await.unwrap();
@@ -213,7 +213,7 @@ async fn insert(store: &Sqlite, trace: NewTrace, intake: Intake) -> Result<Trace
 
 #[cfg(unix)]
 #[test]
-fn a_new_file_is_its_owners_alone() {
+fn a_new_file_is_private_to_its_owner() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let (folder, _store) = store();
@@ -225,7 +225,7 @@ fn a_new_file_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_read_back_is_refused() {
+async fn json_nested_too_deeply_to_be_read_is_refused() {
     let (_folder, store) = store();
     let nested = |levels: usize| {
         let mut value = serde_json::json!(["[{\"\\"]);
@@ -251,7 +251,7 @@ async fn what_could_not_be_read_back_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_of_long_runs_ends_early() {
+async fn a_page_of_long_traces_ends_early() {
     let (_folder, store) = store();
     let long = "x".repeat(row::PAGE_BYTES / 2);
     for id in ["t-0", "t-1", "t-2", "t-3"] {
@@ -276,7 +276,7 @@ async fn a_page_of_long_runs_ends_early() {
 }
 
 #[tokio::test]
-async fn a_run_that_cannot_be_read_does_not_hold_up_the_others() {
+async fn an_unreadable_trace_blocks_no_other_job() {
     let (_folder, store) = store();
     for id in ["t-0", "t-1"] {
         let review = NewReview {
@@ -316,4 +316,30 @@ async fn a_run_that_cannot_be_read_does_not_hold_up_the_others() {
         Ok(db.query_row(select, [], |row| row.get::<_, String>(0))?)
     };
     assert_eq!(store.read(status).await.unwrap(), "failed");
+}
+
+#[tokio::test]
+async fn databases_in_memory_are_isolated() {
+    let (one, two) = (Sqlite::in_memory().unwrap(), Sqlite::in_memory().unwrap());
+    one.create_project(&ProjectId::from("mine")).await.unwrap();
+    assert_eq!(one.projects().await.unwrap().len(), 1);
+    assert_eq!(two.projects().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_in_memory_serves_several_threads() {
+    let store = Arc::new(Sqlite::in_memory().unwrap());
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..32 {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move {
+            let project = ProjectId::from(format!("p{n}"));
+            store.create_project(&project).await.unwrap();
+            assert!(store.projects().await.unwrap().contains(&project));
+        });
+    }
+    tasks.join_all().await;
+    store.close().await.unwrap();
+    let closed = store.projects().await.unwrap_err();
+    assert!(matches!(closed, Error::Unavailable { .. }));
 }
