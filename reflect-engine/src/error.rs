@@ -11,7 +11,7 @@ use crate::model;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The underlying error of a library.
-pub type Source = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// An error of the engine.
 ///

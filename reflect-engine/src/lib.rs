@@ -12,15 +12,10 @@ pub mod learn;
 pub mod model;
 pub mod rank;
 mod recall;
-mod record;
 pub mod review;
 pub mod store;
 mod task;
 
 pub use engine::{Builder, Engine};
-pub use error::{Error, Result, Source};
+pub use error::{Error, Result};
 pub use recall::{ExplainedMemory, Explanation};
-pub use record::{
-    ArchivedTrace, ImportReport, Judgement, ListMemories, MemoryHistory, MemoryPage, MemoryRecord,
-    Overview, Piece, Stats, TracePage, UtilityEvent,
-};

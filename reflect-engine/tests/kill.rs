@@ -18,10 +18,10 @@ use common::child::{self, ChildLines};
 use common::{eventually, project};
 use reflect_engine::model::HashedEmbedder;
 use reflect_engine::store::Sqlite;
-use reflect_engine::{Engine, ListMemories, MemoryHistory, learn};
+use reflect_engine::{Engine, learn};
 use reflect_types::{
-    CreateTrace, IngestStatus, ListTraces, MemoryId, QueryMemories, Review, ReviewStatus, Trace,
-    TraceId, Verdict,
+    CreateTrace, IngestStatus, ListMemories, ListTraces, MemoryHistory, MemoryId, QueryMemories,
+    Review, ReviewStatus, Trace, TraceId, Verdict,
 };
 
 const KILLS: usize = 50;
@@ -201,8 +201,8 @@ async fn traces(engine: &Engine) -> Vec<Trace> {
             ..ListTraces::default()
         };
         let page = engine.list_traces(&project(), &list).await.unwrap();
-        all.extend(page.traces);
-        before = page.next;
+        before = page.cursor().map(|trace| trace.id.clone());
+        all.extend(page);
         if before.is_none() {
             return all;
         }
@@ -217,8 +217,8 @@ async fn memories(engine: &Engine) -> BTreeMap<MemoryId, MemoryHistory> {
             before,
         };
         let page = engine.list_memories(&project(), &list).await.unwrap();
-        all.extend(page.memories.into_iter().map(|m| (m.memory.id.clone(), m)));
-        before = page.next;
+        before = page.cursor().map(|m| m.memory.id.clone());
+        all.extend(page.into_iter().map(|m| (m.memory.id.clone(), m)));
         if before.is_none() {
             return all;
         }

@@ -16,12 +16,12 @@ use common::{Home, eventually, project, record, run, until};
 use reflect_engine::model::{
     Embedder, Extractive, LlmReflector, LlmSkillWriter, ModelEmbedder, Reflector, StaticEmbedder,
 };
-use reflect_engine::{Builder, Engine, ListMemories};
+use reflect_engine::{Builder, Engine};
 use reflect_models::Client;
 use reflect_models::scripted::{Act, Asked, ModelServer};
 use reflect_types::{
-    AuthoredReflection, CreateSkill, CreateTrace, IngestStatus, Message, QueryMemories, Review,
-    ReviewStatus, ToolCall, Trace, Verdict,
+    AuthoredReflection, CreateSkill, CreateTrace, IngestStatus, ListMemories, Message,
+    QueryMemories, Review, ReviewStatus, ToolCall, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn reviewed(task: &str, review: Review) -> CreateTrace {
     }
 }
 
-async fn memory_of(engine: &Engine, trace: &Trace) -> reflect_engine::MemoryRecord {
+async fn memory_of(engine: &Engine, trace: &Trace) -> reflect_types::MemoryRecord {
     let id = trace.created_memory_id.clone().unwrap();
     engine.get_memory(&project(), &id).await.unwrap().memory
 }
@@ -184,7 +184,7 @@ async fn a_model_that_is_away_for_a_while_is_waited_for() {
     assert_eq!(trace.ingest_attempts, 4);
     let list = ListMemories::default();
     let page = engine.list_memories(&project(), &list).await.unwrap();
-    assert_eq!(page.memories.len(), 1);
+    assert_eq!(page.items.len(), 1);
 }
 
 #[tokio::test]
@@ -320,7 +320,7 @@ async fn a_deferred_review_that_meets_an_outage_is_kept_and_learned_from_later()
     assert_eq!((done.ingest_attempts, done.last_ingest_error), (2, None));
     let list = ListMemories::default();
     let page = engine.list_memories(&project(), &list).await.unwrap();
-    assert_eq!(page.memories.len(), 1);
+    assert_eq!(page.items.len(), 1);
 }
 
 #[tokio::test]

@@ -9,10 +9,10 @@ mod memory;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use reflect_engine::{Engine, TracePage};
+use reflect_engine::Engine;
 use reflect_models::{Judge, JudgeRun};
 use reflect_types::{
-    IngestStatus, ListTraces, ProjectId, ReviewRecord, ReviewStatus, Trace, TraceId,
+    IngestStatus, ListTraces, Page, ProjectId, ReviewRecord, ReviewStatus, Trace, TraceId,
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -121,7 +121,7 @@ struct Judging<'a> {
 impl Judging<'_> {
     /// Judges what is due, as far as there is reason to look for it: runs are large to read.
     async fn look(&self, waiting: &mut Waiting, memory: &mut Memory) -> reflect_engine::Result<()> {
-        let newest = self.page(1, None).await?.traces.into_iter().next();
+        let newest = self.page(1, None).await?.into_iter().next();
         let look = waiting.look(newest.as_ref().map(|trace| &trace.id));
         if look == Look::Away {
             return Ok(());
@@ -131,8 +131,9 @@ impl Judging<'_> {
         let mut before = None;
         loop {
             let page = self.page(PAGE, before.take()).await?;
-            let ids: Vec<TraceId> = page.traces.iter().map(|trace| trace.id.clone()).collect();
-            let due = page.traces.into_iter().filter(|trace| {
+            let ids: Vec<TraceId> = page.items.iter().map(|trace| trace.id.clone()).collect();
+            let next = page.cursor().map(|trace| trace.id.clone());
+            let due = page.into_iter().filter(|trace| {
                 waits(trace) && waiting.is_due(&trace.id) && !memory.has_judged(&trace.id)
             });
             let outcomes = self.judge_all(due.collect()).await;
@@ -160,7 +161,7 @@ impl Judging<'_> {
             }
             let known = waiting.newest.as_ref().is_some_and(|id| ids.contains(id));
             still_waiting.extend(ids);
-            match page.next {
+            match next {
                 Some(_) if look == Look::AtNew && known => break,
                 Some(next) => before = Some(next),
                 None => break,
@@ -177,7 +178,11 @@ impl Judging<'_> {
         Ok(())
     }
 
-    async fn page(&self, limit: u32, before: Option<TraceId>) -> reflect_engine::Result<TracePage> {
+    async fn page(
+        &self,
+        limit: u32,
+        before: Option<TraceId>,
+    ) -> reflect_engine::Result<Page<Trace>> {
         let list = ListTraces {
             review_status: Some(ReviewStatus::Pending),
             limit: Some(limit),

@@ -1,7 +1,6 @@
 //! The API's own description, made from the handlers and from the types they read and write.
 
-use reflect_engine::ListMemories;
-use reflect_types::{ErrorBody, ErrorCode, ListTraces};
+use reflect_types::{ErrorBody, ErrorCode, ListMemories, ListTraces};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};

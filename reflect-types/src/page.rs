@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 /// A page of a list. On the wire it is a JSON array; a `Link: rel="next"` header tells that more
 /// follow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<T>")]
 #[serde(into = "Vec<T>")]
 #[serde(bound(serialize = "T: Serialize + Clone"))]
@@ -11,6 +11,19 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Whether more follow. The last item's id is where the next page starts.
     pub more: bool,
+}
+
+impl<T> Page<T> {
+    /// The last item, if more follow: its id is the `before` of the next page.
+    pub fn cursor(&self) -> Option<&T> {
+        self.items.last().filter(|_| self.more)
+    }
+}
+
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
 }
 
 impl<T> From<Vec<T>> for Page<T> {

@@ -1,6 +1,6 @@
 //! Dispatch of any operation by its request, for callers that share the table of operations.
 
-use reflect_types::{Health, Page, ProjectId, Reply, Request};
+use reflect_types::{Health, ProjectId, Reply, Request};
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
@@ -16,11 +16,7 @@ impl Engine {
                 Reply::QueryMemories(self.query_memories(project, query).await?)
             }
             Request::ListMemories(list) => {
-                let page = self.list_memories(project, list).await?;
-                Reply::ListMemories(Page {
-                    more: page.next.is_some(),
-                    items: page.memories,
-                })
+                Reply::ListMemories(self.list_memories(project, list).await?)
             }
             Request::GetMemory(get) => {
                 Reply::GetMemory(self.get_memory(project, &get.memory_id).await?)
@@ -29,13 +25,7 @@ impl Engine {
                 let key = trace.idempotency_key.as_deref();
                 Reply::CreateTrace(self.create_trace(project, trace.clone(), key).await?)
             }
-            Request::ListTraces(list) => {
-                let page = self.list_traces(project, list).await?;
-                Reply::ListTraces(Page {
-                    more: page.next.is_some(),
-                    items: page.traces,
-                })
-            }
+            Request::ListTraces(list) => Reply::ListTraces(self.list_traces(project, list).await?),
             Request::GetTrace(get) => {
                 Reply::GetTrace(self.get_trace(project, &get.trace_id).await?)
             }

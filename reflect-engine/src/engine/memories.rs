@@ -1,11 +1,12 @@
 //! Querying and reading memories.
 
-use reflect_types::{ListMemories, Memory, MemoryHistory, MemoryId, ProjectId, QueryMemories};
+use reflect_types::{
+    ListMemories, Memory, MemoryHistory, MemoryId, Page, ProjectId, QueryMemories,
+};
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::recall::{self, Explanation};
-use crate::record::MemoryPage;
 
 impl Engine {
     /// The memories that rank best for a task, best first.
@@ -29,7 +30,7 @@ impl Engine {
         &self,
         project: &ProjectId,
         list: &ListMemories,
-    ) -> Result<MemoryPage> {
+    ) -> Result<Page<MemoryHistory>> {
         let core = self.checked(project, list)?;
         core.store.list_memories(project, list).await
     }

@@ -2,14 +2,13 @@
 
 use reflect_types::{
     CreateTrace, DeleteTraces, DeletedTraces, IDEMPOTENCY_KEY, IngestStatus, InvalidField,
-    ListTraces, Message, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    ListTraces, Message, Page, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
 };
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::ingest;
-use crate::record::TracePage;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace};
 
@@ -58,7 +57,7 @@ impl Engine {
     }
 
     /// A page of traces, newest first.
-    pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+    pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
         let core = self.checked(project, list)?;
         core.store.list_traces(project, list).await
     }

@@ -1,16 +1,15 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+    ArchivedTrace, DeletedTraces, ListMemories, ListTraces, MemoryHistory, MemoryId, MemoryRecord,
+    Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt,
 };
 
 use super::{
     Claims, EmbeddedPiece, Intake, Lease, MemoryChanges, MemoryKey, NewTrace, Revision,
     UnembeddedMemory,
 };
-use crate::ArchivedTrace;
 use crate::error::Result;
-use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 use crate::review::{Action, Decision, Setback};
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
@@ -48,7 +47,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// A page of traces, newest first. Fails with [`Error::Invalid`](crate::Error::Invalid) if
     /// `before` names no trace.
-    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage>;
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>>;
 
     /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
     /// from them. The utility events of their reviews stay.
@@ -124,7 +123,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// A page of memories with their events, newest first. Fails with
     /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no memory.
-    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage>;
+    async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<Page<MemoryHistory>>;
 
     /// A memory with its events, oldest first.
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>>;

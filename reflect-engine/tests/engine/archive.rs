@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::store::Sqlite;
-use reflect_engine::{Engine, Error, ListMemories, Overview, Piece};
+use reflect_engine::{Engine, Error};
 use reflect_types::{
-    CreateSkill, CreateTrace, ListTraces, Message, ProjectId, QueryMemories, Review, Trace, Verdict,
+    CreateSkill, CreateTrace, ListMemories, ListTraces, Message, Overview, Piece, ProjectId,
+    QueryMemories, Review, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -104,7 +105,7 @@ fn through_json(pieces: &[Piece]) -> Vec<Piece> {
 
 async fn traces(engine: &Engine) -> Vec<Trace> {
     let all = ListTraces::default();
-    engine.list_traces(&project(), &all).await.unwrap().traces
+    engine.list_traces(&project(), &all).await.unwrap().items
 }
 
 async fn moves(from: &Engine, to: &Engine) {

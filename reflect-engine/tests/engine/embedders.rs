@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reflect_engine::Engine;
 use reflect_engine::model::{Embedder, HashedEmbedder, StaticEmbedder};
-use reflect_engine::{Engine, ListMemories};
-use reflect_types::{IngestStatus, QueryMemories, Verdict};
+use reflect_types::{IngestStatus, ListMemories, QueryMemories, Verdict};
 
 use crate::common::{Act, Home, authored_run, eventually, learn, project, recalled, run, until};
 use crate::on_every_store;
@@ -57,7 +57,7 @@ async fn a_changed_embedder_re_embeds_every_memory(home: &Home) {
         .list_memories(&project(), &ListMemories::default())
         .await
         .unwrap();
-    assert_eq!(page.memories.len(), 100);
+    assert_eq!(page.items.len(), 100);
 }
 
 async fn an_embedder_that_refuses_everything_loses_no_vector(home: &Home) {

@@ -120,8 +120,8 @@ async fn traces_are_listed_in_pages(home: &Home) {
             ..ListTraces::default()
         };
         let page = engine.list_traces(&project(), &list).await.unwrap();
-        seen.extend(page.traces.into_iter().map(|trace| trace.id));
-        before = page.next;
+        before = page.cursor().map(|trace| trace.id.clone());
+        seen.extend(page.into_iter().map(|trace| trace.id));
         if before.is_none() {
             break;
         }
@@ -188,5 +188,5 @@ async fn unknown_ids_are_not_found(home: &Home) {
         .list_traces(&p, &ListTraces::default())
         .await
         .unwrap();
-    assert_eq!((page.traces.len(), page.next), (0, None));
+    assert_eq!((page.items.len(), page.more), (0, false));
 }

@@ -107,7 +107,7 @@ impl Transport for Embedded {
         let mut listing = Listing::of(which);
         loop {
             let page = engine.list_traces(project, &listing.rest).await?;
-            if !listing.add(page.traces, page.next.is_none()) {
+            if !listing.add(page.items, !page.more) {
                 return Ok(listing.found());
             }
         }

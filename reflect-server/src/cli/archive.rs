@@ -1,11 +1,9 @@
 //! All that a project holds, wherever it is: in a file, or at a server.
 
-use reflect_engine::{
-    ArchivedTrace, Engine, ImportReport, ListMemories, MemoryHistory, Overview, Piece,
-};
+use reflect_engine::Engine;
 use reflect_types::{
-    ExportMemories, ExportOverview, ExportTraces, GetMemory, MemoryId, Operation as _, ProjectId,
-    TraceId,
+    ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, GetMemory, ImportReport,
+    ListMemories, MemoryHistory, MemoryId, Operation as _, Overview, Piece, ProjectId, TraceId,
 };
 use serde::Serialize;
 
@@ -49,7 +47,7 @@ impl Archive {
         list: &ListMemories,
     ) -> Result<Vec<MemoryHistory>, Failure> {
         match &self.source {
-            Source::File(engine) => Ok(engine.list_memories(&self.project, list).await?.memories),
+            Source::File(engine) => Ok(engine.list_memories(&self.project, list).await?.items),
             Source::Server(server) => {
                 let limit = list.limit.map(|limit| ("limit", limit.to_string()));
                 let before = list.before.as_ref().map(|id| ("before", id.to_string()));

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_engine::{ImportReport, Piece};
-use reflect_types::{ProjectId, Skill};
+use reflect_types::{ImportReport, Piece, ProjectId, Skill};
 use serde::{Deserialize, Serialize};
 
 use super::archive::Archive;

@@ -190,7 +190,7 @@ async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<
     loop {
         let page = file.engine.list_traces(project, &list).await?;
         let failed = page
-            .traces
+            .items
             .iter()
             .filter(|trace| trace.ingest_status == IngestStatus::Failed);
         ids.extend(failed.map(|trace| trace.id.to_string()));
@@ -199,8 +199,8 @@ async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<
             ids.push("…".to_owned());
             return Ok(ids);
         }
-        match page.next {
-            Some(next) => list.before = Some(next),
+        match page.cursor() {
+            Some(last) => list.before = Some(last.id.clone()),
             None => return Ok(ids),
         }
     }

@@ -48,8 +48,7 @@ impl Transport for Local {
 
     async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
         let page = self.0.engine.list_traces(project, which).await;
-        page.map(|page| page.traces)
-            .map_err(|error| refused(&error))
+        page.map(|page| page.items).map_err(|error| refused(&error))
     }
 
     async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {

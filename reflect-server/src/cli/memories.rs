@@ -1,8 +1,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use reflect_engine::{ListMemories, MemoryHistory, UtilityEvent};
-use reflect_types::{Memory, MemoryId};
+use reflect_types::{ListMemories, Memory, MemoryHistory, MemoryId, UtilityEvent};
 use serde_json::Value;
 
 use super::failure::Failure;

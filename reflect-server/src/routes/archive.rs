@@ -2,8 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use reflect_engine::{ArchivedTrace, ImportReport, MemoryHistory, Overview, Piece};
-use reflect_types::{InvalidField, MemoryId, ProjectId, TraceId, Validate};
+use reflect_types::{
+    ArchivedTrace, ImportReport, InvalidField, MemoryHistory, MemoryId, Overview, Piece, ProjectId,
+    TraceId, Validate,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -52,14 +52,14 @@ pub(super) async fn list(
     Params(list): Params<ListMemories>,
 ) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
     let page = app.engine().list_memories(&access.project, &list).await?;
-    let next = page.next.map(|before| {
+    let next = page.cursor().map(|last| {
         ListMemories {
-            before: Some(before),
+            before: Some(last.memory.id.clone()),
             ..list
         }
         .path(&access.project)
     });
-    Ok((paging::link(next)?, Json(page.memories)))
+    Ok((paging::link(next)?, Json(page.items)))
 }
 
 /// One memory with all that ever moved it.

@@ -3,9 +3,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use reflect_engine::Stats;
 use reflect_types::{
-    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, ErrorBody, Health, ProjectId,
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, ErrorBody, Health, ProjectId, Stats,
 };
 use secrecy::ExposeSecret as _;
 

@@ -76,14 +76,14 @@ pub(super) async fn list(
     Params(list): Params<ListTraces>,
 ) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
     let page = app.engine().list_traces(&access.project, &list).await?;
-    let next = page.next.map(|before| {
+    let next = page.cursor().map(|last| {
         let next = ListTraces {
-            before: Some(before),
+            before: Some(last.id.clone()),
             ..list
         };
         next.path(&access.project)
     });
-    Ok((paging::link(next)?, Json(page.traces)))
+    Ok((paging::link(next)?, Json(page.items)))
 }
 
 /// One run.

@@ -120,7 +120,7 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
             ingest_status: Some(status),
             ..ListTraces::default()
         };
-        store.list_traces(&project, &list).await.unwrap().traces
+        store.list_traces(&project, &list).await.unwrap().items
     };
     assert_eq!(listed(IngestStatus::Failed).await[0].id, id);
     assert_eq!(listed(IngestStatus::Queued).await, []);

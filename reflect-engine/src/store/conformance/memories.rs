@@ -20,7 +20,7 @@ pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
     };
     let all = list(None, None).await;
     let ids: Vec<_> = all
-        .memories
+        .items
         .iter()
         .map(|m| (m.memory.id.as_str(), m.events.len()))
         .collect();
@@ -31,15 +31,15 @@ pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
         ("m-t-memo-0", 3),
     ];
     assert_eq!(ids, newest);
-    assert_eq!(all.next, None);
+    assert!(!all.more);
     let page = list(Some(3), None).await;
     assert_eq!(
-        (page.memories.len(), page.next.as_ref()),
+        (page.items.len(), page.cursor().map(|m| &m.memory.id)),
         (3, Some(&"m-t-memo-1".into()))
     );
     let last = list(Some(3), Some("m-t-memo-1")).await;
-    assert_eq!((last.memories.len(), last.next), (1, None));
-    assert_eq!(last.memories[0], all.memories[3]);
+    assert_eq!((last.items.len(), last.more), (1, false));
+    assert_eq!(last.items[0], all.items[3]);
     let unknown = ListMemories {
         before: Some("absent".into()),
         ..ListMemories::default()
@@ -90,7 +90,7 @@ pub(super) async fn stats_count_every_state(store: &dyn Store) {
     let project = ProjectId::from("conformance/numbers");
     assert_eq!(
         store.stats(&project).await.unwrap(),
-        crate::Stats::default()
+        reflect_types::Stats::default()
     );
     history(
         store,

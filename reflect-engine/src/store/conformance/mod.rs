@@ -14,8 +14,8 @@ mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    AuthoredReflection, IngestStatus, ListTraces, MemoryId, Message, Metadata, ProjectId,
-    ReviewMode, ReviewStatus, Skill, ToolCall, Trace, TraceId, Verdict,
+    AuthoredReflection, IngestStatus, ListMemories, ListTraces, MemoryId, Message, Metadata,
+    ProjectId, ReviewMode, ReviewStatus, Skill, ToolCall, Trace, TraceId, Verdict,
 };
 use serde_json::json;
 
@@ -23,7 +23,6 @@ use super::{Intake, Lease, MemoryChange, MemoryChanges, NewTrace, Revision, Stor
 use crate::error::Error;
 use crate::learn;
 use crate::model::Reflection;
-use crate::record::ListMemories;
 use crate::review::{
     Action, Basis, Decision, LearnedReview, NewMemory, NewReview, NextAttempt, Refusal,
     ReviewVersion, Setback,

@@ -83,8 +83,9 @@ pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
             ..ListTraces::default()
         };
         let page = store.list_traces(&project, &list).await.unwrap();
-        let ids: Vec<String> = page.traces.into_iter().map(|t| t.id.into()).collect();
-        (ids.join(" "), page.next.map(String::from))
+        let next = page.cursor().map(|trace| trace.id.to_string());
+        let ids: Vec<String> = page.into_iter().map(|t| t.id.into()).collect();
+        (ids.join(" "), next)
     };
     let all = "t-list-4 t-list-3 t-list-2 t-list-1 t-list-0";
     assert_eq!(list(None, 9, None).await, (all.to_owned(), None));

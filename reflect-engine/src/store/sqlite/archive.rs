@@ -1,14 +1,16 @@
 //! Export and import of a project.
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, MemoryId, ProjectId, ReviewStatus, Skill, TraceId};
+use reflect_types::{
+    ArchivedTrace, IngestStatus, Judgement, MemoryHistory, MemoryId, ProjectId, ReviewStatus,
+    Skill, TraceId,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::{memories, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
-use crate::record::{ArchivedTrace, Judgement, MemoryHistory};
 use crate::store::{EmbeddedPiece, restored};
 
 /// The number of columns in [`row::TRACE`].

@@ -1,6 +1,8 @@
 //! Memories, their events and their vectors.
 
-use reflect_types::{MemoryId, ProjectId};
+use reflect_types::{
+    ListMemories, MemoryHistory, MemoryId, MemoryRecord, Page, ProjectId, UtilityEvent,
+};
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
@@ -8,7 +10,6 @@ use super::{projects, row};
 use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
-use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, UtilityEvent};
 use crate::review::{NewMemory, RecordedEvent};
 use crate::store::MemoryKey;
 
@@ -125,7 +126,7 @@ pub(super) fn list(
     db: &Connection,
     project: &ProjectId,
     list: &ListMemories,
-) -> Result<MemoryPage, Fault> {
+) -> Result<Page<MemoryHistory>, Fault> {
     let project = projects::key(db, project)?;
     let before: i64 = match &list.before {
         // Without a project this finds nothing: NULL equals nothing.
@@ -137,7 +138,7 @@ pub(super) fn list(
         None => i64::MAX,
     };
     let Some(project) = project else {
-        return Ok(MemoryPage::default());
+        return Ok(Page::default());
     };
     let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
@@ -147,16 +148,16 @@ pub(super) fn list(
     ))?;
     // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
-    let (mut page, mut all_events) = (MemoryPage::default(), 0);
+    let (mut page, mut all_events) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.memories.len() == limit || all_events > PAGE_EVENTS {
-            page.next = page.memories.last().map(|last| last.memory.id.clone());
+        if page.items.len() == limit || all_events > PAGE_EVENTS {
+            page.more = true;
             break;
         }
         let memory = row::memory(found)?;
         let events = events_of(db, found.get(0)?, &memory.id)?;
         all_events += events.len();
-        page.memories.push(MemoryHistory { memory, events });
+        page.items.push(MemoryHistory { memory, events });
     }
     Ok(page)
 }

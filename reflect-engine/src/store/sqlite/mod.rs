@@ -10,7 +10,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    DeletedTraces, ListTraces, MemoryId, ProjectId, Skill, Trace, TraceId, TraceReceipt,
+    ArchivedTrace, DeletedTraces, ListMemories, ListTraces, MemoryHistory, MemoryId, MemoryRecord,
+    Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::Connection;
 
@@ -19,8 +20,6 @@ use super::{
     UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::record::ArchivedTrace;
-use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 use crate::review::{Action, Decision, Setback};
 
 mod archive;
@@ -138,7 +137,7 @@ impl Store for Sqlite {
         self.read(move |db| traces::get(db, &project, &id)).await
     }
 
-    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<TracePage> {
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
         let (project, list) = (project.clone(), list.clone());
         self.read(move |db| traces::list(db, &project, &list)).await
     }
@@ -251,7 +250,11 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn list_memories(&self, project: &ProjectId, list: &ListMemories) -> Result<MemoryPage> {
+    async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<Page<MemoryHistory>> {
         let (project, list) = (project.clone(), list.clone());
         self.read(move |db| memories::list(db, &project, &list))
             .await

@@ -1,12 +1,11 @@
 //! Projects, their counts and their skills.
 
-use reflect_types::{ProjectId, Skill};
+use reflect_types::{ProjectId, Skill, Stats};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row;
 use crate::error::Error;
-use crate::record::Stats;
 
 pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
     let mut select = db.prepare_cached("SELECT id FROM project ORDER BY id")?;

@@ -1,13 +1,15 @@
 //! Rows as records, and back.
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, MemoryId, ReviewRecord, ReviewStatus, Trace, TraceId, Verdict};
+use reflect_types::{
+    IngestStatus, MemoryId, MemoryRecord, ReviewRecord, ReviewStatus, Trace, TraceId, UtilityEvent,
+    Verdict,
+};
 use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
-use crate::record::{MemoryRecord, UtilityEvent};
 use crate::review::NewReview;
 
 /// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.

@@ -1,7 +1,7 @@
 //! Traces.
 
 use reflect_types::{
-    DeletedTraces, IngestStatus, InvalidField, ListTraces, MemoryId, ProjectId, ReviewStatus,
+    DeletedTraces, IngestStatus, InvalidField, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
     Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
@@ -11,7 +11,6 @@ use super::reviews::TraceRow;
 use super::{memories, projects, reviews, row};
 use crate::clock;
 use crate::error::Error;
-use crate::record::TracePage;
 use crate::review::{self, Action, Basis, Standing};
 use crate::store::{Intake, NewTrace};
 
@@ -150,7 +149,7 @@ pub(super) fn list(
     db: &Connection,
     project: &ProjectId,
     list: &ListTraces,
-) -> Result<TracePage, Fault> {
+) -> Result<Page<Trace>, Fault> {
     let before = match &list.before {
         Some(id) => Some(
             key(db, project, id)?
@@ -159,7 +158,7 @@ pub(super) fn list(
         None => None,
     };
     let Some(project) = projects::key(db, project)? else {
-        return Ok(TracePage::default());
+        return Ok(Page::default());
     };
     let reviewed = match list.review_status {
         Some(ReviewStatus::Pending) => "AND t.reviewed = 0",
@@ -189,13 +188,15 @@ pub(super) fn list(
     let (mut traces, mut bytes) = (Vec::new(), 0);
     while let Some(found) = rows.next()? {
         if traces.len() == limit || bytes > row::PAGE_BYTES {
-            let next = traces.last().map(|last: &Trace| last.id.clone());
-            return Ok(TracePage { traces, next });
+            return Ok(Page {
+                items: traces,
+                more: true,
+            });
         }
         bytes += row::trace_bytes(found)?;
         traces.push(row::trace(found)?);
     }
-    Ok(TracePage { traces, next: None })
+    Ok(traces.into())
 }
 
 pub(super) fn delete(
