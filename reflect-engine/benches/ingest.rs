@@ -107,12 +107,12 @@ async fn submit(review: Option<Review>) -> f64 {
                     return;
                 }
                 let trace = CreateTrace {
+                    idempotency_key: Some(format!("key-{n}")),
                     review: review.clone(),
                     ..trace(n)
                 };
-                let key = format!("key-{n}");
                 let project = ProjectId::default();
-                let stored = engine.create_trace(&project, trace, Some(&key)).await;
+                let stored = engine.create_trace(&project, trace).await;
                 stored.expect("an acknowledgement");
             }
         });

@@ -94,11 +94,11 @@ async fn check(file: &Path, acknowledged: &Acknowledged) {
     for (key, id) in &acknowledged.traces {
         assert!(stored.contains_key(id), "the trace of {key} is lost");
         // A second submission returns the first receipt.
-        let again = CreateTrace::new("again", "again");
-        let receipt = engine
-            .create_trace(&project(), again, Some(key))
-            .await
-            .unwrap();
+        let again = CreateTrace {
+            idempotency_key: Some(key.clone()),
+            ..CreateTrace::new("again", "again")
+        };
+        let receipt = engine.create_trace(&project(), again).await.unwrap();
         assert_eq!(receipt.trace_id, *id);
     }
     for (id, verdict) in &acknowledged.verdicts {
@@ -277,16 +277,14 @@ async fn work(engine: Engine, name: String) {
         let given = engine.query_memories(&project(), &query).await.unwrap();
         let verdict = Verdict::from(fastrand::bool());
         let inline = fastrand::bool();
+        let key = format!("{name}-{n}");
         let trace = CreateTrace {
+            idempotency_key: Some(key.clone()),
             retrieved_memory_ids: given.into_iter().map(|memory| memory.id).collect(),
             review: inline.then(|| Review::new(verdict)),
             ..CreateTrace::new(task, "It was paid.")
         };
-        let key = format!("{name}-{n}");
-        let receipt = engine
-            .create_trace(&project(), trace, Some(&key))
-            .await
-            .unwrap();
+        let receipt = engine.create_trace(&project(), trace).await.unwrap();
         let id = receipt.trace_id;
         child::send(&format!("stored {key} {id}"));
         if inline {

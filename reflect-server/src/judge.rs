@@ -326,7 +326,7 @@ mod tests {
 
         async fn record(&self, project: &str, answer: &str) -> TraceId {
             let trace = CreateTrace::new("Refund order 7", answer);
-            let receipt = self.engine.create_trace(&project.into(), trace, None).await;
+            let receipt = self.engine.create_trace(&project.into(), trace).await;
             receipt.unwrap().trace_id
         }
 

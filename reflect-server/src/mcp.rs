@@ -284,7 +284,7 @@ impl Tools {
             },
         )?;
         let engine = engine(&access.caller, &self.app);
-        let stored = engine.create_trace(&access.project, trace, None).await?;
+        let stored = engine.create_trace(&access.project, trace).await?;
         let trace = engine.get_trace(&access.project, &stored.trace_id).await?;
         Ok(json!({
             "trace_id": stored.trace_id,

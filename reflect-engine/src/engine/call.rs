@@ -22,8 +22,7 @@ impl Engine {
                 Reply::GetMemory(self.get_memory(project, &get.memory_id).await?)
             }
             Request::CreateTrace(trace) => {
-                let key = trace.idempotency_key.as_deref();
-                Reply::CreateTrace(self.create_trace(project, trace.clone(), key).await?)
+                Reply::CreateTrace(self.create_trace(project, trace.clone()).await?)
             }
             Request::ListTraces(list) => Reply::ListTraces(self.list_traces(project, list).await?),
             Request::GetTrace(get) => {

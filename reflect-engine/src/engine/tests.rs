@@ -12,7 +12,7 @@ use crate::store::Sqlite;
 async fn learn(engine: &Engine, project: &ProjectId, runs: usize) {
     for _ in 0..runs {
         let run = CreateTrace::new("Refund order 7", "done");
-        let stored = engine.create_trace(project, run, None).await.unwrap();
+        let stored = engine.create_trace(project, run).await.unwrap();
         let judged = engine.review_trace(project, &stored.trace_id, Review::pass());
         judged.await.unwrap();
     }
@@ -76,7 +76,7 @@ async fn an_index_that_makes_room_is_built_again_when_it_is_asked_for() {
     let projects = ["a", "b"].map(ProjectId::from);
     for project in &projects {
         let run = CreateTrace::new("Refund order 7", "done");
-        let stored = engine.create_trace(project, run, None).await.unwrap();
+        let stored = engine.create_trace(project, run).await.unwrap();
         let review = Review::pass();
         engine
             .review_trace(project, &stored.trace_id, review)

@@ -1,8 +1,8 @@
 //! Storing, reading, retrying and deleting traces.
 
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IDEMPOTENCY_KEY, IngestStatus, InvalidField,
-    ListTraces, Message, Page, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Message, Page, ProjectId,
+    Review, ReviewMode, Trace, TraceId, TraceReceipt,
 };
 
 use super::handle::Engine;
@@ -12,24 +12,19 @@ use crate::ingest;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace};
 
-/// The longest idempotency key.
-const MAX_KEY: usize = 255;
-
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
     /// its own reflection, the memory is stored at once.
     ///
-    /// A repeated `idempotency_key` stores nothing and returns the first receipt, even if the rest
-    /// of the request differs or the trace has been deleted.
+    /// A repeated [`idempotency_key`](CreateTrace::idempotency_key) stores nothing and returns the
+    /// first receipt, even if the rest of the request differs or the trace has been deleted.
     pub async fn create_trace(
         &self,
         project: &ProjectId,
         trace: CreateTrace,
-        idempotency_key: Option<&str>,
     ) -> Result<TraceReceipt> {
         let core = self.checked(project, &trace)?;
-        idempotency_key.map_or(Ok(()), usable_key)?;
-        let (new, review) = self.intake(trace, idempotency_key);
+        let (new, review) = self.intake(trace);
         let intake = match review {
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
@@ -96,7 +91,7 @@ impl Engine {
             .await
     }
 
-    fn intake(&self, trace: CreateTrace, key: Option<&str>) -> (NewTrace, Option<NewReview>) {
+    fn intake(&self, trace: CreateTrace) -> (NewTrace, Option<NewReview>) {
         let now = self.core().now();
         let trajectory = trace.trajectory.into_messages();
         let final_response = trace
@@ -114,7 +109,7 @@ impl Engine {
             model: trace.model,
             metadata: trace.metadata,
             reference_context: trace.reference_context,
-            idempotency_key: key.map(str::to_owned),
+            idempotency_key: trace.idempotency_key,
             creates_project: self.creates_projects(),
             created_at: now,
         };
@@ -136,13 +131,4 @@ impl Engine {
 
 pub(super) fn no_trace(id: &TraceId) -> Error {
     Error::not_found("trace", id.as_str())
-}
-
-/// A key that is empty names nothing, and would make one run of all.
-fn usable_key(key: &str) -> Result<()> {
-    if !key.trim().is_empty() && key.chars().count() <= MAX_KEY {
-        return Ok(());
-    }
-    let problem = format!("must have from 1 to {MAX_KEY} characters: send a new UUID for each run");
-    Err(InvalidField::new(IDEMPOTENCY_KEY, problem).into())
 }

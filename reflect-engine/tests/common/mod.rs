@@ -65,7 +65,7 @@ pub(crate) fn authored_run(task: &str) -> CreateTrace {
 
 /// Records a run without a review.
 pub(crate) async fn record(engine: &Engine, trace: CreateTrace) -> TraceId {
-    let receipt = engine.create_trace(&project(), trace, None).await.unwrap();
+    let receipt = engine.create_trace(&project(), trace).await.unwrap();
     receipt.trace_id
 }
 

@@ -28,10 +28,8 @@ async fn fill(engine: &Engine) {
     let project = project();
     let mut first = CreateTrace::new("Refund order 7", vec![Message::assistant("done")]);
     first.metadata.insert("team".into(), json!("eu"));
-    let first = engine
-        .create_trace(&project, first, Some("key-1"))
-        .await
-        .unwrap();
+    first.idempotency_key = Some("key-1".to_owned());
+    let first = engine.create_trace(&project, first).await.unwrap();
     let judged = engine
         .review_trace(&project, &first.trace_id, Review::fail("too late"))
         .await
@@ -45,7 +43,7 @@ async fn fill(engine: &Engine) {
         let mut run = CreateTrace::new("Refund another order", "done");
         run.retrieved_memory_ids = vec![memory.clone(), "never".into()];
         run.reference_context = Some("the refund policy".to_owned());
-        let run = engine.create_trace(&project, run, None).await.unwrap();
+        let run = engine.create_trace(&project, run).await.unwrap();
         let review = Review::new(verdict).alpha(alpha);
         engine
             .review_trace(&project, &run.trace_id, review)
@@ -53,7 +51,7 @@ async fn fill(engine: &Engine) {
             .unwrap();
     }
     engine
-        .create_trace(&project, CreateTrace::new("wait", "done"), None)
+        .create_trace(&project, CreateTrace::new("wait", "done"))
         .await
         .unwrap();
     engine
@@ -136,10 +134,11 @@ async fn moves(from: &Engine, to: &Engine) {
     // A second import changes nothing, and an idempotency key still returns the first receipt.
     let again = to.import(&project(), through_json(&pieces)).await.unwrap();
     assert_eq!((again.stored, again.present), (0, 10));
-    let retried = CreateTrace::new("Refund order 7", "done");
-    to.create_trace(&project(), retried, Some("key-1"))
-        .await
-        .unwrap();
+    let retried = CreateTrace {
+        idempotency_key: Some("key-1".to_owned()),
+        ..CreateTrace::new("Refund order 7", "done")
+    };
+    to.create_trace(&project(), retried).await.unwrap();
     assert_eq!(traces(to).await.len(), 5);
     // Another project may have the same ids, and changes there do not show here.
     let (here, other) = (everything(to).await, ProjectId::from("other"));

@@ -21,7 +21,7 @@ async fn a_changed_embedder_re_embeds_every_memory(home: &Home) {
     let engine = home.engine();
     for n in 0..300 {
         let trace = authored_run(&format!("Pay bill {n}"));
-        engine.create_trace(&project(), trace, None).await.unwrap();
+        engine.create_trace(&project(), trace).await.unwrap();
     }
     let count = async |engine: &Engine| {
         let query = QueryMemories {
@@ -121,7 +121,7 @@ async fn an_authored_reflection_survives_a_failing_embedder(home: &Home) {
     let engine = home.engine();
     home.embedder.plan(&[Act::Fail]);
     let receipt = engine
-        .create_trace(&project(), authored_run("Refund a lamp"), None)
+        .create_trace(&project(), authored_run("Refund a lamp"))
         .await
         .unwrap();
     assert_eq!(receipt.ingest_status, IngestStatus::Queued);

@@ -22,7 +22,7 @@ async fn an_inline_review_is_learned_in_the_background(home: &Home) {
     let engine = home.engine();
     let gate = home.reflector.hold();
     let trace = reviewed_run("Summarise the report", Review::fail("Too long"));
-    let receipt = engine.create_trace(&project(), trace, None).await.unwrap();
+    let receipt = engine.create_trace(&project(), trace).await.unwrap();
     assert_eq!(receipt.ingest_status, IngestStatus::Queued);
     let id = receipt.trace_id;
     let processing = until(&engine, &id, IngestStatus::Processing).await;
@@ -195,7 +195,7 @@ async fn a_shutdown_finishes_running_jobs() {
     gate.add_permits(1);
     ending.await.unwrap().unwrap();
     let refused = engine
-        .create_trace(&project(), run("Pay the rent"), None)
+        .create_trace(&project(), run("Pay the rent"))
         .await
         .unwrap_err();
     assert_eq!(refused.code(), ErrorCode::Unavailable);

@@ -26,7 +26,7 @@ async fn an_authored_reflection_is_a_memory_at_once(home: &Home) {
         retrieved_memory_ids: vec![given.clone()],
         ..authored_run("Refund a lamp")
     };
-    let receipt = engine.create_trace(&project(), trace, None).await.unwrap();
+    let receipt = engine.create_trace(&project(), trace).await.unwrap();
     assert_eq!(receipt.ingest_status, IngestStatus::Completed);
     let trace = engine
         .get_trace(&project(), &receipt.trace_id)
@@ -49,13 +49,11 @@ async fn concurrent_submissions_with_one_key_store_one_trace(home: &Home) {
         let engine = engine.clone();
         sending.spawn(async move {
             let trace = CreateTrace {
+                idempotency_key: Some("the-key".to_owned()),
                 review: Some(Review::pass()),
                 ..run(&format!("Pay bill {n}"))
             };
-            engine
-                .create_trace(&project(), trace, Some("the-key"))
-                .await
-                .unwrap()
+            engine.create_trace(&project(), trace).await.unwrap()
         });
     }
     let receipts = sending.join_all().await;
@@ -138,13 +136,16 @@ async fn an_invalid_request_names_its_field(home: &Home) {
     let error = engine.query_memories(&project(), &query).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::InvalidField);
     assert_eq!(error.body().field.as_deref(), Some("limit"));
-    let blank = engine
-        .create_trace(&project(), run(" "), None)
-        .await
-        .unwrap_err();
+    let blank = engine.create_trace(&project(), run(" ")).await.unwrap_err();
     assert_eq!(blank.body().field.as_deref(), Some("task"));
     let keyless = engine
-        .create_trace(&project(), run("t"), Some(" "))
+        .create_trace(
+            &project(),
+            CreateTrace {
+                idempotency_key: Some(String::from(" ")),
+                ..run("t")
+            },
+        )
         .await
         .unwrap_err();
     assert_eq!(keyless.body().field.as_deref(), Some("Idempotency-Key"));

@@ -104,7 +104,7 @@ fn the_other_process() {
                 let engine = engine(&file);
                 loop {
                     let trace = CreateTrace::new("Pay the bill", "It was paid. ".repeat(1_000));
-                    match engine.create_trace(&project(), trace, None).await {
+                    match engine.create_trace(&project(), trace).await {
                         Ok(receipt) => child::send(receipt.trace_id.as_str()),
                         Err(error) => {
                             // Reading still works.

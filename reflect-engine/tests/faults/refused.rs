@@ -76,10 +76,7 @@ async fn a_damaged_file_is_reported_and_left_unchanged() {
     let list = ListTraces::default();
     let error = engine.list_traces(&project(), &list).await.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");
-    let error = engine
-        .create_trace(&project(), run("t"), None)
-        .await
-        .unwrap_err();
+    let error = engine.create_trace(&project(), run("t")).await.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");
     assert_eq!(error.code(), ErrorCode::Internal);
     engine.shutdown().await.unwrap();

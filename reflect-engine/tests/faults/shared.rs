@@ -1,6 +1,6 @@
 //! Several engines, processes and locks on one file.
 
-use reflect_types::{QueryMemories, Verdict};
+use reflect_types::{CreateTrace, QueryMemories, Verdict};
 
 use crate::common::child::{self, ChildLines};
 use crate::common::{learn, project, q, run, run_with};
@@ -13,7 +13,11 @@ async fn a_locked_database_is_unavailable_for_writing_and_readable_meanwhile() {
     let rival = open_plainly(&file);
     rival.execute_batch("BEGIN IMMEDIATE").unwrap();
     let project = project();
-    let writing = engine.create_trace(&project, run("Pay the fee"), Some("the-key"));
+    let trace = CreateTrace {
+        idempotency_key: Some("the-key".to_owned()),
+        ..run("Pay the fee")
+    };
+    let writing = engine.create_trace(&project, trace.clone());
     let query = QueryMemories::new("Pay the bill");
     let reading = engine.query_memories(&project, &query);
     let (written, read) = tokio::join!(writing, reading);
@@ -25,9 +29,7 @@ async fn a_locked_database_is_unavailable_for_writing_and_readable_meanwhile() {
         "{error}"
     );
     rival.execute_batch("ROLLBACK").unwrap();
-    let again = engine
-        .create_trace(&project, run("Pay the fee"), Some("the-key"))
-        .await;
+    let again = engine.create_trace(&project, trace).await;
     again.unwrap();
     assert_eq!(engine.stats(&project).await.unwrap().traces, 2);
 }

@@ -98,7 +98,13 @@ impl Transport for Embedded {
         Ok(self
             .started()
             .await?
-            .create_trace(project, trace.clone(), Some(idempotency_key))
+            .create_trace(
+                project,
+                CreateTrace {
+                    idempotency_key: Some(String::from(idempotency_key)),
+                    ..trace.clone()
+                },
+            )
             .await?)
     }
 

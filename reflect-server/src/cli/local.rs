@@ -41,7 +41,13 @@ impl Transport for Local {
     ) -> Result<TraceReceipt> {
         let engine = &self.0.engine;
         let stored = engine
-            .create_trace(project, trace.clone(), Some(idempotency_key))
+            .create_trace(
+                project,
+                CreateTrace {
+                    idempotency_key: Some(String::from(idempotency_key)),
+                    ..trace.clone()
+                },
+            )
             .await;
         stored.map_err(|error| refused(&error))
     }

@@ -43,9 +43,13 @@ pub(super) async fn create(
     } else {
         Scope::TraceWrite
     })?;
+    let trace = CreateTrace {
+        idempotency_key: key,
+        ..trace
+    };
     let stored = access
         .engine(&app)
-        .create_trace(&access.project, trace, key.as_deref())
+        .create_trace(&access.project, trace)
         .await?;
     let status = match stored.ingest_status {
         IngestStatus::Queued => StatusCode::ACCEPTED,
