@@ -115,7 +115,10 @@ async fn a_panic_of_a_model_is_a_failed_attempt(home: &Home) {
         trace.last_ingest_error
     })
     .await;
-    assert!(error.contains("panicked: the reflector fell over"), "{error}");
+    assert!(
+        error.contains("panicked: the reflector fell over"),
+        "{error}"
+    );
     home.clock.advance(Duration::from_secs(1));
     until(&engine, &id, IngestStatus::Completed).await;
 
