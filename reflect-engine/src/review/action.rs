@@ -8,10 +8,6 @@ use crate::model::Reflection;
 
 /// One step in the life of a trace's review.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one exists per call, and it is moved, not stored"
-)]
 pub enum Action {
     /// Stores the review's memory, moves the utilities of the memories the trace was given, marks
     /// the trace reviewed and ends its job.

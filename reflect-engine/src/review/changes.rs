@@ -68,10 +68,6 @@ pub struct NewEvent {
 
 /// A change of the trace's memory.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one exists per call, and it is moved, not stored"
-)]
 pub enum MemoryWrite {
     /// Changes nothing.
     Keep,

@@ -16,9 +16,10 @@ fn trace(status: IngestStatus, review: Option<(&str, ReviewMode)>) -> Trace {
         "trajectory": [],
         "final_response": "",
         "review_status": if reviewed { "reviewed" } else { "pending" },
-        "ingest_status": status.as_str(),
+        "ingest_status": "completed",
     });
     Trace {
+        ingest_status: status,
         review: review.map(|(feedback, mode)| ReviewRecord {
             id: "r-1".to_owned(),
             trace_id: "t-1".into(),

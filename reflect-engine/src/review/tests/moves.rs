@@ -29,7 +29,7 @@ fn written(memory: &MovedMemory, write: &UtilityWrite) -> (MovedMemory, f64) {
     for write in &write.events {
         match write {
             EventWrite::Append(new) => events.push(RecordedEvent {
-                key: events.len() as i64,
+                key: i64::try_from(events.len()).unwrap(),
                 review_id: new.review_id.clone(),
                 change: new.change,
                 step: new.step,

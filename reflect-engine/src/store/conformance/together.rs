@@ -45,7 +45,7 @@ pub(super) async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn
     insert(store, &project, new_trace("t-twice"), Intake::Unreviewed).await;
     let judged = async |verdict| apply(store, &project, "t-twice", Basis::Fresh, verdict).await;
     let (pass, fail) = tokio::join!(judged(Verdict::Pass), judged(Verdict::Fail));
-    let done = [&pass, &fail].map(|decision| decision.is_ok());
+    let done = [&pass, &fail].map(Result::is_ok);
     assert!(done[0] != done[1], "{pass:?} and {fail:?}");
     assert_eq!(store.stats(&project).await.unwrap().memories, 1);
 }

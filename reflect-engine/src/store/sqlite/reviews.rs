@@ -31,7 +31,7 @@ pub(super) fn review(
         Err(refusal) => return Ok(Err(refusal)),
     };
     if let Some(row) = row {
-        write(db, &row, changes)?;
+        write(db, &row, &changes)?;
     }
     Ok(Ok(()))
 }
@@ -76,11 +76,11 @@ fn load(
         }),
         None => None,
     };
-    let job = match found.get(13)? {
-        true => Some(JobState {
-            owner: found.get(14)?,
-        }),
-        false => None,
+    let job = if found.get(13)? {
+        let owner = found.get(14)?;
+        Some(JobState { owner })
+    } else {
+        None
     };
     let memories = match &review {
         Some(review) if trace.reviewed => {
@@ -140,7 +140,7 @@ fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>
 }
 
 /// Writes what was decided about a trace.
-pub(super) fn write(db: &Connection, row: &TraceRow, changes: Changes) -> Result<(), Fault> {
+pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Result<(), Fault> {
     for utility in &changes.utilities {
         write_utility(db, row, utility)?;
     }

@@ -103,7 +103,7 @@ pub(super) fn insert(
                 message: format!("the review of a new trace was refused: {refusal:?}"),
                 source: None,
             })?;
-            reviews::write(db, &row, changes)?;
+            reviews::write(db, &row, &changes)?;
         }
     }
     Ok(TraceReceipt {
