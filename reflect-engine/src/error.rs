@@ -32,14 +32,12 @@ pub enum Error {
         id: String,
     },
     /// The project does not exist, and the caller may not create it.
-    #[error(
-        "there is no project `{0}`: it was deleted, or never made; whoever has a master key can make it"
-    )]
+    #[error("project `{0}` does not exist: create it with a master key")]
     NoProject(ProjectId),
     /// The engine has no API keys.
     #[error(
-        "an embedded client has no API keys, because whoever can open its file may do everything: \
-         keys belong to a server"
+        "an embedded client has no API keys: access to its file is access to everything in it. Keys \
+         belong to a server"
     )]
     NoKeys,
     /// The request conflicts with the stored state; the message says what to do instead.

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::rank::{self, Candidate, Dropped, Ranked, explain, rank};
 
-/// What the index is told, with the exact vectors.
+/// The memories of an index, with their exact vectors.
 #[derive(Clone, Debug)]
 struct Stored {
     vector: Vec<f32>,
@@ -38,7 +38,7 @@ fn rank_of(probe: &[f32], memories: &Memories, keys: &[i64], params: &Params) ->
     rank(probe, &candidates(memories, keys), params)
 }
 
-/// The shortlist, held to its promise.
+/// The shortlist, checked against the exact ranking.
 fn checked_shortlist(
     index: &Index,
     memories: &Memories,
@@ -317,7 +317,7 @@ fn equal_metadata_is_kept_once_and_other_metadata_costs_little() {
 }
 
 #[test]
-fn metadata_that_nobody_has_any_more_is_forgotten() {
+fn unused_metadata_is_removed() {
     let metadata = |value| serde_json::from_value::<Metadata>(value).unwrap();
     let (large, small) = (
         metadata(json!({"text": "x".repeat(5_000)})),
