@@ -87,6 +87,9 @@ async fn an_index_that_makes_room_is_built_again_when_it_is_asked_for() {
     for project in projects.iter().chain(&projects) {
         let found = engine.query_memories(project, &query).await.unwrap();
         assert_eq!(found.len(), 1);
-        assert_eq!(engine.core().indexes.loaded(), [project.clone()]);
+        assert_eq!(
+            engine.core().indexes.loaded(),
+            std::slice::from_ref(project)
+        );
     }
 }

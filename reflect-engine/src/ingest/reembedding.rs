@@ -67,7 +67,7 @@ impl Work for ReembeddingWork {
     }
 
     async fn queued(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn claim(&self, _owner: &str, limit: usize) -> Result<Claimed<u32>> {
