@@ -18,7 +18,7 @@ use reflect_engine::model::{
 };
 use reflect_engine::{Builder, Engine, ListMemories};
 use reflect_models::Client;
-use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_types::{
     AuthoredReflection, CreateSkill, CreateTrace, IngestStatus, Message, QueryMemories, Review,
     ReviewStatus, ToolCall, Trace, Verdict,
@@ -26,7 +26,7 @@ use reflect_types::{
 use serde_json::json;
 
 /// What a model that does its work writes.
-fn good(_: &Asked) -> Act {
+fn good(_: &ModelRequest) -> Act {
     let reflection = json!({
         "summary": "A refund was asked for; the order was too old.",
         "key_mistake": "Refunded without looking at the date.",
@@ -734,7 +734,7 @@ async fn a_reflection_that_the_model_quotes_is_not_taken_for_its_own() {
 
 #[tokio::test]
 async fn a_skill_is_condensed_per_task_then_merged_and_counted_up() {
-    let server = ModelServer::start(|asked: &Asked| {
+    let server = ModelServer::start(|asked: &ModelRequest| {
         let text = asked.text();
         let answer = if text.contains("all about one task") {
             json!({"strategies": [], "pitfalls": ["Refunds without a date check fail."]})

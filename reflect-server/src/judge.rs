@@ -280,14 +280,14 @@ mod tests {
 
     use reflect_engine::model::LlmReflector;
     use reflect_models::Client;
-    use reflect_models::scripted::{Act, Asked, ModelServer};
+    use reflect_models::scripted::{Act, ModelRequest, ModelServer};
     use reflect_types::{CreateTrace, Review, Verdict};
 
     use super::*;
     use tokio::time::Instant;
 
     /// Fails what was refunded, passes the rest.
-    fn strict(asked: &Asked) -> Act {
+    fn strict(asked: &ModelRequest) -> Act {
         let verdict = if asked.text().contains("Refunded") {
             "fail"
         } else {
