@@ -213,17 +213,20 @@ async fn embeddings(
     reply(&json!({"data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}))
 }
 
-/// Word counts, hashed into `dims` components.
+/// Word counts. A word is spread over several components, so that no two look the same.
 fn vector(text: &str, dims: usize) -> Vec<f32> {
+    const SPREAD: usize = 4;
+
     let mut vector = vec![0.0; dims];
-    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
-        if word.is_empty() {
-            continue;
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    for word in words.filter(|word| !word.is_empty()) {
+        for copy in 0..SPREAD {
+            let mut hasher = DefaultHasher::new();
+            (word, copy).hash(&mut hasher);
+            let component = usize::try_from(hasher.finish() % dims as u64);
+            vector[component.unwrap_or_default()] += 1.0;
         }
-        let mut hasher = DefaultHasher::new();
-        word.hash(&mut hasher);
-        let place = usize::try_from(hasher.finish() % dims as u64).unwrap_or_default();
-        vector[place] += 1.0;
     }
     vector
 }
