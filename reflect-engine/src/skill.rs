@@ -7,7 +7,7 @@ use reflect_types::{CreateSkill, ProjectId, Skill};
 use crate::clock;
 use crate::engine::core::{Core, computed, contained};
 use crate::error::{Error, Result};
-use crate::model::{self, Guide, Lesson, SkillWriter};
+use crate::model::{self, Guide, SkillWriter, SourceMemory};
 use crate::record::MemoryRecord;
 
 /// Writes the project's skill anew, from the memories that are worth the most.
@@ -69,11 +69,11 @@ fn with_lessons(memories: &[MemoryRecord]) -> Sources<'_> {
 }
 
 impl Sources<'_> {
-    fn lessons(&self) -> Vec<Lesson<'_>> {
+    fn lessons(&self) -> Vec<SourceMemory<'_>> {
         let parts = self.texts.iter().zip(&self.tools);
         let lessons = self.memories.iter().zip(parts);
         lessons
-            .map(|(memory, (text, tools))| Lesson {
+            .map(|(memory, (text, tools))| SourceMemory {
                 task: &memory.task,
                 success: Some(memory.success),
                 q_value: memory.q_value,

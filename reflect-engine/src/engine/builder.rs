@@ -9,7 +9,7 @@ use super::Engine;
 use super::core::Core;
 use crate::clock::{self, Clock};
 use crate::error::{Error, Result};
-use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
+use crate::model::{Embedder, Extractive, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::recall::Recall;
 use crate::store::{InMemory, Store};
 use crate::{ingest, reembed};
@@ -19,7 +19,7 @@ use crate::{ingest, reembed};
 pub struct Builder {
     store: Option<Arc<dyn Store>>,
     embedder: Option<Arc<dyn Embedder>>,
-    reflector: Option<Arc<dyn Reflector>>,
+    reflector: Option<Arc<dyn ReflectionWriter>>,
     skill_writer: Option<Arc<dyn SkillWriter>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
@@ -58,7 +58,7 @@ impl Builder {
 
     /// What writes reflections; by default by extraction, without a model.
     #[must_use]
-    pub fn reflector(mut self, reflector: Arc<dyn Reflector>) -> Self {
+    pub fn reflector(mut self, reflector: Arc<dyn ReflectionWriter>) -> Self {
         self.reflector = Some(reflector);
         self
     }

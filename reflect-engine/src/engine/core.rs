@@ -8,14 +8,14 @@ use tokio::sync::{Notify, OnceCell, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::model::{self, Embedder, Reflector, SkillWriter};
+use crate::model::{self, Embedder, ReflectionWriter, SkillWriter};
 use crate::recall::Recall;
 use crate::store::Store;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) embedder: Arc<dyn Embedder>,
-    pub(crate) reflector: Arc<dyn Reflector>,
+    pub(crate) reflector: Arc<dyn ReflectionWriter>,
     /// `None` where guides are extracted.
     pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
     pub(crate) clock: Arc<dyn Clock>,

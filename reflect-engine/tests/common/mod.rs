@@ -11,7 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_engine::clock::Manual;
-use reflect_engine::model::{Embedder, Error, HashedEmbedder, JudgedRun, Reflection, Reflector};
+use reflect_engine::model::{
+    Embedder, Error, HashedEmbedder, JudgedRun, Reflection, ReflectionWriter,
+};
 use reflect_engine::store::{InMemory, Sqlite, Store};
 use reflect_engine::{Builder, Engine};
 use reflect_types::{
@@ -96,7 +98,7 @@ impl Home {
         Engine::builder()
             .store(Arc::clone(store))
             .clock(Arc::new(clock.clone()))
-            .reflector(Arc::clone(reflector) as Arc<dyn Reflector>)
+            .reflector(Arc::clone(reflector) as Arc<dyn ReflectionWriter>)
             .embedder(Arc::clone(embedder) as Arc<dyn Embedder>)
     }
 
@@ -139,7 +141,7 @@ impl Puppet {
 }
 
 #[async_trait]
-impl Reflector for Puppet {
+impl ReflectionWriter for Puppet {
     fn id(&self) -> &'static str {
         "puppet"
     }
