@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reflect_engine::model::{Embedder, LlmReflectionWriter};
+use reflect_engine::model::{LlmReflectionWriter, ReflectionWriter};
 use reflect_models::scripted::Act;
 use reflect_types::{CreateTrace, IngestStatus, Message, Review, ToolCall};
 use serde_json::json;
