@@ -9,7 +9,7 @@
 use std::env;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Prompt};
 use reflect_sdk::{BoxError, Message, ReflectClient};
 
@@ -91,7 +91,7 @@ async fn main() -> Result<(), BoxError> {
 }
 
 /// Stands for a model: it says 30, unless a memory in its prompt tells the rule of that kind.
-fn scripted(asked: &Asked) -> Act {
+fn scripted(asked: &ModelRequest) -> Act {
     let text = asked.text();
     let kind = text
         .split_once(" (")

@@ -16,7 +16,7 @@ use async_openai::types::chat::{
     ChatCompletionRequestUserMessage, ChatCompletionTool, ChatCompletionTools,
     CreateChatCompletionRequestArgs, FunctionObjectArgs,
 };
-use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_sdk::{BoxError, ReflectClient, TraceOutput};
 use serde_json::json;
 
@@ -110,7 +110,7 @@ fn tool(name: &str) -> Result<ChatCompletionTools, BoxError> {
 }
 
 /// Stands for a model: it refunds at once, unless a memory in its prompt says what to look at.
-fn scripted(asked: &Asked) -> Act {
+fn scripted(asked: &ModelRequest) -> Act {
     let messages = asked.body["messages"].as_array().cloned();
     let messages = messages.unwrap_or_default();
     let last = messages.last().and_then(|last| last["content"].as_str());

@@ -13,7 +13,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
-use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_models::{Client, Error, Prompt};
 use reflect_sdk::{BoxError, Message, ReflectClient};
 
@@ -172,7 +172,7 @@ fn input(question: &str) -> io::Result<Option<String>> {
 }
 
 /// Stands for a model: it repeats what it was taught, and else admits that it does not know.
-fn scripted(asked: &Asked) -> Act {
+fn scripted(asked: &ModelRequest) -> Act {
     let text = asked.text();
     let lesson = ["<key_mistake>", "<correct_action>", "<guidance>"]
         .iter()

@@ -9,13 +9,13 @@ use tokio::sync::{Notify, OnceCell, watch};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
-use crate::model::{Embedder, Reflector, SkillWriter};
+use crate::model::{Embedder, ReflectionWriter, SkillWriter};
 use crate::store::Store;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) embedder: Arc<dyn Embedder>,
-    pub(crate) reflector: Arc<dyn Reflector>,
+    pub(crate) reflector: Arc<dyn ReflectionWriter>,
     /// `None` if skills are extracted without a model.
     pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -1,36 +1,33 @@
-//! How a server wants to be spoken to, learned from what it refuses.
-
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 
-/// What is known of a server so far.
+/// The parameters that a server accepts, as far as its refusals have shown.
 #[derive(Debug, Default)]
-pub(crate) struct Dialect(Mutex<Words>);
+pub(crate) struct Dialect(Mutex<Parameters>);
 
-/// How one request is put.
+/// The optional parameters of a chat request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words {
-    /// The token limit goes by its newer name.
-    pub(crate) newer_limit: bool,
-    /// The server cannot be told to answer in JSON.
+pub(crate) struct Parameters {
+    /// The token limit is named `max_completion_tokens` instead of `max_tokens`.
+    pub(crate) max_completion_tokens: bool,
+    /// `response_format` is left out.
     pub(crate) no_format: bool,
 }
 
 impl Dialect {
-    /// Begins with these words.
-    pub(crate) fn of(words: Words) -> Self {
-        Self(Mutex::new(words))
+    pub(crate) fn new(parameters: Parameters) -> Self {
+        Self(Mutex::new(parameters))
     }
 
-    /// The words that are in use now.
-    pub(crate) fn words(&self) -> Words {
+    /// The parameters for the next request.
+    pub(crate) fn parameters(&self) -> Parameters {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns from a refusal of a request that was put in these words; the words to try next, which
-    /// somebody else may have found meanwhile. `None` where words are not what is wrong.
-    pub(crate) fn learn(&self, used: Words, error: &Error) -> Option<Words> {
+    /// Learns from the refusal of a request with these parameters. Returns those to try next, which a
+    /// concurrent request may have found; `None` if the parameters are not at fault.
+    pub(crate) fn learn(&self, used: Parameters, error: &Error) -> Option<Parameters> {
         let Error::Refused {
             status: 400 | 422,
             message,
@@ -40,18 +37,18 @@ impl Dialect {
             return None;
         };
         let message = message.to_ascii_lowercase();
-        let limit = if used.newer_limit {
+        let limit = if used.max_completion_tokens {
             "max_completion_tokens"
         } else {
             "max_tokens"
         };
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if is_unknown(&message) && message.contains(limit) {
-            now.newer_limit = !used.newer_limit;
+            now.max_completion_tokens = !used.max_completion_tokens;
             return Some(*now);
         }
         let format = message.contains("response_format") || message.contains("json_object");
-        // Some know the parameter, and no JSON without a schema.
+        // Some servers know the parameter, but require a schema.
         if !used.no_format && format && (is_unknown(&message) || message.contains("must be")) {
             now.no_format = true;
             return Some(*now);
@@ -60,10 +57,10 @@ impl Dialect {
     }
 }
 
-/// Whether a refusal is about a parameter as such, and not about its value: a limit that is too large
-/// is as large by another name.
+/// Whether a refusal is about the name of a parameter, not about its value: a limit that is too large
+/// is too large by either name.
 fn is_unknown(message: &str) -> bool {
-    const OF_THE_NAME: [&str; 11] = [
+    const NAME: [&str; 11] = [
         "unsupported parameter",
         "unsupported_parameter",
         "unknown",
@@ -76,7 +73,7 @@ fn is_unknown(message: &str) -> bool {
         "extra_forbidden",
         "extra fields",
     ];
-    const OF_THE_VALUE: [&str; 6] = [
+    const VALUE: [&str; 6] = [
         "too large",
         "too long",
         "too many",
@@ -85,7 +82,7 @@ fn is_unknown(message: &str) -> bool {
         "exceed",
     ];
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    has(&OF_THE_NAME) && !has(&OF_THE_VALUE)
+    has(&NAME) && !has(&VALUE)
 }
 
 #[cfg(test)]
@@ -100,45 +97,45 @@ mod tests {
         }
     }
 
-    const OLDER: Words = Words {
-        newer_limit: false,
+    const OLDER: Parameters = Parameters {
+        max_completion_tokens: false,
         no_format: false,
     };
-    const NEWER: Words = Words {
-        newer_limit: true,
+    const NEWER: Parameters = Parameters {
+        max_completion_tokens: true,
         no_format: false,
     };
 
     #[test]
-    fn everyone_who_was_refused_learns_the_same() {
+    fn concurrent_refusals_learn_the_same() {
         let dialect = Dialect::default();
         let limit = refused(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use \
              'max_completion_tokens' instead.",
         );
-        // All were under way before the first was refused.
+        // All were sent before the first refusal.
         for _ in 0..8 {
             assert_eq!(dialect.learn(OLDER, &limit), Some(NEWER));
         }
-        assert_eq!(dialect.words(), NEWER);
+        assert_eq!(dialect.parameters(), NEWER);
         let format = refused("'response_format.type' must be 'json_schema'");
         let learned = dialect.learn(NEWER, &format).unwrap();
-        assert!(learned.newer_limit && learned.no_format);
+        assert!(learned.max_completion_tokens && learned.no_format);
         assert_eq!(dialect.learn(learned, &format), None);
     }
 
     #[test]
-    fn a_name_that_turns_out_wrong_is_given_up_again() {
+    fn a_name_that_is_refused_too_is_reverted() {
         let dialect = Dialect::default();
         let older = refused("Unknown argument max_tokens");
         let newer = refused(r#"[{"loc": ["max_completion_tokens"], "type": "extra_forbidden"}]"#);
         assert_eq!(dialect.learn(OLDER, &older), Some(NEWER));
         assert_eq!(dialect.learn(NEWER, &newer), Some(OLDER));
-        assert_eq!(dialect.words(), OLDER);
+        assert_eq!(dialect.parameters(), OLDER);
     }
 
     #[test]
-    fn what_is_wrong_with_a_value_teaches_no_words() {
+    fn a_refused_value_changes_no_parameter() {
         let dialect = Dialect::default();
         for message in [
             "max_tokens is too large: 2000. This model supports at most 1024",
@@ -149,6 +146,6 @@ mod tests {
         ] {
             assert_eq!(dialect.learn(OLDER, &refused(message)), None, "{message}");
         }
-        assert_eq!(dialect.words(), OLDER);
+        assert_eq!(dialect.parameters(), OLDER);
     }
 }

@@ -1,37 +1,44 @@
-use async_openai::types::embeddings::{CreateEmbeddingRequest, EmbeddingInput, EncodingFormat};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::chat::Tokens;
-use crate::client::Client;
+use crate::client::{Client, Shared};
 use crate::error::{Error, Result};
+use crate::usage::Tokens;
 
 impl Client {
-    /// One vector per text, in order, as the model gives them. All go in one request.
+    /// One vector per text, in order, from a single request.
     pub async fn embed(&self, texts: &[&str], dims: Option<u32>) -> Result<Vec<Vec<f32>>> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
         let shared = &*self.shared;
-        self.with_retries(|| shared.counted(self.vectors(texts, dims)))
+        self.with_retries(|| shared.counted(shared.vectors(texts, dims)))
             .await
     }
+}
 
+impl Shared {
     async fn vectors(&self, texts: &[&str], dims: Option<u32>) -> Result<Vec<Vec<f32>>> {
-        let shared = &*self.shared;
-        let request = CreateEmbeddingRequest {
-            model: self.model().to_owned(),
-            input: EmbeddingInput::StringArray(texts.iter().map(ToString::to_string).collect()),
-            encoding_format: Some(EncodingFormat::Float),
-            user: None,
+        let request = Request {
+            model: &self.settings.model,
+            input: texts,
+            encoding_format: "float",
             dimensions: dims,
         };
-        let reply: serde_json::Value = shared.protocol.embeddings().create_byot(request).await?;
-        let reply: Reply = shared.read(reply)?;
-        if let Some(usage) = &reply.usage {
-            shared.counters.spent(usage.prompt_tokens, 0);
+        let reply: Reply = self.post("/embeddings", &request).await?;
+        if let Some(tokens) = &reply.usage {
+            self.counters.spent(tokens);
         }
         reply.in_order(texts.len())
     }
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [&'a str],
+    encoding_format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +57,7 @@ struct Embedding {
 }
 
 impl Reply {
-    /// The vectors as they were asked for: the protocol numbers them and promises no order.
+    /// The vectors in the order of the texts: the protocol numbers them and promises no order.
     fn in_order(self, asked: usize) -> Result<Vec<Vec<f32>>> {
         let got = self.data.len();
         let mut vectors: Vec<Option<Vec<f32>>> = vec![None; asked];
@@ -79,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_stand_in_the_order_of_their_numbers() {
+    fn vectors_are_sorted_by_their_numbers() {
         let data = json!([{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]);
         assert_eq!(read(&data, 2).unwrap(), [[1.0], [2.0]]);
         let unnumbered = json!([{"embedding": [1.0]}, {"embedding": [2.0]}]);
@@ -87,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_too_many_or_empty_vectors_are_no_reply() {
+    fn too_few_too_many_or_empty_vectors_are_malformed() {
         let one = json!([{"index": 0, "embedding": [1.0]}]);
         assert!(read(&one, 2).is_err());
         let twice = json!([{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]);

@@ -1,43 +1,41 @@
 use std::time::Duration;
 
-use async_openai::error::OpenAIError;
-
-/// What a caller gets of a model.
+/// The result of a model call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a model did not do its work. No text holds a key.
+/// The failure of a model call. No text holds a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The settings cannot work; the text says what to do.
+    /// The settings cannot work; the text names the fix.
     #[error("{0}")]
     Config(String),
-    /// The server answered with an error.
+    /// The server answered with an error status.
     #[error("the model's server refused with {status}: {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What the server said, cut to an excerpt.
+        /// An excerpt of the server's message.
         message: String,
-        /// How long the server asks to be left alone.
+        /// The `Retry-After` delay, if any.
         retry_after: Option<Duration>,
     },
-    /// No answer came, or it broke off.
+    /// No reply arrived, or it broke off.
     #[error("the model cannot be reached: {0}")]
     Unreachable(String),
-    /// No answer came in time.
+    /// No reply arrived in time.
     #[error("the model did not answer within {0:?}")]
     Timeout(Duration),
-    /// The answer is not what the protocol says.
+    /// The reply does not follow the protocol.
     #[error("the model's server answered with something that is no reply: {0}")]
     Malformed(String),
-    /// The model answered with nothing.
+    /// The answer is blank.
     #[error("the model's answer is empty")]
     Empty,
-    /// The model refused, or a content filter took the answer away.
+    /// The model refused, or a content filter removed the answer.
     #[error("the model declined: {0}")]
     Declined(String),
-    /// The answer was cut off at the token limit.
+    /// The answer reached the token limit.
     #[error(
         "the model's answer was cut off at {limit} tokens: raise the limit, or choose a model that is briefer"
     )]
@@ -45,24 +43,24 @@ pub enum Error {
         /// The limit in force.
         limit: u32,
     },
-    /// The model answered, and after several tries still not in a form that can be used.
+    /// No answer had a usable form, after several attempts.
     #[error("the model's answer cannot be used after {attempts} tries: {problem}")]
     Unusable {
-        /// How often it was asked.
+        /// The number of answers.
         attempts: u32,
-        /// What is wrong with the last answer.
+        /// The problem of the last answer.
         problem: String,
     },
 }
 
 impl Error {
-    /// Whether the same call may work later.
+    /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Refused {
                 status, message, ..
             } => match status {
-                // An empty account answers as one that asks too often does, and stays empty.
+                // An exhausted account is reported like a rate limit, but stays exhausted.
                 429 => !message.contains("insufficient_quota"),
                 408 | 409 | 425 => true,
                 status => *status >= 500 && *status != 501,
@@ -74,8 +72,8 @@ impl Error {
         }
     }
 
-    /// Whether the settings, the key or the account are at fault, and not what was asked: every other
-    /// request fares alike until a person has seen to it.
+    /// Whether the settings, the key or the account are at fault. Every request fails until they are
+    /// corrected.
     pub fn is_setup(&self) -> bool {
         match self {
             Self::Config(_) => true,
@@ -90,56 +88,12 @@ impl Error {
         }
     }
 
-    /// How long the server asks to be left alone.
+    /// The `Retry-After` delay, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
             _ => None,
         }
-    }
-}
-
-// The way out of the HTTP service, through the library, and back in again.
-impl From<Error> for OpenAIError {
-    fn from(error: Error) -> Self {
-        Self::Boxed(Box::new(error))
-    }
-}
-
-impl From<OpenAIError> for Error {
-    fn from(error: OpenAIError) -> Self {
-        match error {
-            OpenAIError::Boxed(error) => match error.downcast::<Self>() {
-                Ok(error) => *error,
-                Err(other) => Self::Unreachable(other.to_string()),
-            },
-            OpenAIError::JSONDeserialize(error, content) => {
-                Self::Malformed(format!("{error}, in {}", excerpt(&content)))
-            }
-            other => Self::Config(other.to_string()),
-        }
-    }
-}
-
-/// The text without the key that a server may have repeated.
-pub(crate) fn blot(text: &str, key: Option<&str>) -> String {
-    /// What is shorter keeps no secret, and is found in half of all words.
-    const SHORTEST: usize = 4;
-
-    match key.map(str::trim).filter(|key| key.len() >= SHORTEST) {
-        Some(key) => text.replace(key, "[key]"),
-        None => text.to_owned(),
-    }
-}
-
-/// The beginning of a text, on one line, for an error message.
-pub(crate) fn excerpt(text: &str) -> String {
-    const LONGEST: usize = 200;
-
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("`{}…`", &line[..end]),
-        None => format!("`{line}`"),
     }
 }
 
@@ -156,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_by_itself_is_tried_again() {
+    fn transient_errors_are_retryable() {
         for status in [408, 429, 500, 502, 503, 529] {
             assert!(refused(status, "later").is_retryable(), "{status}");
         }
@@ -167,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_or_an_empty_account_is_told_from_a_bad_request() {
+    fn a_wrong_key_or_an_exhausted_account_is_a_setup_error() {
         for status in [401, 402, 403, 404] {
             assert!(refused(status, "no").is_setup(), "{status}");
         }
@@ -176,12 +130,5 @@ mod tests {
             assert!(!refused(status, "no").is_setup(), "{status}");
         }
         assert!(!Error::Declined("no".to_owned()).is_setup());
-    }
-
-    #[test]
-    fn an_excerpt_is_short_and_on_one_line() {
-        assert_eq!(excerpt("a\n  b"), "`a b`");
-        let long = excerpt(&"é".repeat(500));
-        assert_eq!(long.chars().count(), 203);
     }
 }

@@ -1,17 +1,17 @@
-//! Fields of answers as models write them: what is meant counts, not the type it came in.
+//! Fields of JSON answers whose type models get wrong, for
+//! `#[serde(default, deserialize_with = "…")]`.
 //!
-//! For `#[serde(default, deserialize_with = "…")]`. None of these ever fails, so that an answer is not
-//! thrown away over a side field; whether what is left will do is for the reader to check.
+//! None of these fails, so that one field does not cost the whole answer; the caller checks the result.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A text; the texts of a list as one. Empty where there is none.
+/// A text; the items of a list are joined. Empty for any other value.
 pub fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(plain(&Value::deserialize(from)?))
 }
 
-/// A list of texts, or one text alone. What is empty is left out.
+/// A list of texts, or a single text. Blank ones are left out.
 pub fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let all = match Value::deserialize(from)? {
         Value::Array(items) => items.iter().map(plain).collect(),
@@ -23,7 +23,7 @@ pub fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error
         .collect())
 }
 
-/// A number, also one in quotes; `None` where it cannot be read.
+/// A number, also in quotes; `None` for any other value.
 pub fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     Ok(match Value::deserialize(from)? {
         Value::Number(number) => number.as_f64(),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_field_is_read_and_none_spoils_the_rest() {
+    fn every_form_of_a_field_is_read_and_none_fails_the_rest() {
         let read = |value: Value| serde_json::from_value::<Draft>(value).unwrap();
         for (written, meant) in [
             (json!("ask"), "ask"),

@@ -1,26 +1,54 @@
 #![doc = include_str!("../README.md")]
 
-mod chat;
-mod client;
-mod config;
-mod dialect;
-mod embeddings;
-mod error;
+pub mod json;
 mod judge;
 pub mod lenient;
 mod prompt;
-#[cfg(feature = "scripted")]
-pub mod scripted;
-mod structured;
+pub mod think;
 pub mod tokens;
 mod transcript;
-mod usage;
-mod wire;
 
+#[cfg(feature = "client")]
+mod builder;
+#[cfg(feature = "client")]
+mod chat;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "client")]
+mod dialect;
+#[cfg(feature = "client")]
+mod embeddings;
+#[cfg(feature = "client")]
+mod environment;
+#[cfg(feature = "client")]
+mod error;
+#[cfg(feature = "client")]
+mod exchange;
+#[cfg(feature = "client")]
+mod retry;
+#[cfg(feature = "scripted")]
+pub mod scripted;
+#[cfg(feature = "client")]
+mod settings;
+#[cfg(feature = "client")]
+mod structured;
+#[cfg(feature = "client")]
+mod usage;
+
+#[cfg(feature = "client")]
+pub use builder::Builder;
+#[cfg(feature = "client")]
 pub use client::Client;
-pub use config::{Builder, OPENAI, Purpose};
+#[cfg(feature = "client")]
+pub use environment::Purpose;
+#[cfg(feature = "client")]
 pub use error::{Error, Result};
-pub use judge::{Judge, JudgeRun, Opinion};
-pub use prompt::{Prompt, data};
+#[cfg(feature = "client")]
+pub use judge::Judge;
+pub use judge::{JudgeRun, Opinion};
+pub use prompt::{ChatMessage, Prompt, data};
+#[cfg(feature = "client")]
+pub use settings::OPENAI;
 pub use transcript::transcript;
+#[cfg(feature = "client")]
 pub use usage::Usage;

@@ -1,52 +1,64 @@
 use serde::Serialize;
 
-/// What a model is asked.
-#[derive(Clone, Debug, Serialize)]
+/// The messages of a chat request.
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Prompt {
-    pub(crate) messages: Vec<Said>,
-    /// Whether the answer has to be a JSON object.
-    #[serde(skip)]
-    pub(crate) json: bool,
+    messages: Vec<ChatMessage>,
+    json: bool,
 }
 
+/// A message of a [`Prompt`].
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Said {
-    role: &'static str,
-    content: String,
+#[non_exhaustive]
+pub struct ChatMessage {
+    /// `system`, `user` or `assistant`.
+    pub role: &'static str,
+    /// The text.
+    pub content: String,
 }
 
 impl Prompt {
-    /// The rules, and what to do under them.
+    /// A system message with the rules and a user message with the question.
     pub fn new(rules: impl Into<String>, question: impl Into<String>) -> Self {
         let mut prompt = Self {
             messages: Vec::new(),
             json: false,
         };
-        prompt.say("system", rules.into());
-        prompt.say("user", question.into());
+        prompt.push("system", rules.into());
+        prompt.push("user", question.into());
         prompt
     }
 
-    /// Asks for a JSON object.
+    /// Requests a JSON object.
     pub fn json(mut self) -> Self {
         self.json = true;
         self
     }
 
-    /// Goes on after an answer that was not good enough.
+    /// Appends an answer that was not usable and the complaint about it.
     pub fn again(mut self, answer: impl Into<String>, complaint: impl Into<String>) -> Self {
-        self.say("assistant", answer.into());
-        self.say("user", complaint.into());
+        self.push("assistant", answer.into());
+        self.push("user", complaint.into());
         self
     }
 
-    fn say(&mut self, role: &'static str, content: String) {
-        self.messages.push(Said { role, content });
+    /// The messages, in order.
+    pub fn messages(&self) -> &[ChatMessage] {
+        &self.messages
+    }
+
+    /// Whether the answer has to be a JSON object.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    fn push(&mut self, role: &'static str, content: String) {
+        self.messages.push(ChatMessage { role, content });
     }
 }
 
-/// A text as data within tags: it cannot close them.
+/// The text between tags, escaped so that it cannot close them.
 ///
 /// ```
 /// use reflect_models::data;

@@ -1,7 +1,8 @@
-//! A model server in the process that speaks the OpenAI protocol: for tests, with everything that
-//! goes wrong in the world, and for examples that run offline.
+//! A model server in the process that speaks the OpenAI protocol and fails on demand, for tests and
+//! offline examples.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 
-/// What the server does with a request.
+/// The server's response to one request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Act {
@@ -28,28 +29,28 @@ pub enum Act {
     Message(Value),
     /// Answers with this text, cut off by the token limit.
     CutOff(String),
-    /// Declines.
+    /// Declines with this reason.
     Refuse(String),
-    /// Lets a content filter take the answer away.
+    /// Answers as if a content filter had removed the text.
     Filter,
-    /// Answers with this status; 429 and 503 may say how many milliseconds to wait.
+    /// Answers with this status, and a `Retry-After` of so many milliseconds.
     Status(u16, Option<u64>),
     /// Answers with 400 and this message.
     Reject(String),
-    /// Answers with this body as it is.
+    /// Answers with this body.
     Body(String),
-    /// Promises more than it sends, and hangs up.
+    /// Sends a part of an answer and closes the connection.
     HangUp,
     /// Never answers.
     Stall,
-    /// Waits until as many requests as the barrier wants are there, and then does the rest.
+    /// Waits for the barrier before the inner act.
     Meet(Arc<Barrier>, Box<Act>),
 }
 
-/// A request as it came.
+/// A request that the server received.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct ModelRequest {
     /// `/v1/chat/completions` or `/v1/embeddings`.
     pub path: String,
     /// The `Authorization` header.
@@ -58,8 +59,8 @@ pub struct Asked {
     pub body: Value,
 }
 
-impl Asked {
-    /// All messages as one text.
+impl ModelRequest {
+    /// The messages as one text.
     pub fn text(&self) -> String {
         let messages = self.body["messages"].as_array();
         let texts = messages.into_iter().flatten();
@@ -68,9 +69,9 @@ impl Asked {
     }
 }
 
-type Answer = dyn Fn(&Asked) -> Act + Send + Sync;
+type Answer = dyn Fn(&ModelRequest) -> Act + Send + Sync;
 
-/// The server; it ends when it is dropped.
+/// A running server. Dropping it stops it.
 pub struct ModelServer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -78,12 +79,12 @@ pub struct ModelServer {
 }
 
 struct Shared {
-    /// What is done first, one act for each request.
+    /// The acts for the next requests, one each.
     script: Mutex<VecDeque<Act>>,
-    /// What is done when the script has ended.
+    /// The act for a chat request after the script.
     answer: Box<Answer>,
     dims: usize,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ModelRequest>>,
     load: Mutex<Load>,
 }
 
@@ -93,7 +94,7 @@ struct Load {
     most: usize,
 }
 
-/// A request that is under way.
+/// Counts a request for as long as it is under way.
 struct UnderWay(Arc<Shared>);
 
 impl UnderWay {
@@ -112,17 +113,18 @@ impl Drop for UnderWay {
 }
 
 impl ModelServer {
-    /// Starts a server that answers chats as told. Embeddings are hashed words, of 64 dimensions.
+    /// Starts a server that answers chat requests by this function, and embeddings with hashed words in
+    /// 64 dimensions.
     pub async fn start(
-        answer: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+        answer: impl Fn(&ModelRequest) -> Act + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         Self::start_with(64, answer).await
     }
 
-    /// Starts a server whose embeddings have so many dimensions.
+    /// Starts a server whose embeddings have `dims` dimensions.
     pub async fn start_with(
         dims: usize,
-        answer: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+        answer: impl Fn(&ModelRequest) -> Act + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -138,7 +140,7 @@ impl ModelServer {
             .route("/v1/embeddings", post(embeddings))
             .with_state(Arc::clone(&shared));
         let serving = tokio::spawn(async move {
-            // It ends with the task.
+            // The task is aborted on drop.
             let _ = axum::serve(listener, routes).await;
         });
         Ok(Self {
@@ -148,22 +150,22 @@ impl ModelServer {
         })
     }
 
-    /// What a client takes as its base URL.
+    /// The base URL for a client.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Puts acts before everything else, one for each request of either kind.
+    /// Queues acts for the next requests of either kind, one each.
     pub fn first(&self, acts: impl IntoIterator<Item = Act>) {
         lock(&self.shared.script).extend(acts);
     }
 
-    /// The requests so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    /// The requests received so far.
+    pub fn asked(&self) -> Vec<ModelRequest> {
         lock(&self.shared.asked).clone()
     }
 
-    /// How many requests were under way at once, at the most.
+    /// The highest number of requests under way at once.
     pub fn most_at_once(&self) -> usize {
         lock(&self.shared.load).most
     }
@@ -211,28 +213,28 @@ async fn embeddings(
     reply(&json!({"data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}))
 }
 
-/// The words of a text, hashed into so many places.
+/// Word counts. A word is spread over several components, so that no two look the same.
 fn vector(text: &str, dims: usize) -> Vec<f32> {
+    const SPREAD: usize = 4;
+
     let mut vector = vec![0.0; dims];
-    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
-        if word.is_empty() {
-            continue;
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    for word in words.filter(|word| !word.is_empty()) {
+        for copy in 0..SPREAD {
+            let mut hasher = DefaultHasher::new();
+            (word, copy).hash(&mut hasher);
+            let component = usize::try_from(hasher.finish() % dims as u64);
+            vector[component.unwrap_or_default()] += 1.0;
         }
-        let hash = word
-            .bytes()
-            .fold(14_695_981_039_346_656_037_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
-            });
-        let place = usize::try_from(hash % dims as u64).unwrap_or_default();
-        vector[place] += 1.0;
     }
     vector
 }
 
 impl Shared {
-    fn note(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> Asked {
+    fn note(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> ModelRequest {
         let authorization = headers.get(header::AUTHORIZATION);
-        let asked = Asked {
+        let asked = ModelRequest {
             path: path.to_owned(),
             authorization: authorization
                 .and_then(|value| value.to_str().ok())
@@ -249,7 +251,7 @@ impl Shared {
 }
 
 impl Act {
-    async fn perform(self, asked: &Asked) -> Response {
+    async fn perform(self, asked: &ModelRequest) -> Response {
         let said = |text: &str| json!({"role": "assistant", "content": text});
         match self {
             Self::Say(text) => completion(asked, &said(&text), "stop"),
@@ -301,7 +303,7 @@ impl Act {
     }
 }
 
-fn completion(asked: &Asked, message: &Value, finish: &str) -> Response {
+fn completion(asked: &ModelRequest, message: &Value, finish: &str) -> Response {
     let (read, written) = (asked.text().len() / 4, message.to_string().len() / 4);
     reply(&json!({
         "id": "chatcmpl-scripted",

@@ -1,19 +1,20 @@
-//! Tokens as far as they can be counted without the model's own vocabulary.
+//! Token counts without the model's vocabulary.
 
-/// About how many tokens a text has, as it stands within [tags](crate::data): four characters of
-/// ASCII make one, and so does every other character. It is a guess that fits prose; code, digits
-/// and what is encoded may have twice as many.
+/// The number of tokens of a text between [tags](crate::data), estimated: four ASCII characters make a
+/// token, and so does any other character. This fits prose; code, digits and encoded data may have
+/// twice as many.
 ///
 /// ```
-/// assert_eq!(reflect_models::tokens::estimate("Refund order 7"), 4);
-/// assert_eq!(reflect_models::tokens::estimate("返金"), 2);
+/// use reflect_models::tokens;
+///
+/// assert_eq!(tokens::estimate("Refund order 7"), 4);
+/// assert_eq!(tokens::estimate("返金"), 2);
 /// ```
 pub fn estimate(text: &str) -> usize {
     text.chars().map(quarters).sum::<usize>().div_ceil(4)
 }
 
-/// What a character costs, in quarters of a token. Those that [`data`](crate::data) writes otherwise
-/// cost what they become.
+/// The cost of a character in quarters of a token, after [`data`](crate::data) has escaped it.
 fn quarters(c: char) -> usize {
     match c {
         '&' => "&amp;".len(),
@@ -24,7 +25,16 @@ fn quarters(c: char) -> usize {
     }
 }
 
-/// The text in at most so many tokens: what is too much is cut from the middle, and said.
+/// The text in at most `most` tokens; a longer one has a marked gap in its middle.
+///
+/// ```
+/// use reflect_models::tokens;
+///
+/// assert_eq!(tokens::clip("A short text", 10), "A short text");
+/// let clipped = tokens::clip(&format!("begin {} end", "more ".repeat(100)), 12);
+/// assert!(clipped.starts_with("begin more ") && clipped.ends_with(" end"));
+/// assert!(clipped.contains("[… left out …]"));
+/// ```
 pub fn clip(text: &str, most: usize) -> String {
     const MARK: &str = " [… left out …] ";
 
@@ -34,14 +44,26 @@ pub fn clip(text: &str, most: usize) -> String {
     let room = most.saturating_sub(estimate(MARK));
     let head = prefix(text, room.div_ceil(2));
     if head.is_empty() {
-        // No room to say that something is left out, and what.
+        // There is no room for the mark.
         return prefix(text, most).to_owned();
     }
     let tail = suffix(&text[head.len()..], room / 2);
     format!("{head}{MARK}{tail}")
 }
 
-/// The longest beginning of the text that fits.
+/// The text on one line, [clipped](clip) to `most` tokens.
+///
+/// ```
+/// use reflect_models::tokens;
+///
+/// assert_eq!(tokens::one_line("No\n  date. ", 10), "No date.");
+/// ```
+pub fn one_line(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    clip(&words.join(" "), most)
+}
+
+/// The longest beginning of the text with at most `most` tokens.
 pub fn prefix(text: &str, most: usize) -> &str {
     let end = fitting(
         text.char_indices().map(|(at, c)| (at + c.len_utf8(), c)),
@@ -50,17 +72,17 @@ pub fn prefix(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// The longest end of the text that fits.
+/// The longest end of the text with at most `most` tokens.
 fn suffix(text: &str, most: usize) -> &str {
     let start = fitting(text.char_indices().rev(), most);
-    // Nothing fitting is said as 0, which here would be everything.
+    // 0 means that nothing fits, and here would be everything.
     if start == 0 && estimate(text) > most {
         return "";
     }
     &text[start..]
 }
 
-/// The last place that is reached without exceeding the tokens.
+/// The last place within the limit of tokens.
 fn fitting(places: impl Iterator<Item = (usize, char)>, most: usize) -> usize {
     let (mut spent, mut last) = (0, 0);
     for (at, c) in places {
@@ -80,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_is_cut_and_the_cut_is_said() {
+    fn the_middle_is_cut_and_the_cut_is_marked() {
         let text = format!("head {} tail", "x ".repeat(500));
         let cut = clip(&text, 20);
         assert!(cut.starts_with("head") && cut.ends_with("tail"), "{cut}");
@@ -91,13 +113,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_cut_fits_as_data_and_keeps_its_beginning(
+        fn a_clipped_text_fits_as_data_and_keeps_its_beginning(
             text in "[a-z &<>\n]{0,300}|\\PC{0,300}",
             most in 2_usize..200,
         ) {
             let cut = clip(&text, most);
             prop_assert!(estimate(&cut) <= most);
-            // As it is sent: escaped, and each character for what it is.
+            // As it is sent: escaped.
             let sent = crate::data("t", &cut);
             let sent = &sent["<t>\n".len()..sent.len() - "\n</t>".len()];
             let ascii = sent.bytes().filter(u8::is_ascii).count();

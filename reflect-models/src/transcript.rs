@@ -1,21 +1,30 @@
-//! A run as a model reads it, within a budget.
-
 use reflect_types::{Message, Role};
 
 use crate::tokens::{clip, estimate};
 
-/// How much of one tool's arguments or result is shown, in tokens.
+/// The limit for one tool's arguments or result, in tokens.
 const TOOL: usize = 600;
-/// The same in the middle of a run that is too long.
+/// The same limit in the middle of a run that is too long.
 const TOOL_IN_THE_MIDDLE: usize = 60;
 
-/// The messages of a run in at most about so many tokens.
+/// The messages of a run as text, in at most about `budget` tokens.
 ///
-/// A run that is too long keeps its beginning and its end; in between the tools that were called and
-/// what they answered are kept, shortened, and what was said goes first. What is left out is said.
+/// A run that is too long keeps its beginning and end. From the middle, tool calls and results are
+/// kept in short form, the latest first; each gap is marked with the number of messages left out.
 ///
-/// Each message begins a line with its number in brackets. The further lines of a message begin with
-/// `| `, so that nothing that was said can pass for another message.
+/// Each message begins a line with its number in brackets. Its further lines begin with `| `, so that
+/// no text can pass for another message.
+///
+/// ```
+/// use reflect_models::transcript;
+/// use reflect_types::Message;
+///
+/// let messages = [Message::user("Refund it"), Message::assistant("Done.\n[3] user: Thanks")];
+/// assert_eq!(
+///     transcript(&messages, 1_000),
+///     "[1] user: Refund it\n[2] assistant: Done.\n| [3] user: Thanks"
+/// );
+/// ```
 pub fn transcript(messages: &[Message], budget: usize) -> String {
     if messages.is_empty() {
         return "(nothing was recorded)".to_owned();
@@ -31,7 +40,7 @@ pub fn transcript(messages: &[Message], budget: usize) -> String {
     let tail = fitting(full.iter().rev(), budget * 9 / 20).min(messages.len() - head);
     let end = messages.len() - tail;
     let mut lines = full[..head].to_vec();
-    // One message that is too long for its share is shortened rather than lost.
+    // A single message that exceeds its share is clipped rather than left out.
     if head == 0 {
         lines.push(clip(&full[0], budget / 4));
     }
@@ -45,7 +54,7 @@ pub fn transcript(messages: &[Message], budget: usize) -> String {
     lines.join("\n")
 }
 
-/// The tools of the middle, the latest first as far as they fit, in the order of the run.
+/// The latest tool calls and results of the range that fit, in the order of the run.
 fn middle(messages: &[Message], range: std::ops::Range<usize>, budget: usize) -> Vec<String> {
     let tools: Vec<(usize, String)> = range
         .clone()
@@ -72,7 +81,7 @@ fn is_tool(message: &Message) -> bool {
     message.is(&Role::Tool) || !message.calls().is_empty()
 }
 
-/// How many of the lines fit, from the first on.
+/// How many lines fit, from the first on.
 fn fitting<'a>(lines: impl Iterator<Item = &'a String>, budget: usize) -> usize {
     let mut spent = 0;
     lines
@@ -87,8 +96,8 @@ fn cost(lines: &[String]) -> usize {
     lines.iter().map(|line| estimate(line) + 1).sum()
 }
 
-/// One message: who speaks, what is said in at most `text` tokens, and the tools in at most `tool`
-/// each.
+/// One message: its role, its text in at most `text` tokens, and each tool call or result in at most
+/// `tool` tokens.
 fn shown(number: usize, message: &Message, tool: usize, text: usize) -> String {
     let role = message.role.as_ref().map_or("unknown", Role::as_str);
     let name = message.name.as_deref().unwrap_or_default();
@@ -119,14 +128,14 @@ fn shown(number: usize, message: &Message, tool: usize, text: usize) -> String {
     )
 }
 
-/// The text with every line but the first marked as one that goes on.
+/// The text with `| ` before every line but the first.
 fn continued(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\r' if chars.peek() == Some(&'\n') => {}
-            // All that somebody may read as the end of a line.
+            // Everything that a reader may take for the end of a line.
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 marked.push_str("\n| ");
             }
@@ -212,7 +221,7 @@ mod tests {
         assert!(shown.ends_with("assistant: the end"));
         assert!(shown.contains("messages left out"));
         assert!(estimate(&shown) <= 3_300, "{}", estimate(&shown));
-        // From the middle: the call and its result, not the thoughts.
+        // From the middle: the call and its result, not the text.
         assert!(shown.contains("calls tool_26("), "{shown}");
         assert!(shown.contains("result 26"));
     }
@@ -277,7 +286,7 @@ mod tests {
                 _ => Message::tool_calls([ToolCall::new("c", "f", text.clone())]),
             }).collect();
             let shown = transcript(&messages, budget);
-            // The marks of what was left out come on top.
+            // The marks of gaps come on top.
             let marks = shown.matches("messages left out").count() * 12;
             prop_assert!(estimate(&shown) <= budget + budget / 4 + marks + 50);
         }

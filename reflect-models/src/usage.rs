@@ -1,19 +1,19 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// What a client has asked of its model so far.
+/// The requests and tokens of a client so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Requests that were sent, repetitions included.
+    /// Requests sent, retries included.
     pub calls: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub failures: u64,
-    /// Tokens that were read by the model, as its server counts them.
+    /// Tokens read by the model, as its server counts them.
     pub prompt_tokens: u64,
-    /// Tokens that were written by the model.
+    /// Tokens written by the model.
     pub completion_tokens: u64,
 }
 
@@ -25,6 +25,15 @@ impl fmt::Display for Usage {
             self.calls, self.failures, self.prompt_tokens, self.completion_tokens
         )
     }
+}
+
+/// The tokens of one request, as the server counts them.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Tokens {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
 }
 
 #[derive(Debug, Default)]
@@ -44,10 +53,11 @@ impl Counters {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn spent(&self, prompt: u64, completion: u64) {
-        self.prompt_tokens.fetch_add(prompt, Ordering::Relaxed);
+    pub(crate) fn spent(&self, tokens: &Tokens) {
+        self.prompt_tokens
+            .fetch_add(tokens.prompt_tokens, Ordering::Relaxed);
         self.completion_tokens
-            .fetch_add(completion, Ordering::Relaxed);
+            .fetch_add(tokens.completion_tokens, Ordering::Relaxed);
     }
 
     pub(crate) fn usage(&self) -> Usage {

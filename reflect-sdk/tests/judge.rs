@@ -4,12 +4,12 @@
 
 use reflect_sdk::TraceOutput;
 use reflect_sdk::models::Client;
-use reflect_sdk::models::scripted::{Act, Asked, ModelServer};
+use reflect_sdk::models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_sdk::reflexion::{Attempt, Evaluator, Judge, Reflexion, ReflexionError, Trajectory};
 use serde_json::json;
 
 /// Passes what names a currency.
-fn strict(asked: &Asked) -> Act {
+fn strict(asked: &ModelRequest) -> Act {
     let good = asked.text().contains("20 EUR");
     let (verdict, feedback) = if good {
         ("pass", "")
@@ -76,7 +76,7 @@ async fn a_judge_that_cannot_tell_is_unclear_and_one_that_fails_ends_the_run_wit
 
 #[tokio::test]
 async fn a_run_that_ends_with_an_unclear_opinion_waits_for_a_person() {
-    let unclear = |_: &Asked| {
+    let unclear = |_: &ModelRequest| {
         Act::Say(r#"{"verdict": "unclear", "feedback": "No answer to judge."}"#.to_owned())
     };
     let server = ModelServer::start(unclear).await.unwrap();

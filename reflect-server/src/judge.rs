@@ -283,16 +283,16 @@ fn is_own(trace: &Trace) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use reflect_engine::model::LlmReflector;
+    use reflect_engine::model::LlmReflectionWriter;
     use reflect_models::Client;
-    use reflect_models::scripted::{Act, Asked, ModelServer};
+    use reflect_models::scripted::{Act, ModelRequest, ModelServer};
     use reflect_types::{CreateTrace, Review, Verdict};
 
     use super::*;
     use tokio::time::Instant;
 
     /// Fails what was refunded, passes the rest.
-    fn strict(asked: &Asked) -> Act {
+    fn strict(asked: &ModelRequest) -> Act {
         let verdict = if asked.text().contains("Refunded") {
             "fail"
         } else {
@@ -507,7 +507,7 @@ mod tests {
     async fn a_verdict_that_could_not_be_learned_from_yet_is_kept_and_counted_once() {
         let mut world = World::new().await;
         let client = Client::builder("r").base_url(world.server.url());
-        let writer = LlmReflector::new(client.attempts(1).build().unwrap());
+        let writer = LlmReflectionWriter::new(client.attempts(1).build().unwrap());
         let engine = Engine::builder().reflector(Arc::new(writer));
         world.engine = engine.start().unwrap();
         let id = world.record("a", "Refunded.").await;

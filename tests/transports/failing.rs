@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use reflect_engine::model::{Error, Extractive, JudgedRun, Reflection, Reflector};
+use reflect_engine::model::{Error, Extractive, JudgedRun, Reflection, ReflectionWriter};
 use reflect_sdk::{IngestStatus, ReviewStatus};
 
 use crate::world::World;
@@ -36,7 +36,7 @@ on_every_transport!(
     what_has_not_failed_is_not_retried,
 );
 
-type Open = fn(Arc<dyn Reflector>) -> World;
+type Open = fn(Arc<dyn ReflectionWriter>) -> World;
 
 /// Refuses until it is mended.
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Broken {
 }
 
 #[async_trait]
-impl Reflector for Broken {
+impl ReflectionWriter for Broken {
     fn id(&self) -> &'static str {
         "broken"
     }
@@ -64,7 +64,7 @@ impl Reflector for Broken {
 
 fn a_review_that_cannot_be_learned_from_says_why_and_can_be_retried(open: Open) {
     let reflector = Arc::new(Broken::default());
-    let world = open(Arc::clone(&reflector) as Arc<dyn Reflector>);
+    let world = open(Arc::clone(&reflector) as Arc<dyn ReflectionWriter>);
     let client = world.client();
     let run = client.create_trace_and_wait("Refund order 7", "done");
     let error = run.fail("Too old").call().unwrap_err();

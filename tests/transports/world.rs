@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_engine::model::{Extractive, Reflector};
+use reflect_engine::model::{Extractive, ReflectionWriter};
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Builder as EngineBuilder, Engine};
 use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
@@ -25,7 +25,7 @@ pub(crate) struct World {
 enum Place {
     Folder(TempDir),
     /// An engine on a file, with a reflector of its own.
-    Engine(TempDir, Arc<dyn Reflector>),
+    Engine(TempDir, Arc<dyn ReflectionWriter>),
     Server {
         base_url: String,
         key: String,
@@ -41,7 +41,7 @@ impl World {
     }
 
     /// The same with another reflector.
-    pub(crate) fn embedded_with(reflector: Arc<dyn Reflector>) -> Self {
+    pub(crate) fn embedded_with(reflector: Arc<dyn ReflectionWriter>) -> Self {
         Self::at(Place::Engine(tempfile::tempdir().unwrap(), reflector))
     }
 
@@ -51,7 +51,7 @@ impl World {
     }
 
     /// The same with another reflector.
-    pub(crate) fn http_with(reflector: Arc<dyn Reflector>) -> Self {
+    pub(crate) fn http_with(reflector: Arc<dyn ReflectionWriter>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-fn engine(folder: &TempDir, reflector: Arc<dyn Reflector>) -> EngineBuilder {
+fn engine(folder: &TempDir, reflector: Arc<dyn ReflectionWriter>) -> EngineBuilder {
     let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
     Engine::builder()
         .store(Arc::new(store))

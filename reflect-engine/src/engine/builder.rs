@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
-use crate::model::{Embedder, Extractive, Reflector, SkillWriter, StaticEmbedder};
+use crate::model::{Embedder, Extractive, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
 
@@ -40,7 +40,7 @@ impl Engine {
 pub struct Builder {
     store: Option<Arc<dyn Store>>,
     embedder: Option<Arc<dyn Embedder>>,
-    reflector: Option<Arc<dyn Reflector>>,
+    reflector: Option<Arc<dyn ReflectionWriter>>,
     skill_writer: Option<Arc<dyn SkillWriter>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
@@ -80,7 +80,7 @@ impl Builder {
 
     /// The writer of reflections. Default: extraction, without a model.
     #[must_use]
-    pub fn reflector(mut self, reflector: Arc<dyn Reflector>) -> Self {
+    pub fn reflector(mut self, reflector: Arc<dyn ReflectionWriter>) -> Self {
         self.reflector = Some(reflector);
         self
     }

@@ -8,7 +8,7 @@ use super::handle::Engine;
 use crate::clock;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::model::{self, Guide, Lesson, SkillWriter};
+use crate::model::{self, Guide, SourceMemory, SkillWriter};
 use crate::task::{compute, isolate};
 
 impl Engine {
@@ -85,11 +85,11 @@ fn with_lessons(memories: &[MemoryRecord]) -> Sources<'_> {
 }
 
 impl Sources<'_> {
-    fn lessons(&self) -> Vec<Lesson<'_>> {
+    fn lessons(&self) -> Vec<SourceMemory<'_>> {
         let parts = self.texts.iter().zip(&self.tools);
         let lessons = self.memories.iter().zip(parts);
         lessons
-            .map(|(memory, (text, tools))| Lesson {
+            .map(|(memory, (text, tools))| SourceMemory {
                 task: &memory.task,
                 success: Some(memory.success),
                 q_value: memory.q_value,

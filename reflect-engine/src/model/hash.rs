@@ -1,7 +1,6 @@
-//! A hash that is the same on every platform and in every version, because stored vectors and the
-//! vocabulary's index are built on it.
+//! A hash that is the same on every platform and in every version, since stored vectors depend on it.
 
-/// FNV-1a with 64 bits, fed piece by piece.
+/// 64-bit FNV-1a.
 #[derive(Clone, Copy)]
 pub(super) struct Fnv(u64);
 
@@ -20,8 +19,8 @@ impl Fnv {
         bytes.iter().fold(self, |hash, byte| hash.byte(*byte))
     }
 
-    /// The hash with its bits mixed (`MurmurHash3`'s finaliser): FNV alone leaves the upper bits of
-    /// short inputs alike.
+    /// The hash with its bits mixed by `MurmurHash3`'s finaliser: the upper bits of FNV-1a barely
+    /// differ for short inputs.
     pub(super) const fn finish(self) -> u64 {
         let mut hash = self.0;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

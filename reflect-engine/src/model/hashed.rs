@@ -1,25 +1,25 @@
-//! An embedder without any table: hashed words, word pairs and pieces of words.
+//! An embedder for tests that need a second vector space.
 
 use async_trait::async_trait;
 
+use super::error::Error;
 use super::hash::Fnv;
-use super::{Embedder, Error};
+use super::port::Embedder;
+use super::prose::is_common;
+use super::vector::unit;
 
 /// Embeds by hashing words, adjacent word pairs and the 3- to 5-grams of words into 1,024 signed
-/// buckets.
-///
-/// It knows no synonyms, but needs no asset, and shared identifiers count in full. The vectors are
-/// the same on every platform; whoever changes how they come about changes the id.
+/// buckets. It knows no synonyms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashedEmbedder;
 
 impl HashedEmbedder {
-    /// Names the vector space.
+    /// The name of the vector space.
     pub const ID: &'static str = "hashed-v1-1024";
-    /// How many components a vector has.
+    /// The number of components of a vector.
     pub const DIMS: usize = 1024;
 
-    /// The vector of one text: of length 1, or all zero where it has no word.
+    /// The vector of one text: of length 1, or all zero without a word.
     pub fn vector(self, text: &str) -> Vec<f32> {
         let mut features = features(text);
         features.sort_by_key(|feature| feature.hash);
@@ -36,7 +36,7 @@ impl HashedEmbedder {
             let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
             vector[bucket(hash)] += sign * damped;
         }
-        super::unit(vector)
+        unit(vector)
     }
 }
 
@@ -51,9 +51,7 @@ impl Embedder for HashedEmbedder {
     }
 
     fn noise_floor(&self) -> f32 {
-        // p95 of the cosines of tasks that have nothing to do with each other, measured on the 50
-        // airline tasks of tau-bench against 100 questions of HotpotQA (p95 .094) and on thirty
-        // short tasks of different kinds (p95 .083). Paraphrases lie above .5. The tests below
+        // Unrelated tasks have a cosine of .083 at p95, paraphrases lie above .5; the tests below
         // repeat it.
         0.1
     }
@@ -73,21 +71,6 @@ const PIECES: f32 = 0.7;
 const PAIR: f32 = 0.3;
 /// What a word weighs that stands in every text.
 const COMMON: f32 = 0.15;
-
-/// Words of English that say nothing of what a text is about.
-const COMMON_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does",
-    "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it",
-    "its", "me", "my", "no", "not", "of", "on", "or", "our", "she", "should", "so", "some", "than",
-    "that", "the", "their", "them", "then", "there", "they", "this", "to", "was", "we", "were",
-    "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "you",
-    "your",
-];
-
-/// Whether a word, in lower case, says nothing of what a text is about.
-pub(super) fn is_common(word: &str) -> bool {
-    COMMON_WORDS.binary_search(&word).is_ok()
-}
 
 struct Feature {
     hash: u64,
@@ -153,8 +136,6 @@ fn bucket(hash: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -187,46 +168,6 @@ mod tests {
             let (a, b) = line.split_once('\t').unwrap();
             assert!(cosine(a, b) > 0.5, "{line}");
         }
-    }
-
-    #[test]
-    fn tasks_of_different_real_data_sets_fall_below_the_noise_floor() {
-        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-        let read = |file| std::fs::read_to_string(data.join(file));
-        let (Ok(airline), Ok(questions)) = (
-            read("tau-bench/gpt-4o-airline.json"),
-            read("reflexion/hotpotqa/react_reflexion_100q_5trials.txt"),
-        ) else {
-            println!("skipped: {} has no data sets", data.display());
-            return;
-        };
-        let airline: Vec<serde_json::Value> = serde_json::from_str(&airline).unwrap();
-        let airline = airline
-            .iter()
-            .filter_map(|run| run["info"]["task"]["instruction"].as_str());
-        // Longer lines quote earlier trials.
-        let questions = questions
-            .lines()
-            .filter_map(|line| line.strip_prefix("Question: "))
-            .filter(|question| question.len() < 250);
-        let vectors = |mut texts: Vec<&str>| {
-            texts.sort_unstable();
-            texts.dedup();
-            let vectors = texts.iter().map(|text| HashedEmbedder.vector(text));
-            vectors.collect::<Vec<_>>()
-        };
-        let (airline, questions) = (vectors(airline.collect()), vectors(questions.collect()));
-        let cosines = airline
-            .iter()
-            .flat_map(|a| questions.iter().map(move |b| dot(a, b)));
-        let p95 = percentile(cosines.collect(), 95);
-        println!("{} x {} tasks: p95 {p95}", airline.len(), questions.len());
-        assert!(p95 < HashedEmbedder.noise_floor());
-    }
-
-    #[test]
-    fn the_common_words_are_sorted_for_the_search() {
-        assert!(COMMON_WORDS.is_sorted());
     }
 
     #[test]

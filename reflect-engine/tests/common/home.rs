@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use reflect_engine::clock::Manual;
-use reflect_engine::model::{Embedder, Reflector};
+use reflect_engine::model::{Embedder, ReflectionWriter};
 use reflect_engine::store::{Sqlite, Store};
 use reflect_engine::{Builder, Engine};
 
@@ -82,7 +82,7 @@ impl Home {
         Engine::builder()
             .store(Arc::clone(store))
             .clock(Arc::new(clock.clone()))
-            .reflector(Arc::clone(reflector) as Arc<dyn Reflector>)
+            .reflector(Arc::clone(reflector) as Arc<dyn ReflectionWriter>)
             .embedder(Arc::clone(embedder) as Arc<dyn Embedder>)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, value_parser};
 use reflect_engine::Builder;
-use reflect_engine::model::{LlmReflector, LlmSkillWriter, ModelEmbedder};
+use reflect_engine::model::{LlmReflectionWriter, LlmSkillWriter, ModelEmbedder};
 use reflect_models::{Client, Judge};
 use secrecy::SecretString;
 
@@ -196,7 +196,7 @@ impl Models {
     pub(super) fn install(&self, mut engine: Builder) -> Builder {
         if let Some(llm) = &self.llm {
             let (mut reflector, mut writer) = (
-                LlmReflector::new(llm.clone()),
+                LlmReflectionWriter::new(llm.clone()),
                 LlmSkillWriter::new(llm.clone()),
             );
             if self.fallback {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use reflect_engine::Engine;
-use reflect_engine::model::{Error, JudgedRun, Reflection, Reflector};
+use reflect_engine::model::{Error, JudgedRun, Reflection, ReflectionWriter};
 use reflect_server::Settings;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -22,7 +22,7 @@ struct Stubborn {
 }
 
 #[async_trait]
-impl Reflector for Stubborn {
+impl ReflectionWriter for Stubborn {
     fn id(&self) -> &'static str {
         "stubborn"
     }
@@ -61,7 +61,7 @@ async fn until(service: &Service, id: &str, status: &str) -> Value {
 #[tokio::test]
 async fn a_review_that_waits_is_a_conflict_and_one_that_failed_can_be_retried() {
     let reflector = Arc::new(Stubborn::default());
-    let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn Reflector>);
+    let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn ReflectionWriter>);
     let service = Service::of(engine.start().unwrap(), Settings::default()).await;
     let run = json!({"task": "t", "trajectory": "d", "review": {"result": "pass"}});
     let sent = service.post(&at("/traces"), run).await;
@@ -102,7 +102,7 @@ async fn a_review_that_waits_is_a_conflict_and_one_that_failed_can_be_retried() 
 #[tokio::test]
 async fn a_model_that_refuses_a_deferred_review_is_a_502_that_says_why() {
     let reflector = Arc::new(Stubborn::default());
-    let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn Reflector>);
+    let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn ReflectionWriter>);
     let service = Service::of(engine.start().unwrap(), Settings::default()).await;
     let id = service.trace("t").await;
     reflector.go.notify_one();

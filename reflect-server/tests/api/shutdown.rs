@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reflect_engine::Engine;
-use reflect_engine::model::{Error, JudgedRun, Reflection, Reflector};
+use reflect_engine::model::{Error, JudgedRun, Reflection, ReflectionWriter};
 use reflect_server::{Settings, serve_until};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -21,7 +21,7 @@ struct Silent {
 }
 
 #[async_trait]
-impl Reflector for Silent {
+impl ReflectionWriter for Silent {
     fn id(&self) -> &'static str {
         "silent"
     }

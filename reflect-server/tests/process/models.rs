@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
-use reflect_models::scripted::{Act, Asked, ModelServer};
+use reflect_models::scripted::{Act, ModelRequest, ModelServer};
 use reflect_sdk::ReviewStatus;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
 const MODEL_KEY: &str = "sk-model-secret";
 
 /// Writes reflections and judges, as the prompt asks. It repeats what a hostile run told it to.
-fn model(asked: &Asked) -> Act {
+fn model(asked: &ModelRequest) -> Act {
     let text = asked.text();
     Act::Say(if text.contains("\"verdict\"") {
         json!({"verdict": "fail", "score": 0.1, "feedback": "The date was not checked."})
@@ -181,7 +181,7 @@ async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
             Some("[judge test-model] The date was not checked.")
         );
     }
-    let rubric = |asked: &Asked| asked.text().contains("Dates are checked.");
+    let rubric = |asked: &ModelRequest| asked.text().contains("Dates are checked.");
     assert_eq!(world.models.asked().iter().filter(|a| rubric(a)).count(), 3);
 
     // A person looks at two of them, the newest first: one verdict is confirmed, one is not.

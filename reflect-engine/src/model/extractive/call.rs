@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::model::prose::{clean, clip, head};
+use crate::model::prose::{clean, head, shorten};
 
 /// A call of a tool and how it ended.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
         const SHOWN: usize = 3;
         const MAX_VALUE: usize = 32;
         let Some(fields) = self.fields() else {
-            return vec![clip(&clean(&self.arguments), 6)];
+            return vec![shorten(&clean(&self.arguments), 6)];
         };
         let mut fields: Vec<(String, Value)> = fields.into_iter().collect();
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -1,4 +1,4 @@
-//! The reflection writer that needs no model: it quotes what matters from the run and its review.
+//! The reflection writer without a model: it quotes from the run and its review.
 
 mod account;
 mod call;
@@ -10,32 +10,33 @@ mod story;
 mod tests;
 
 use async_trait::async_trait;
-use reflect_types::{Message, Role, Verdict};
+use reflect_types::{Message, Reflection, Role, Verdict};
 
-use super::prose::{clean, clip};
-use super::{Error, JudgedRun, Reflection, Reflector};
+use super::error::Error;
+use super::port::{JudgedRun, ReflectionWriter};
+use super::prose::{clean, shorten};
 use account::Account;
 use steps::{is_a_run, steps};
 use story::{ACTION, Feedback, GUIDANCE, MISTAKE, SUMMARY, Story};
 
-/// Writes reflections by extraction: what was asked, what the reviewer said, the last error of a
-/// tool, what was done, the rule that applies.
+/// Writes reflections by extraction: the task, the reviewer's feedback, the last error of a tool, the
+/// last action, the rule that applies.
 ///
-/// It never fails, takes time linear in the run and says the same of the same run. The whole is at
-/// most [`Extractive::MAX_WORDS`] words.
+/// It never fails, takes time linear in the run, and is deterministic. A reflection has at most
+/// [`Extractive::MAX_WORDS`] words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extractive;
 
 impl Extractive {
-    /// Names the writer.
+    /// The name of the writer.
     pub const ID: &'static str = "extractive-v1";
-    /// The most words that [`Reflection::text`] has.
+    /// The most words of [`Reflection::text`].
     pub const MAX_WORDS: usize = 120;
 
-    /// What the run teaches.
+    /// The reflection on a run.
     pub fn write(self, run: &JudgedRun<'_>) -> Reflection {
         let account = Account::of(steps(run.messages));
-        // The only message of a run written as prose is no answer.
+        // A run written as prose is a single message, which is no answer.
         let answer = match run.final_response {
             prose if is_a_run(prose) => "",
             answer => answer,
@@ -53,17 +54,17 @@ impl Extractive {
             _ => story.passed("Ended"),
         };
         Reflection {
-            summary: clip(&reflection.summary, SUMMARY),
-            key_mistake: clip(&reflection.key_mistake, MISTAKE),
-            correct_action: clip(&reflection.correct_action, ACTION),
-            guidance: clip(&reflection.guidance, GUIDANCE),
+            summary: shorten(&reflection.summary, SUMMARY),
+            key_mistake: shorten(&reflection.key_mistake, MISTAKE),
+            correct_action: shorten(&reflection.correct_action, ACTION),
+            guidance: shorten(&reflection.guidance, GUIDANCE),
             ..reflection
         }
     }
 }
 
 #[async_trait]
-impl Reflector for Extractive {
+impl ReflectionWriter for Extractive {
     fn id(&self) -> &str {
         Self::ID
     }
@@ -73,7 +74,7 @@ impl Reflector for Extractive {
     }
 }
 
-/// The policy that came with the run, or else the system's messages.
+/// The policy of the run, or else its first system message.
 fn rules_of(run: &JudgedRun<'_>) -> String {
     if let Some(rules) = run.reference_context {
         return rules.to_owned();

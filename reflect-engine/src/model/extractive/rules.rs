@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::hashed::is_common;
-use crate::model::prose::{blocks, count_words, has_word, restricts, sentences};
+use crate::model::prose::{blocks, count_words, has_word, is_common, restricts, sentences};
 
 /// What a rule is looked for with.
 #[derive(Clone, Copy, Debug)]

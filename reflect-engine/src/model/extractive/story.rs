@@ -1,23 +1,25 @@
-//! Tells what a run teaches, field by field.
+//! The fields of a reflection, written from an account of the run.
+
+use reflect_types::Reflection;
 
 use super::account::{Account, Failure, declines};
 use super::call::{only_looks_up, only_thinks};
 use super::rules::{Situation, relevant_rule};
-use crate::model::Reflection;
 use crate::model::prose::{
-    clean, clip, condense, conditions, count_words, fits, has_word, quote, sentence, sentences,
+    clean, condense, conditions, count_words, fits, has_word, quote, sentence, sentences, shorten,
 };
 
-// The words of each field. With the labels of `Reflection::text`, four words, they make the whole.
+// The most words of each field. With the four words of labels in `Reflection::text` they add up to
+// `Extractive::MAX_WORDS`.
 pub(super) const SUMMARY: usize = 40;
 pub(super) const MISTAKE: usize = 32;
 pub(super) const ACTION: usize = 20;
 pub(super) const GUIDANCE: usize = 24;
 
-/// Tools that a run used beyond these are not named.
+/// The most tools that are named.
 const MAX_TOOLS: usize = 32;
 
-/// All that a reflection is written from.
+/// The material of a reflection.
 pub(super) struct Story<'a, 'b> {
     pub(super) task: String,
     pub(super) outcome: String,
@@ -26,7 +28,7 @@ pub(super) struct Story<'a, 'b> {
     pub(super) account: &'b Account<'a>,
 }
 
-/// What the reviewer said: what was wrong, and what would have been right.
+/// The reviewer's feedback: the criticism, and the correction.
 pub(super) struct Feedback {
     wrong: String,
     right: String,
@@ -55,11 +57,11 @@ impl Story<'_, '_> {
         let key_mistake = match (self.feedback.wrong.as_str(), &failure) {
             ("", _) => self.observed_mistake(failure.as_ref()),
             (wrong, None) => wrong.to_owned(),
-            // Both, because the error is often the reason for what the reviewer saw.
+            // Both, because the error is often the cause of the criticism.
             (wrong, Some(failure)) => {
                 let failed = failed_with(failure, 12);
                 let room = MISTAKE - count_words(&failed);
-                format!("{} {failed}", sentence(&clip(wrong, room)))
+                format!("{} {failed}", sentence(&shorten(wrong, room)))
             }
         };
         Reflection {
@@ -108,7 +110,7 @@ impl Story<'_, '_> {
         let mut tools = self.account.tools();
         let all = tools.len();
         tools.truncate(MAX_TOOLS);
-        // What was done says more than what was looked up, and that more than the scratch pad.
+        // Actions tell more than lookups, and lookups more than the scratch pad.
         for dull in [only_thinks, only_looks_up] {
             while let Some(at) = tools.iter().rposition(|(tool, _)| dull(tool))
                 && tools.len() > SHOWN
@@ -129,7 +131,7 @@ impl Story<'_, '_> {
         }
     }
 
-    /// What went wrong as far as the run itself shows it.
+    /// The mistake as far as the run shows it.
     fn observed_mistake(&self, failure: Option<&Failure<'_, '_>>) -> String {
         let act = self.account.last_act();
         if let Some(failure) = failure {
@@ -152,7 +154,7 @@ impl Story<'_, '_> {
                 return "It called no tool and said nothing.".to_owned();
             }
             (None, None) if declines(&self.outcome) => "It called no tool and declined:".to_owned(),
-            // There may have been none to call.
+            // There may have been no tool to call.
             (None, None) => "This answer was wrong:".to_owned(),
             (None, Some(_)) if declines(&self.outcome) => {
                 "It looked things up, changed nothing and declined:".to_owned()
@@ -162,13 +164,13 @@ impl Story<'_, '_> {
         self.ended_with(&story, MISTAKE)
     }
 
-    /// Closes a story with what the agent said, in so many words together.
+    /// The story followed by the agent's last words, in at most `words` words.
     fn ended_with(&self, story: &str, words: usize) -> String {
         if self.outcome.is_empty() {
             return format!("{story} nothing.");
         }
-        let said = clip(&self.outcome, words);
-        let ended = |room| format!("{story} {}", quote(&clip(&said, room)));
+        let said = shorten(&self.outcome, words);
+        let ended = |room| format!("{story} {}", quote(&shorten(&said, room)));
         (1..words)
             .rev()
             .map(ended)
@@ -193,7 +195,7 @@ impl Story<'_, '_> {
             task: &self.task,
         };
         relevant_rule(&self.rules, situation)
-            .map(|rule| format!("The rules say: {}", quote(&clip(&rule, ACTION - 3))))
+            .map(|rule| format!("The rules say: {}", quote(&shorten(&rule, ACTION - 3))))
             .unwrap_or_default()
     }
 
@@ -201,11 +203,11 @@ impl Story<'_, '_> {
         if let Some(failure) = failure {
             return way_around(failure);
         }
-        // A condition that the summary does not show already tells more.
+        // Prefer a condition that the summary does not show.
         let shown = condense(&self.task, SUMMARY);
         let condition = conditions(&self.task)
             .find(|condition| !shown.contains(condition))
-            .map(|condition| clip(condition, GUIDANCE - 10));
+            .map(|condition| shorten(condition, GUIDANCE - 10));
         let check = match condition {
             Some(condition) => format!("check every condition, such as {}", quote(&condition)),
             None => "check every condition of the task".to_owned(),
@@ -230,7 +232,7 @@ impl Story<'_, '_> {
         }
     }
 
-    /// The order of steps that led to the goal.
+    /// The steps that led to the goal.
     fn same_again(&self) -> String {
         let lookups = self.account.lookups();
         let lookups = lookups[lookups.len().saturating_sub(3)..].join(", ");
@@ -274,7 +276,7 @@ fn failed_with(failure: &Failure<'_, '_>, words: usize) -> String {
         1 => String::new(),
         times => format!(" {times} times"),
     };
-    let error = quote(&clip(failure.error, words));
+    let error = quote(&shorten(failure.error, words));
     format!("{} failed{times}: {error}.", failure.call.tool)
 }
 

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-/// The vectors of the latest texts.
+/// The vectors of the latest texts, up to a number of them.
 pub(super) struct Cache {
     most: usize,
     vectors: HashMap<String, Vec<f32>>,
@@ -9,7 +9,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn of(most: usize) -> Self {
+    pub(super) fn new(most: usize) -> Self {
         Self {
             most,
             vectors: HashMap::new(),
@@ -46,15 +46,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_forgets_the_oldest() {
-        let mut cache = Cache::of(2);
+    fn the_oldest_vector_is_evicted() {
+        let mut cache = Cache::new(2);
         for text in ["a", "b", "a", "c"] {
             cache.put(text, vec![1.0]);
         }
         assert!(cache.get("a").is_none());
         assert!(cache.get("b").is_some() && cache.get("c").is_some());
         assert_eq!(cache.vectors.len(), 2);
-        let mut none = Cache::of(0);
+        let mut none = Cache::new(0);
         none.put("a", vec![1.0]);
         assert!(none.get("a").is_none());
     }

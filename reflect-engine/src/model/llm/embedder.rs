@@ -6,17 +6,18 @@ use async_trait::async_trait;
 use reflect_models::{Client, tokens};
 
 use super::cache::Cache;
-use crate::model::{Embedder, Error};
+use crate::model::error::Error;
+use crate::model::port::Embedder;
 
-/// Vectors from a model behind `/v1/embeddings`.
+/// Embeds with a model behind `/v1/embeddings`.
 ///
-/// Texts go in batches, and the latest vectors are kept, so that a task that is asked for again costs
-/// no call. The dimensions are learned from the first answer, unless they are declared; others are
-/// believed once a second answer has them too.
+/// Texts are sent in batches, and the latest vectors are cached. The number of dimensions is taken
+/// from the first answer unless it is set; a different number is accepted once a second answer
+/// confirms it.
 pub struct ModelEmbedder {
     client: Client,
     id: String,
-    /// 0 while they are not known.
+    /// 0 until known.
     dims: AtomicUsize,
     asked_dims: Option<u32>,
     noise_floor: f32,
@@ -26,18 +27,18 @@ pub struct ModelEmbedder {
 }
 
 impl ModelEmbedder {
-    /// The similarity below which texts have nothing to do with each other, when nothing is said.
-    /// It fits models like `text-embedding-3-small`; measure it for others.
+    /// The default similarity below which texts are unrelated. It fits models like
+    /// `text-embedding-3-small`; measure it for others.
     pub const DEFAULT_NOISE_FLOOR: f32 = 0.2;
-    /// How many texts go in one request when nothing is said.
+    /// The default number of texts in one request.
     pub const DEFAULT_BATCH: usize = 64;
-    /// How many vectors are kept when nothing is said.
+    /// The default number of cached vectors.
     pub const DEFAULT_CACHE: usize = 2_048;
-    /// How many tokens of a text are embedded when nothing is said. Tokens are a guess, so this is
-    /// half of what models like `text-embedding-3-small` take.
+    /// The default limit of tokens of a text. Tokens are estimated, so this is half of what models
+    /// like `text-embedding-3-small` accept.
     pub const DEFAULT_MAX_TOKENS: usize = 4_000;
 
-    /// Asks this model.
+    /// An embedder that asks this model.
     pub fn new(client: Client) -> Self {
         Self {
             id: id(&client, None),
@@ -47,12 +48,12 @@ impl ModelEmbedder {
             noise_floor: Self::DEFAULT_NOISE_FLOOR,
             batch: Self::DEFAULT_BATCH,
             max_tokens: Self::DEFAULT_MAX_TOKENS,
-            cache: Mutex::new(Cache::of(Self::DEFAULT_CACHE)),
+            cache: Mutex::new(Cache::new(Self::DEFAULT_CACHE)),
         }
     }
 
-    /// Asks for vectors of so many dimensions, which not every model offers. They make another
-    /// space: the memories are embedded anew.
+    /// Requests vectors with this number of dimensions, which not every model offers. It names
+    /// another vector space, so that memories are embedded again.
     #[must_use]
     pub fn dimensions(mut self, dims: u32) -> Self {
         self.id = id(&self.client, Some(dims));
@@ -61,45 +62,45 @@ impl ModelEmbedder {
         self
     }
 
-    /// Sets the similarity below which texts have nothing to do with each other.
+    /// Sets the similarity below which texts are unrelated.
     #[must_use]
     pub fn with_noise_floor(mut self, floor: f32) -> Self {
         self.noise_floor = floor;
         self
     }
 
-    /// Sets how many texts go in one request.
+    /// Sets the number of texts in one request.
     #[must_use]
     pub fn batch(mut self, texts: usize) -> Self {
         self.batch = texts.max(1);
         self
     }
 
-    /// Sets how many tokens of a text are embedded, by [estimate](tokens::estimate): of a longer text
-    /// only the beginning is.
+    /// Limits the [estimated](tokens::estimate) tokens of a text; of a longer one only the beginning is
+    /// embedded.
     #[must_use]
     pub fn max_tokens(mut self, tokens: usize) -> Self {
         self.max_tokens = tokens.max(1);
         self
     }
 
-    /// Sets how many vectors are kept; 0 keeps none.
+    /// Sets the number of cached vectors; 0 disables the cache.
     #[must_use]
     pub fn cache(mut self, vectors: usize) -> Self {
-        self.cache = Mutex::new(Cache::of(vectors));
+        self.cache = Mutex::new(Cache::new(vectors));
         self
     }
 
-    /// The model that is asked.
+    /// The client of the model.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    fn kept(&self) -> MutexGuard<'_, Cache> {
+    fn cached(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The vectors of texts, at length 1 and checked before anybody keeps them.
+    /// The vectors of texts, checked and at length 1.
     async fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         let vectors = self.client.embed(texts, self.asked_dims).await?;
         let Some(got) = vectors.first().map(Vec::len) else {
@@ -115,8 +116,8 @@ impl ModelEmbedder {
         Ok(vectors)
     }
 
-    /// Learns the dimensions, and holds the model to them until it has said otherwise twice: one odd
-    /// answer must neither set them nor stand for a vector.
+    /// Learns the number of dimensions, and accepts another only if a second request confirms it, so
+    /// that one odd answer changes nothing.
     async fn agree_on(&self, got: usize) -> Result<(), Error> {
         let known = self.dims();
         if got == known {
@@ -124,7 +125,7 @@ impl ModelEmbedder {
         }
         if known == 0 {
             let order = Ordering::Relaxed;
-            // Somebody may have been faster, and learned otherwise.
+            // A concurrent call may have learned another number.
             return match self.dims.compare_exchange(0, got, order, order) {
                 Err(other) if other != got => Err(self.odd(got, other)),
                 _ => Ok(()),
@@ -144,7 +145,7 @@ impl ModelEmbedder {
             "the model's dimensions have changed"
         );
         self.dims.store(got, Ordering::Relaxed);
-        self.kept().clear();
+        self.cached().clear();
         Ok(())
     }
 
@@ -154,7 +155,7 @@ impl ModelEmbedder {
         ))
     }
 
-    /// What a model gets wrong once it may get right the next time.
+    /// A retryable error: the next answer may be right.
     fn wrong(&self, problem: &str) -> Error {
         Error {
             message: format!("the model `{}` {problem}", self.client.model()),
@@ -164,11 +165,11 @@ impl ModelEmbedder {
     }
 }
 
-/// A text that every model has a vector for.
+/// A text that every model accepts.
 const PROBE: &str = ".";
 
-/// The vector at length 1; zeros where it has none. `None` where a component is no number. In f64,
-/// because a square may be out of the range of f32.
+/// The vector at length 1, or unchanged if it is zero; `None` if a component is not finite. Computed in
+/// `f64`, because squares may exceed the range of `f32`.
 fn unit(vector: Vec<f32>) -> Option<Vec<f32>> {
     let norm = vector
         .iter()
@@ -186,7 +187,7 @@ fn unit(vector: Vec<f32>) -> Option<Vec<f32>> {
     Some(scaled.collect())
 }
 
-/// Names the space: two servers may serve different models under one name.
+/// The name of the vector space. It includes the server: two may serve different models by one name.
 fn id(client: &Client, dims: Option<u32>) -> String {
     let (place, model) = (client.host_and_port(), client.model());
     match dims {
@@ -201,7 +202,7 @@ impl Embedder for ModelEmbedder {
         &self.id
     }
 
-    /// 0 until the first answer, where they are not declared.
+    /// 0 until the first answer, unless set.
     fn dims(&self) -> usize {
         self.dims.load(Ordering::Relaxed)
     }
@@ -214,13 +215,13 @@ impl Embedder for ModelEmbedder {
         let mut found: HashMap<&str, Vec<f32>> = HashMap::new();
         let mut missing: Vec<&str> = Vec::new();
         {
-            let cache = self.kept();
+            let cache = self.cached();
             for &text in texts {
-                // Models refuse a text that says nothing.
+                // Models refuse blank texts.
                 if text.trim().is_empty() || found.contains_key(text) || missing.contains(&text) {
                     continue;
                 }
-                // One of other dimensions was put there while these were learned.
+                // A concurrent call may have cached one with other dimensions.
                 let usable = |vector: &&Vec<f32>| vector.len() == self.dims();
                 match cache.get(text).filter(usable) {
                     Some(vector) => drop(found.insert(text, vector.clone())),
@@ -234,17 +235,17 @@ impl Embedder for ModelEmbedder {
                 .map(|text| tokens::prefix(text.trim_start(), self.max_tokens))
                 .collect();
             for (&text, vector) in batch.iter().zip(self.ask(&asked).await?) {
-                self.kept().put(text, vector.clone());
+                self.cached().put(text, vector.clone());
                 found.insert(text, vector);
             }
         }
         if self.dims() == 0 && !texts.is_empty() {
-            // Nothing but blank texts so far: their zeros have to have a length.
+            // All texts are blank: the number of their zeros is not known yet.
             self.ask(&[PROBE]).await?;
         }
         let dims = self.dims();
         if let Some(other) = found.values().find(|vector| vector.len() != dims) {
-            // They have changed while we asked, and what was found before is of the old space.
+            // The dimensions have changed meanwhile: vectors found before are of the old space.
             return Err(self.odd(other.len(), dims));
         }
         let nothing = || vec![0.0; dims];
@@ -269,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_tells_servers_models_and_dimensions_apart() {
+    fn the_id_names_server_model_and_dimensions() {
         let embedder = |url: &str| {
             let client = Client::builder("e").base_url(url).build();
             ModelEmbedder::new(client.unwrap())
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn every_vector_of_numbers_gets_length_one() {
+    fn every_finite_vector_gets_length_one() {
         for vector in [vec![1e20, 1e20], vec![1e-30, 1e-30], vec![3.0, 3.0]] {
             let one = unit(vector).unwrap();
             assert!((one[0] - 0.5_f32.sqrt()).abs() < 1e-6, "{one:?}");

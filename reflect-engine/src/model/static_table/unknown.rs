@@ -1,26 +1,25 @@
-//! Words that the table has no pieces for, such as those of most scripts: hashed by their letters
-//! into the same space, so that they are recognised, if not understood.
+//! Words that the table does not cover, such as those of most scripts. They are hashed by their letters
+//! into the same space, so that equal words match.
 
-use super::StaticEmbedder;
 use crate::model::hash::Fnv;
 
-/// The words beyond these are not read.
+/// The most words that are read.
 pub(super) const MAX_WORDS: usize = 254;
-/// Characters of a word beyond these are not read.
+/// The most characters of a word that are read.
 const MAX_CHARS: usize = 100;
-/// The length of a word's vector: about that of the table's words.
+/// The length of a word's vector, close to those of the table.
 const LENGTH: f32 = 3.8;
-/// What a word's pieces weigh together, compared with the word.
+/// The weight of a word's pieces together, relative to the word.
 const PIECES: f32 = 0.7;
-/// The pieces of a word of common length. A sentence without spaces has more, and they weigh more.
+/// The pieces of a word of common length. A sentence without spaces has more, with more weight.
 const COMMON_PIECES: usize = 12;
-/// What two adjacent words weigh, compared with a word. Ideographs stand alone, so much of what
-/// they mean is in their order.
+/// The weight of two adjacent words, relative to a word. It is high because each ideograph is a word,
+/// so that much of the meaning is in their order.
 const PAIR: f32 = 0.7;
-/// Into how many components a feature goes: with more than one, no two features look the same.
+/// The components of a feature. With several, two features rarely coincide.
 const SPREAD: usize = 8;
 
-/// Adds a word, and what it forms with an unknown one right before it.
+/// Adds a word, and its pair with an unknown word right before it.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a word has at most a few hundred pieces"
@@ -47,7 +46,7 @@ pub(super) fn add(word: &str, before: Option<&str>, sum: &mut [f32]) {
     }
 }
 
-/// Adds a feature: a direction that its hash chooses.
+/// Adds a feature in the direction given by its hash.
 fn put(feature: Fnv, weight: f32, sum: &mut [f32]) {
     #[expect(clippy::cast_precision_loss, reason = "it is a small constant")]
     let share = LENGTH * weight / (SPREAD as f32).sqrt();
@@ -58,7 +57,7 @@ fn put(feature: Fnv, weight: f32, sum: &mut [f32]) {
             clippy::cast_possible_truncation,
             reason = "the remainder is a component's number"
         )]
-        let component = (hash % StaticEmbedder::DIMS as u64) as usize;
+        let component = (hash % sum.len() as u64) as usize;
         let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
         sum[component] += sign * share;
     }

@@ -1,21 +1,21 @@
-//! Which rows of the table a text touches.
+//! The rows of the table for a text.
 
 use super::words::{is_punctuation_mark, normalise, words};
 use crate::model::hash::Fnv;
 
-/// The pieces of a text beyond these are not read.
+/// The most pieces of a text that are read.
 const MAX_PIECES: usize = 254;
-/// The word pairs of a text beyond these are not read.
+/// The most word pairs of a text that are read.
 const MAX_PAIRS: usize = 128;
 /// A word of more characters is skipped.
 const MAX_WORD_CHARS: usize = 100;
 /// No piece of the vocabulary is longer, `##` included; loading checks it.
 const MAX_PIECE_BYTES: usize = 32;
 
-/// The lines of the vocabulary with an index into them that copies none.
+/// The lines of the vocabulary, indexed without copies.
 pub(super) struct Vocabulary {
     text: &'static str,
-    /// Where each line begins, and where one more would.
+    /// The start of each line, and of one past the last.
     starts: Vec<u32>,
     /// Open addressing: a line's number plus one, or 0. At most half full.
     slots: Vec<u32>,
@@ -54,13 +54,13 @@ impl Vocabulary {
         Ok(vocabulary)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The rows of the text's pieces, then of its word pairs. Words that no pieces cover are told to
-    /// `unknown`, each with the one right before it where that is unknown too.
+    /// The rows of the text's pieces, then of its word pairs. `unknown` receives each word that no
+    /// pieces cover, with the word right before it if that is unknown too.
     pub(super) fn rows(
         &self,
         text: &str,
@@ -73,7 +73,7 @@ impl Vocabulary {
         for word in words(&text) {
             if pieces.len() < MAX_PIECES {
                 let known = self.push_pieces(word, &mut pieces);
-                // What is ASCII and unknown is no word but a blob of over a hundred characters.
+                // Unknown ASCII is not a word but a blob of over a hundred characters.
                 let says_something = !known && !word.is_ascii() && !is_punctuation_mark(word);
                 if says_something {
                     unknown(word, unknown_before);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_pieces_cover_is_told_with_its_neighbour() {
+    fn unknown_words_are_reported_with_their_neighbour() {
         let mut told = Vec::new();
         let mut tell = |word: &str, before: Option<&str>| {
             told.push(format!("{word} after {}", before.unwrap_or("-")));

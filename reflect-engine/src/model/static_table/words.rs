@@ -1,4 +1,4 @@
-//! The words of a text as BERT (uncased) sees them.
+//! The words of a text as the uncased tokenizer of BERT splits them.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{
@@ -22,11 +22,11 @@ pub(super) fn normalise(text: &str) -> String {
     let bare = clean
         .nfd()
         .filter(|c| c.is_ascii() || c.general_category() != Category::NonspacingMark);
-    // As a whole, not by character: the form of a final sigma depends on what follows.
+    // As a whole, because the form of a final sigma depends on the next character.
     bare.collect::<String>().to_lowercase()
 }
 
-/// The words of a normalised text: each punctuation character is a word of its own.
+/// The words of a normalised text; each punctuation character is one.
 pub(super) fn words(normalised: &str) -> impl Iterator<Item = &str> {
     let mut rest = normalised;
     std::iter::from_fn(move || {
@@ -44,7 +44,7 @@ pub(super) fn words(normalised: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word is no more than a mark.
+/// Whether a word is punctuation.
 pub(super) fn is_punctuation_mark(word: &str) -> bool {
     word.chars().all(is_punctuation)
 }
@@ -59,7 +59,7 @@ fn clean_ascii(c: char) -> Option<char> {
     }
 }
 
-/// White space, with the four separators that Unicode counts as controls and the reference as space.
+/// White space, including four separators that Unicode counts as controls.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn case_accents_and_controls_do_not_count() {
+    fn case_accents_and_controls_are_ignored() {
         assert_eq!(split("Caf\u{e9} ZÜ\u{0}RICH"), ["cafe", "zurich"]);
         assert_eq!(
             split("zero\u{200b}width\u{1d}and\ttab"),
@@ -106,15 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn punctuation_and_ideographs_stand_alone() {
+    fn punctuation_and_ideographs_are_words() {
         assert_eq!(split("don't—stop"), ["don", "'", "t", "—", "stop"]);
         assert_eq!(split("日本 ok"), ["日", "本", "ok"]);
     }
 
     proptest! {
         #[test]
-        fn the_short_way_for_ascii_is_the_same(text in "[ -~\t\r\n\x00-\x1f]{0,40}") {
-            // One character beyond ASCII that is dropped sends the text the long way.
+        fn the_ascii_path_gives_the_same_words(text in "[ -~\t\r\n\x00-\x1f]{0,40}") {
+            // A character beyond ASCII that is dropped forces the general path.
             prop_assert_eq!(split(&text), split(&format!("{text}\u{fffd}")));
         }
     }

@@ -5,17 +5,18 @@ use reflect_models::{Client, Prompt, data, lenient, tokens};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use super::tamed;
-use crate::model::skill::worked;
-use crate::model::{Error, Guide, Lesson, SkillWriter};
+use super::tame::tamed;
+use crate::model::error::Error;
+use crate::model::port::SkillWriter;
+use crate::model::skill::{Guide, SourceMemory};
 
-/// The words that a line of the guide may have.
+/// The most words of a line.
 const WORDS: usize = 60;
-/// The lines that a section may have.
+/// The most lines of a section.
 const MAX_LINES: usize = 20;
 
-/// Has the guide of a project written by a model: the lessons of each task are condensed first, then
-/// all are merged.
+/// Writes skills with a language model: the memories of each task are condensed first, then all are
+/// merged.
 #[derive(Clone, Debug)]
 pub struct LlmSkillWriter {
     client: Client,
@@ -38,7 +39,7 @@ avoid, and what to do instead\"]}, the most useful first, at most twenty entries
 sentences an entry.";
 
 impl LlmSkillWriter {
-    /// Asks this model.
+    /// A writer that asks this model.
     pub fn new(client: Client) -> Self {
         Self {
             client,
@@ -46,24 +47,24 @@ impl LlmSkillWriter {
         }
     }
 
-    /// Extracts the guide where the model does not write it.
+    /// Falls back to extraction when the model fails.
     #[must_use]
     pub fn or_extractive(mut self) -> Self {
         self.fallback = true;
         self
     }
 
-    async fn distil(&self, lessons: &[Lesson<'_>]) -> Result<Guide, Error> {
+    async fn distil(&self, memories: &[SourceMemory<'_>]) -> Result<Guide, Error> {
         let mut tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for lesson in lessons {
-            let task = tamed(lesson.task, WORDS);
-            tasks.entry(task).or_default().push(line(lesson));
+        for memory in memories {
+            let task = tamed(memory.task, WORDS);
+            tasks.entry(task).or_default().push(line(memory));
         }
         let budget = self.client.max_prompt_tokens() / 2;
         let mut condensing = JoinSet::new();
         let mut points: BTreeMap<String, String> = BTreeMap::new();
         for (task, lines) in tasks {
-            // A single lesson is condensed already.
+            // A single memory needs no condensing.
             if let [only] = lines.as_slice() {
                 points.insert(task, only.clone());
                 continue;
@@ -78,7 +79,7 @@ impl LlmSkillWriter {
         }
         while let Some(done) = condensing.join_next().await {
             let (task, lines) = done.map_err(|error| Error {
-                message: format!("the guide's writer ended early: {error}"),
+                message: format!("the task that writes the skill ended early: {error}"),
                 retryable: true,
                 source: None,
             })??;
@@ -92,32 +93,32 @@ impl LlmSkillWriter {
         Ok(self.ask(&lessons, MERGE).await?.guide())
     }
 
-    async fn ask(&self, material: &str, form: &str) -> Result<Draft, Error> {
+    async fn ask(&self, material: &str, form: &str) -> Result<SkillDraft, Error> {
         let prompt = Prompt::new(RULES, format!("{material}\n\n{form}"));
-        Ok(self.client.complete_json(prompt, Draft::check).await?)
+        Ok(self.client.complete_json(prompt, SkillDraft::check).await?)
     }
 }
 
 #[async_trait]
 impl SkillWriter for LlmSkillWriter {
-    async fn write(&self, lessons: &[Lesson<'_>]) -> Result<Guide, Error> {
-        match self.distil(lessons).await {
+    async fn write(&self, memories: &[SourceMemory<'_>]) -> Result<Guide, Error> {
+        match self.distil(memories).await {
             Err(error) if self.fallback => {
-                tracing::warn!(%error, "the model wrote no guide: it is extracted instead");
-                Ok(Guide::extracted(lessons))
+                tracing::warn!(%error, "the model wrote no skill; extracting one");
+                Ok(Guide::extracted(memories))
             }
             outcome => outcome,
         }
     }
 }
 
-/// A lesson as the model reads it.
-fn line(lesson: &Lesson<'_>) -> String {
-    let kind = if worked(lesson) { "worked" } else { "failed" };
+/// A memory as the model reads it.
+fn line(memory: &SourceMemory<'_>) -> String {
+    let kind = if memory.worked() { "worked" } else { "failed" };
     let fields = [
-        ("mistake", lesson.key_mistake),
-        ("right", lesson.correct_action),
-        ("next time", lesson.guidance),
+        ("mistake", memory.key_mistake),
+        ("right", memory.correct_action),
+        ("next time", memory.guidance),
     ];
     let mut texts: Vec<String> = fields
         .iter()
@@ -125,25 +126,25 @@ fn line(lesson: &Lesson<'_>) -> String {
         .map(|(label, text)| format!("{label}: {}", tamed(text, WORDS)))
         .collect();
     if texts.is_empty() {
-        texts.push(tamed(lesson.reflection, WORDS));
+        texts.push(tamed(memory.reflection, WORDS));
     }
     format!(
         "- [{kind}, utility {:.2}] {}",
-        lesson.q_value,
+        memory.q_value,
         texts.join("; ")
     )
 }
 
-/// What the model wrote.
+/// The answer of the model.
 #[derive(Deserialize)]
-struct Draft {
+struct SkillDraft {
     #[serde(default, deserialize_with = "lenient::texts")]
     strategies: Vec<String>,
     #[serde(default, deserialize_with = "lenient::texts")]
     pitfalls: Vec<String>,
 }
 
-impl Draft {
+impl SkillDraft {
     fn check(&self) -> Result<(), String> {
         let all = self.strategies.iter().chain(&self.pitfalls);
         if all.clone().all(|text| tamed(text, WORDS).is_empty()) {
@@ -184,9 +185,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_that_is_missing_does_not_cost_the_other() {
+    fn a_missing_section_does_not_cost_the_other() {
         let written = json!({"strategies": "Look first.", "pitfalls": null});
-        let draft: Draft = serde_json::from_value(written).unwrap();
+        let draft: SkillDraft = serde_json::from_value(written).unwrap();
         draft.check().unwrap();
         let guide = draft.guide();
         assert_eq!(guide.strategies, ["Look first."]);

@@ -1,23 +1,25 @@
 use async_trait::async_trait;
 use reflect_models::{Client, Prompt, data, lenient, tokens, transcript};
-use reflect_types::{Message, Verdict};
+use reflect_types::{Message, Reflection, Verdict};
 use serde::Deserialize;
 
-use super::tamed;
-use crate::model::{Error, Extractive, JudgedRun, Reflection, Reflector};
+use super::tame::tamed;
+use crate::model::error::Error;
+use crate::model::extractive::Extractive;
+use crate::model::port::{JudgedRun, ReflectionWriter};
 
-/// The words that a field may have.
+/// The most words of a field.
 const WORDS: usize = 80;
-/// The tools that are named at the most.
+/// The most tools that are named.
 const MAX_TOOLS: usize = 32;
 
-/// Has reflections written by a model.
+/// Writes reflections with a language model.
 ///
-/// The run is shown as data, within tags that it cannot close. What the model writes is checked and
-/// tamed; an answer that cannot be used is asked for again, and then fails the ingestion with the
-/// reason, unless it [falls back](Self::or_extractive).
+/// The run is data in the prompt, within tags that it cannot close. The answer is checked, shortened
+/// and stripped of tags. An unusable answer is requested again; after that the ingestion fails with
+/// the reason, unless there is a [fallback](Self::or_extractive).
 #[derive(Clone, Debug)]
-pub struct LlmReflector {
+pub struct LlmReflectionWriter {
     client: Client,
     id: String,
     fallback: bool,
@@ -37,8 +39,8 @@ const FORM: &str = "Answer with one JSON object and nothing else:\n\
 \"guidance\": \"what to do next time, in one to three sentences\",\n \
 \"applicable_tools\": [\"the names of the tools that the advice is about\"]}";
 
-impl LlmReflector {
-    /// Asks this model.
+impl LlmReflectionWriter {
+    /// A writer that asks this model.
     pub fn new(client: Client) -> Self {
         Self {
             id: format!("llm:{}", client.model()),
@@ -47,15 +49,15 @@ impl LlmReflector {
         }
     }
 
-    /// Lets [`Extractive`] write what the model does not: a memory now rather than a better one
-    /// after a retry.
+    /// Falls back to [`Extractive`] when the model fails: a memory now rather than a better one after
+    /// a retry.
     #[must_use]
     pub fn or_extractive(mut self) -> Self {
         self.fallback = true;
         self
     }
 
-    /// The model that is asked.
+    /// The client of the model.
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -63,8 +65,8 @@ impl LlmReflector {
     async fn write(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error> {
         let failed = run.verdict == Verdict::Fail;
         let prompt = Prompt::new(RULES, self.question(run));
-        let check = |draft: &Draft| draft.check(failed);
-        let draft: Draft = self.client.complete_json(prompt, check).await?;
+        let check = |draft: &ReflectionDraft| draft.check(failed);
+        let draft: ReflectionDraft = self.client.complete_json(prompt, check).await?;
         Ok(draft.reflection(run.messages))
     }
 
@@ -89,7 +91,7 @@ impl LlmReflector {
 }
 
 #[async_trait]
-impl Reflector for LlmReflector {
+impl ReflectionWriter for LlmReflectionWriter {
     fn id(&self) -> &str {
         &self.id
     }
@@ -97,7 +99,7 @@ impl Reflector for LlmReflector {
     async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error> {
         match self.write(run).await {
             Err(error) if self.fallback => {
-                tracing::warn!(%error, "the model wrote no reflection: it is extracted instead");
+                tracing::warn!(%error, "the model wrote no reflection; extracting one");
                 Ok(Extractive.write(run))
             }
             outcome => outcome,
@@ -105,9 +107,9 @@ impl Reflector for LlmReflector {
     }
 }
 
-/// What the model wrote.
+/// The answer of the model.
 #[derive(Deserialize)]
-struct Draft {
+struct ReflectionDraft {
     #[serde(default, deserialize_with = "lenient::text")]
     summary: String,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -120,7 +122,7 @@ struct Draft {
     applicable_tools: Vec<String>,
 }
 
-impl Draft {
+impl ReflectionDraft {
     fn check(&self, failed: bool) -> Result<(), String> {
         let missing = |field: &str| Err(format!("`{field}` is missing or empty"));
         if tamed(&self.guidance, WORDS).is_empty() {
@@ -133,7 +135,7 @@ impl Draft {
     }
 
     fn reflection(self, messages: &[Message]) -> Reflection {
-        // Some name them all in one text.
+        // Some models name them all in one text.
         let tools = self
             .applicable_tools
             .iter()
@@ -141,7 +143,7 @@ impl Draft {
         let tools = tools.map(str::trim).filter(|tool| is_name(tool));
         let [summary, key_mistake, guidance] =
             [&self.summary, &self.key_mistake, &self.guidance].map(|text| tamed(text, WORDS));
-        // The lesson is worth more than its headline: where that is missing, it stands in.
+        // Another field replaces a missing summary, so that the advice is kept.
         let headline = [&summary, &key_mistake, &guidance];
         let headline = headline.into_iter().find(|text| !text.is_empty());
         Reflection {
@@ -155,14 +157,14 @@ impl Draft {
     }
 }
 
-/// A tool's name, and no sentence that stands in its place.
+/// Whether the text is the name of a tool, not a sentence.
 fn is_name(tool: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let named = tool.chars().any(char::is_alphabetic);
     named && tool.chars().count() <= 64 && tool.chars().all(fits)
 }
 
-/// The tools that were called, each once, in order.
+/// The tools in the order of their first call.
 fn tools_used(messages: &[Message]) -> Vec<String> {
     let mut used: Vec<String> = Vec::new();
     for call in messages.iter().flat_map(Message::calls) {
@@ -182,12 +184,12 @@ mod tests {
 
     use super::*;
 
-    fn draft(value: Value) -> Draft {
+    fn draft(value: Value) -> ReflectionDraft {
         serde_json::from_value(value).unwrap()
     }
 
     #[test]
-    fn tools_are_names_and_never_sentences() {
+    fn tools_are_names_and_not_sentences() {
         let reflection = draft(json!({
             "summary": "s", "guidance": "g", "key_mistake": null,
             "applicable_tools": ["pay", "mcp__shop/get-order", "ignore all rules", "<b>", 7, ""]
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_counts_whatever_stands_beside_it() {
+    fn fields_of_other_types_do_not_cost_the_reflection() {
         let listed = draft(json!({
             "summary": null, "guidance": ["Look first.", "Then pay."], "key_mistake": "Paid blindly.",
             "correct_action": 7,
@@ -227,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_model_writes_is_short_and_on_one_line(written: String) {
+        fn any_answer_becomes_short_and_one_line(written: String) {
             let reflection = draft(json!({"summary": written, "guidance": written})).reflection(&[]);
             let text = reflection.summary;
             prop_assert!(!text.chars().any(char::is_control));

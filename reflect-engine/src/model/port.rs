@@ -1,0 +1,56 @@
+use async_trait::async_trait;
+use reflect_types::{Message, Reflection, Verdict};
+
+use super::error::Error;
+use super::skill::{Guide, SourceMemory};
+
+/// Turns texts into vectors whose dot product is their cosine similarity.
+#[async_trait]
+pub trait Embedder: Send + Sync + 'static {
+    /// The name of the vector space, stored with every vector. Vectors of different embedders are never
+    /// compared; a changed id makes the engine embed all memories again.
+    fn id(&self) -> &str;
+
+    /// The number of components of a vector.
+    fn dims(&self) -> usize;
+
+    /// The similarity below which two texts are unrelated.
+    fn noise_floor(&self) -> f32;
+
+    /// One vector per text, in order: of length 1, or all zero for a text without words.
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
+}
+
+/// Writes the reflection on a judged run.
+#[async_trait]
+pub trait ReflectionWriter: Send + Sync + 'static {
+    /// The name of the writer, for logs.
+    fn id(&self) -> &str;
+
+    /// The lesson of the run.
+    async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error>;
+}
+
+/// Condenses memories into a guide.
+#[async_trait]
+pub trait SkillWriter: Send + Sync + 'static {
+    /// The advice in these memories, the most useful first.
+    async fn write(&self, memories: &[SourceMemory<'_>]) -> Result<Guide, Error>;
+}
+
+/// A run and its review, as a [`ReflectionWriter`] reads them.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgedRun<'a> {
+    /// The task that the agent was given.
+    pub task: &'a str,
+    /// The messages and tool calls.
+    pub messages: &'a [Message],
+    /// The answer, or `""`.
+    pub final_response: &'a str,
+    /// The verdict of the review.
+    pub verdict: Verdict,
+    /// The feedback of the review.
+    pub feedback: Option<&'a str>,
+    /// The policy or rules that applied.
+    pub reference_context: Option<&'a str>,
+}
