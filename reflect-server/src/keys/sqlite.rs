@@ -31,21 +31,40 @@ pub struct Sqlite {
     /// Apart from the other, because a write may wait long for the file's lock, and every request
     /// looks up a key.
     reading: Arc<Mutex<Connection>>,
+    is_new: bool,
 }
 
 impl Sqlite {
-    /// Opens the file, which the engine has made, and makes the table where there is none.
+    /// Opens the engine's file and creates the tables if missing.
     ///
-    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path: Arc<Path> = path.into().into();
-        let opened = connect(&path).and_then(|writing| Ok((writing, connect_to_read(&path)?)));
-        let (writing, reading) = opened.map_err(|error| fault(&path, error))?;
+        let opened = connect(&path).and_then(|(writing, is_new)| {
+            let reading = connect_to_read(&path)?;
+            Ok((writing, reading, is_new))
+        });
+        let (writing, reading, is_new) = opened.map_err(|error| fault(&path, error))?;
         Ok(Self {
             path,
             writing: Arc::new(Mutex::new(writing)),
             reading: Arc::new(Mutex::new(reading)),
+            is_new,
         })
+    }
+
+    /// Opens the engine's file if it has the tables: if a server has used it.
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Option<Self>> {
+        let path = path.into();
+        let has_tables = connect_to_read(&path)
+            .and_then(|db| db.table_exists(None, "server_format"))
+            .map_err(|error| fault(&path, error))?;
+        has_tables.then(|| Self::open(path)).transpose()
+    }
+
+    /// Whether [`open`](Self::open) created the tables: no server had used the file.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     async fn read<T: Send + 'static>(
@@ -202,7 +221,8 @@ fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens the file for writing; tells whether it had no tables.
+fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     let mut db = Connection::open(path)?;
     db.busy_timeout(BUSY)?;
     // A key that was shown, or ended, has to stay so through a power failure.
@@ -221,7 +241,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         together.execute("INSERT INTO server_format VALUES (?1)", [version])?;
     }
     together.commit()?;
-    Ok(db)
+    Ok((db, format.is_none()))
 }
 
 fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {

@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use reflect_types::ErrorCode;
 
-/// Why a command was not carried out, and the exit code that says so.
+/// A failed command: the message and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -33,12 +33,13 @@ impl Failure {
         Self::new(Kind::NotFound, message)
     }
 
-    /// Whether what was asked makes no sense.
+    /// Whether this is a usage error.
     pub(crate) fn is_usage(&self) -> bool {
         self.kind == Kind::Usage
     }
 
-    /// The same of what a file holds, which is no matter of usage.
+    /// Turns a usage error into a general one: the contents of a file are at fault, not the command
+    /// line.
     pub(crate) fn of_contents(self) -> Self {
         let kind = match self.kind {
             Kind::Usage => Kind::General,
@@ -47,26 +48,26 @@ impl Failure {
         Self { kind, ..self }
     }
 
-    /// The same, where it was told already: only the exit code is left to say.
-    pub(crate) fn told(self) -> Self {
+    /// Drops the message, which was printed already, and keeps the exit code.
+    pub(crate) fn reported(self) -> Self {
         Self {
             message: String::new(),
             ..self
         }
     }
 
-    /// What is there contradicts what was asked.
+    /// A conflict with the stored state.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(Kind::Conflict, message)
     }
 
-    /// Whether what is there contradicts what was asked.
+    /// Whether this is a conflict.
     pub(crate) fn is_conflict(&self) -> bool {
         self.kind == Kind::Conflict
     }
 
-    /// The same, with what to do about a conflict.
-    pub(crate) fn advising(self, advice: &str) -> Self {
+    /// Appends advice to the message of a conflict.
+    pub(crate) fn with_advice(self, advice: &str) -> Self {
         if !self.is_conflict() {
             return self;
         }
@@ -76,7 +77,7 @@ impl Failure {
         }
     }
 
-    /// The same, with the place where it happened before it.
+    /// Prefixes the message with the place of the failure.
     pub(crate) fn at(self, place: impl fmt::Display) -> Self {
         Self {
             message: format!("{place}: {}", self.message),
@@ -84,7 +85,7 @@ impl Failure {
         }
     }
 
-    /// A server's refusal.
+    /// An error response of a server.
     pub(crate) fn refused(status: u16, detail: &str) -> Self {
         Self::new(
             Self::of_status(Some(status)),
@@ -92,7 +93,7 @@ impl Failure {
         )
     }
 
-    /// Says it on the standard error.
+    /// Prints the message to standard error.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.message.is_empty() {
             eprintln!("error: {self}");
@@ -132,21 +133,21 @@ impl From<reflect_sdk::Error> for Failure {
                 Kind::Unreachable
             }
             reflect_sdk::Error::Config(_) | reflect_sdk::Error::Invalid(_) => Kind::Usage,
-            // Somebody has to see to the model; trying again is of no use.
+            // The model's configuration is wrong; a retry does not help.
             other if other.code() == Some(&ErrorCode::ModelFailed) => Kind::General,
             other => Self::of_status(other.status()),
         };
-        Self::new(kind, with_reasons(&error))
+        Self::new(kind, with_sources(&error))
     }
 }
 
-/// The error and what is behind it.
-fn with_reasons(error: &dyn std::error::Error) -> String {
+/// The error followed by its sources.
+fn with_sources(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
-    let mut below = error.source();
-    while let Some(reason) = below {
-        message = format!("{message}: {reason}");
-        below = reason.source();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
     }
     message
 }
@@ -162,21 +163,21 @@ impl From<reflect_engine::Error> for Failure {
 
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
-        // The address is the caller's own, and may hold what should not be shown.
+        // The URL may contain credentials.
         let error = error.without_url();
         let kind = if error.is_builder() {
             Kind::Usage
         } else {
             Kind::Unreachable
         };
-        Self::new(kind, with_reasons(&error))
+        Self::new(kind, with_sources(&error))
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
-            // Whoever read the output has read enough, as `head` does.
+            // The reader of the output has stopped, as `head` does.
             return Self::general("");
         }
         Self::general(error.to_string())
@@ -185,7 +186,7 @@ impl From<std::io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        // One that came from writing is the writer's, kind and all.
+        // A write error keeps the kind of the underlying I/O error.
         std::io::Error::from(error).into()
     }
 }

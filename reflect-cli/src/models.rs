@@ -1,4 +1,4 @@
-//! The models that a server may be given, from flags and variables.
+//! Models configured by flags and environment variables.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,98 +12,97 @@ use reflect_engine::model::{LlmReflector, LlmSkillWriter, ModelEmbedder};
 use reflect_models::{Client, Judge};
 use secrecy::SecretString;
 
-use super::failure::Failure;
-use super::secret;
+use crate::failure::Failure;
+use crate::secret;
 
 #[derive(Debug, Args)]
-pub(super) struct ModelOptions {
-    /// The model that writes reflections and skills, such as `gpt-5.4-mini`; without one they are
+pub(crate) struct ModelOptions {
+    /// The model that writes reflections and skills, such as `gpt-5.4-mini`. Without one they are
     /// extracted.
     #[arg(long, env = "REFLECT_LLM_MODEL", help_heading = MODELS)]
     llm_model: Option<String>,
-    /// Where it is served, by anything that speaks the OpenAI protocol: OpenAI unless set.
+    /// The base URL of an OpenAI-compatible API [default: OpenAI].
     #[arg(long, env = "REFLECT_LLM_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     llm_base_url: Option<String>,
-    /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
+    /// The API key of the model. `OPENAI_API_KEY` is used for OpenAI.
     #[arg(
         long, env = "REFLECT_LLM_API_KEY", hide_env_values = true, value_parser = secret::parse,
         help_heading = MODELS
     )]
     llm_api_key: Option<SecretString>,
-    /// A file that holds its key.
+    /// A file containing the API key of the model.
     #[arg(long, env = "REFLECT_LLM_API_KEY_FILE", help_heading = MODELS)]
     llm_api_key_file: Option<PathBuf>,
-    /// How long one answer may take, in seconds.
+    /// Timeout of one reply, in seconds.
     #[arg(
         long, env = "REFLECT_LLM_TIMEOUT", default_value_t = 25,
         value_parser = value_parser!(u64).range(1..), help_heading = MODELS
     )]
     llm_timeout: u64,
-    /// How many requests to it are under way at once.
+    /// Maximum concurrent requests to the model.
     #[arg(
         long, env = "REFLECT_LLM_CONCURRENCY", default_value = "8", help_heading = MODELS
     )]
     llm_concurrency: NonZeroUsize,
-    /// How many tokens of a run it is shown.
+    /// Maximum tokens of a run in a prompt.
     #[arg(
         long, env = "REFLECT_LLM_MAX_PROMPT_TOKENS", default_value_t = 16_000,
         help_heading = MODELS
     )]
     llm_max_prompt_tokens: usize,
-    /// How many tokens an answer may have, thoughts included.
+    /// Maximum tokens of a reply, reasoning included.
     #[arg(
         long, env = "REFLECT_LLM_MAX_COMPLETION_TOKENS", default_value_t = 2_000,
         help_heading = MODELS
     )]
     llm_max_completion_tokens: u32,
-    /// Extract reflections and skills where the model does not write them, instead of failing.
+    /// Extract reflections and skills if the model fails.
     #[arg(
         long, env = "REFLECT_LLM_FALLBACK", value_parser = FalseyValueParser::new(),
         help_heading = MODELS
     )]
     llm_fallback: bool,
-    /// The model that embeds tasks, such as `text-embedding-3-small`; without one the bundled table
-    /// does. Memories are embedded anew in the background when it changes.
+    /// The embedding model, such as `text-embedding-3-small`. Without one the bundled embedder is used.
+    /// A change re-embeds the memories in the background.
     #[arg(long, env = "REFLECT_EMBEDDINGS_MODEL", help_heading = MODELS)]
     embeddings_model: Option<String>,
-    /// Where it is served: OpenAI unless set.
+    /// The base URL of the embedding API [default: OpenAI].
     #[arg(long, env = "REFLECT_EMBEDDINGS_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     embeddings_base_url: Option<String>,
-    /// Its key; for OpenAI, `OPENAI_API_KEY` will do.
+    /// The API key of the embedding model. `OPENAI_API_KEY` is used for OpenAI.
     #[arg(
         long, env = "REFLECT_EMBEDDINGS_API_KEY", hide_env_values = true,
         value_parser = secret::parse, help_heading = MODELS
     )]
     embeddings_api_key: Option<SecretString>,
-    /// A file that holds its key.
+    /// A file containing the API key of the embedding model.
     #[arg(long, env = "REFLECT_EMBEDDINGS_API_KEY_FILE", help_heading = MODELS)]
     embeddings_api_key_file: Option<PathBuf>,
-    /// How long one batch of vectors may take, in seconds.
+    /// Timeout of one batch of embeddings, in seconds.
     #[arg(
         long, env = "REFLECT_EMBEDDINGS_TIMEOUT", default_value_t = 10,
         value_parser = value_parser!(u64).range(1..), help_heading = MODELS
     )]
     embeddings_timeout: u64,
-    /// How many dimensions to ask for, from models that offer a choice.
+    /// Dimensions to request, for models that offer a choice.
     #[arg(long, env = "REFLECT_EMBEDDINGS_DIMENSIONS", help_heading = MODELS)]
     embeddings_dimensions: Option<u32>,
-    /// How many tokens of a text are embedded; 4,000 unless set. Local models often take only 512.
+    /// Maximum tokens of an embedded text [default: 4,000]. Local models often accept only 512.
     #[arg(long, env = "REFLECT_EMBEDDINGS_MAX_TOKENS", help_heading = MODELS)]
     embeddings_max_tokens: Option<usize>,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct JudgeOptions {
-    /// Judge runs that wait for a review, by the model of `--llm-model`. A person's review takes the
-    /// place of a judge's.
+pub(crate) struct JudgeOptions {
+    /// Let the model of `--llm-model` review pending runs. A person's review replaces a judge's.
     #[arg(
         long, env = "REFLECT_JUDGE", value_parser = FalseyValueParser::new(), help_heading = MODELS
     )]
     judge: bool,
-    /// What makes a run good, beyond doing its task.
+    /// Criteria of a good run, beyond completing its task.
     #[arg(long, env = "REFLECT_JUDGE_RUBRIC", help_heading = MODELS)]
     judge_rubric: Option<String>,
-    /// How far a judge's review moves the memories, from 0 to 1.
+    /// Learning rate of a judge's review, from 0 to 1.
     #[arg(
         long, env = "REFLECT_JUDGE_ALPHA", default_value_t = reflect_types::Review::JUDGE_ALPHA,
         help_heading = MODELS
@@ -113,19 +112,19 @@ pub(super) struct JudgeOptions {
 
 const MODELS: &str = "Models";
 
-/// The models that were configured.
+/// The configured models.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Models {
-    pub(super) llm: Option<Client>,
-    pub(super) embeddings: Option<Client>,
-    pub(super) dimensions: Option<u32>,
+pub(crate) struct Models {
+    pub(crate) llm: Option<Client>,
+    pub(crate) embeddings: Option<Client>,
+    pub(crate) dimensions: Option<u32>,
     fallback: bool,
     max_tokens: Option<usize>,
 }
 
 impl ModelOptions {
-    /// Checks what was said; nothing is asked yet.
-    pub(super) fn models(self) -> Result<Models, Failure> {
+    /// Checks the options. No request is made.
+    pub(crate) fn models(self) -> Result<Models, Failure> {
         let key = secret::read("--llm-api-key", self.llm_api_key, self.llm_api_key_file)?;
         let llm = client("--llm", self.llm_model, self.llm_base_url, key)?;
         let llm = llm.map(|llm| {
@@ -154,14 +153,14 @@ impl ModelOptions {
 }
 
 impl JudgeOptions {
-    /// The judge, where one is wanted.
-    pub(super) fn judge(self, models: &Models) -> Result<Option<Judge>, Failure> {
+    /// The judge, if enabled.
+    pub(crate) fn judge(self, models: &Models) -> Result<Option<Judge>, Failure> {
         if !self.judge {
             return Ok(None);
         }
         let Some(llm) = models.llm.clone() else {
             return Err(Failure::usage(
-                "--judge needs a model: name one with --llm-model (REFLECT_LLM_MODEL)",
+                "--judge needs a model: set --llm-model (REFLECT_LLM_MODEL)",
             ));
         };
         if !(0.0..=1.0).contains(&self.judge_alpha) {
@@ -179,9 +178,8 @@ impl JudgeOptions {
 }
 
 impl Models {
-    /// What the variables say, read as the server reads them, for commands that open a file beside
-    /// it.
-    pub(super) fn from_env() -> Result<Self, Failure> {
+    /// The models that the environment configures, for commands that open a file.
+    pub(crate) fn from_env() -> Result<Self, Failure> {
         #[derive(Debug, Parser)]
         struct Variables {
             #[command(flatten)]
@@ -192,8 +190,8 @@ impl Models {
         variables.models.models()
     }
 
-    /// Puts the models behind the engine's ports.
-    pub(super) fn install(&self, mut engine: Builder) -> Builder {
+    /// Adds the models to an engine.
+    pub(crate) fn install(&self, mut engine: Builder) -> Builder {
         if let Some(llm) = &self.llm {
             let (mut reflector, mut writer) = (
                 LlmReflector::new(llm.clone()),
@@ -226,20 +224,19 @@ fn client(
     url: Option<String>,
     key: Option<SecretString>,
 ) -> Result<Option<reflect_models::Builder>, Failure> {
-    // A variable that is set to nothing says nothing.
-    let said = |text: &String| !text.trim().is_empty();
-    let (model, url) = (model.filter(said), url.filter(said));
+    // An empty variable counts as unset.
+    let is_set = |text: &String| !text.trim().is_empty();
+    let (model, url) = (model.filter(is_set), url.filter(is_set));
     let Some(model) = model else {
         return match url {
             None => Ok(None),
             Some(_) => Err(Failure::usage(format!(
-                "{flag}-base-url is given, but no model: name one with {flag}-model"
+                "{flag}-base-url is set without a model: name one with {flag}-model"
             ))),
         };
     };
     let mut builder = Client::builder(model)
-        // A review that is waited for has to end before its request does; what takes longer is
-        // left to the queue.
+        // A synchronous review must finish within its request; slower ones are left to the queue.
         .attempts(2)
         .backoff(Duration::from_millis(500), Duration::from_secs(2));
     if let Some(url) = url {
@@ -257,10 +254,10 @@ fn built(builder: reflect_models::Builder) -> Result<Client, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// What is wrong with a variable, without the usage of a command that nobody gave.
+/// The reason of a parse error, without clap's usage text.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
     let reason = line.strip_prefix("error: ").unwrap_or(line);
-    format!("{reason}: correct the variable of that name (REFLECT_…)")
+    format!("{reason}: correct the corresponding REFLECT_… variable")
 }

@@ -1,6 +1,6 @@
 //! What the service bears: the binary in a process of its own, 64 connections, no pauses.
 //!
-//! `cargo bench -p reflect-server --bench load -- 60` runs each kind of request for 60 seconds
+//! `cargo bench -p reflect-cli --bench load -- 60` runs each kind of request for 60 seconds
 //! (3 unless said) and fails if any request does.
 
 #![expect(clippy::unwrap_used, reason = "a bench may")]

@@ -1,4 +1,4 @@
-//! All that a project holds, wherever it is: in a file, or at a server.
+//! A whole project, in a file or on a server.
 
 use reflect_engine::{
     ArchivedTrace, Engine, Imported, ListMemories, MemoryHistory, Overview, Piece,
@@ -6,42 +6,42 @@ use reflect_engine::{
 use reflect_types::{MemoryId, ProjectId, TraceId, path};
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::remote::Remote;
+use crate::failure::Failure;
+use crate::remote::Remote;
 
-/// How many pieces are read at once.
+/// Records per page.
 const PAGE: usize = 50;
 
-/// A project of a file or of a server.
+/// A project and its source.
 #[derive(Debug)]
-pub(super) struct Archive {
-    pub(super) project: ProjectId,
-    pub(super) source: Source,
+pub(crate) struct Archive {
+    pub(crate) project: ProjectId,
+    pub(crate) source: Source,
 }
 
-/// Where a project is.
+/// The file or server that holds a project.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     File(Engine),
     Server(Remote),
 }
 
-/// What a server is sent.
+/// The body of an import request.
 #[derive(Serialize)]
 struct Pieces {
     pieces: Vec<Piece>,
 }
 
 impl Archive {
-    /// What the project holds beside memories and runs; a project that is not there is told so.
-    pub(super) async fn overview(&self) -> Result<Overview, Failure> {
+    /// The project's totals and skill. A missing project is an error.
+    pub(crate) async fn overview(&self) -> Result<Overview, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.export_overview(&self.project).await?),
             Source::Server(server) => server.get(&path::archive(&self.project), &[]).await,
         }
     }
 
-    pub(super) async fn list_memories(
+    pub(crate) async fn list_memories(
         &self,
         list: &ListMemories,
     ) -> Result<Vec<MemoryHistory>, Failure> {
@@ -56,15 +56,15 @@ impl Archive {
         }
     }
 
-    pub(super) async fn memory(&self, id: &MemoryId) -> Result<MemoryHistory, Failure> {
+    pub(crate) async fn memory(&self, id: &MemoryId) -> Result<MemoryHistory, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.get_memory(&self.project, id).await?),
             Source::Server(server) => server.get(&path::memory(&self.project, id), &[]).await,
         }
     }
 
-    /// The next memories in the order they were learned.
-    pub(super) async fn memories_after(
+    /// The next page of memories, oldest first.
+    pub(crate) async fn memories_after(
         &self,
         after: Option<&MemoryId>,
     ) -> Result<Vec<MemoryHistory>, Failure> {
@@ -79,11 +79,11 @@ impl Archive {
                 server.get(&path, &page(after)).await
             }
         };
-        page.map_err(lost)
+        page.map_err(deleted_cursor)
     }
 
-    /// The next runs in the order they were stored.
-    pub(super) async fn traces_after(
+    /// The next page of traces, oldest first.
+    pub(crate) async fn traces_after(
         &self,
         after: Option<&TraceId>,
     ) -> Result<Vec<ArchivedTrace>, Failure> {
@@ -98,10 +98,10 @@ impl Archive {
                 server.get(&path, &page(after)).await
             }
         };
-        page.map_err(lost)
+        page.map_err(deleted_cursor)
     }
 
-    pub(super) async fn import(&self, pieces: Vec<Piece>) -> Result<Imported, Failure> {
+    pub(crate) async fn import(&self, pieces: Vec<Piece>) -> Result<Imported, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.import(&self.project, pieces).await?),
             Source::Server(server) => {
@@ -111,8 +111,8 @@ impl Archive {
         }
     }
 
-    /// Lets go of the file.
-    pub(super) async fn close(self) -> Result<(), Failure> {
+    /// Closes the file.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
         match self.source {
             Source::File(engine) => Ok(engine.shutdown().await?),
             Source::Server(_) => Ok(()),
@@ -126,13 +126,13 @@ fn page(after: Option<&impl ToString>) -> Vec<(&'static str, String)> {
     limit.into_iter().chain(after).collect()
 }
 
-/// What an export that others got in the way of ends with.
-pub(super) fn changed() -> Failure {
-    Failure::conflict("the project changed while it was exported: export it again when it is quiet")
+/// The failure of an export during which the project changed.
+pub(crate) fn changed() -> Failure {
+    Failure::conflict("the project changed during the export: retry when it is quiet")
 }
 
-/// The only thing that can be wrong with a page is where it begins: at what was deleted meanwhile.
-fn lost(failure: Failure) -> Failure {
+/// Maps a refused page to [`changed`]: only a deleted cursor makes a page invalid.
+fn deleted_cursor(failure: Failure) -> Failure {
     if failure.is_usage() {
         changed()
     } else {

@@ -1,4 +1,4 @@
-//! A project as a file of JSON lines: a heading, its memories, its traces, its skill, an ending.
+//! A project as JSON lines: heading, memories, traces, skill, ending.
 
 use std::fs::{File as Disk, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
@@ -10,31 +10,31 @@ use reflect_engine::{Imported, Piece};
 use reflect_types::{ProjectId, Skill};
 use serde::{Deserialize, Serialize};
 
-use super::archive::Archive;
-use super::failure::Failure;
-use super::output;
-use super::place::Place;
+use crate::archive::{self, Archive};
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
 
-/// The only layout there is so far.
+/// The version of the format.
 const VERSION: u32 = 1;
-/// How many pieces are stored at once.
+/// Maximum records per import request.
 const BATCH: usize = 200;
-/// How long they may be together, so that a server takes them.
+/// Maximum bytes per import request, below the body limit of a server.
 const BATCH_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
-pub(super) struct Export {
+pub(crate) struct Export {
     #[command(flatten)]
     place: Place,
-    /// The file to write, which must not be there yet; `-` for the standard output.
+    /// The file to create; `-` for standard output. An existing file is not overwritten.
     file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Import {
+pub(crate) struct Import {
     #[command(flatten)]
     place: Place,
-    /// The file to read; `-` for the standard input.
+    /// The file to read; `-` for standard input.
     file: PathBuf,
 }
 
@@ -52,17 +52,17 @@ struct Heading {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Ending {
-    End(Exported),
+    End(Counts),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Exported {
+struct Counts {
     memories: u64,
     traces: u64,
     skills: u64,
 }
 
-pub(super) async fn export(options: Export) -> Result<(), Failure> {
+pub(crate) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
     let archive = place.archive().await?;
     if is_dash(&file) {
@@ -71,20 +71,20 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
     let disk = new_file(&file).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::conflict(format!(
-            "{}: this file is there already: remove it, or name another",
+            "{}: this file exists already: remove it, or choose another name",
             file.display()
         )),
         _ => named(error),
     })?;
     let written = write_file(&archive, &disk).await;
     let exported = written.inspect_err(|_| {
-        // Half a bundle is of no use, and stands in the way of the next.
+        // An incomplete bundle would block the next export.
         let _ = std::fs::remove_file(&file);
     })?;
     if place.json {
         return output::json(&exported);
     }
-    let Exported {
+    let Counts {
         memories, traces, ..
     } = exported;
     output::say(format_args!(
@@ -92,19 +92,19 @@ pub(super) async fn export(options: Export) -> Result<(), Failure> {
     ))
 }
 
-/// Writes the bundle, again where the project changed meanwhile.
-async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Exported, Failure> {
-    const TRIES: usize = 5;
+/// Writes the bundle; starts over if the project changed meanwhile.
+async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Counts, Failure> {
+    const ATTEMPTS: usize = 5;
 
-    let mut tried = 0;
+    let mut attempts = 0;
     loop {
         disk.set_len(0)?;
         disk.rewind()?;
         let mut out = BufWriter::new(disk);
         let written = write(archive, &mut out).await;
-        tried += 1;
+        attempts += 1;
         match written {
-            Err(failure) if failure.is_conflict() && tried < TRIES => {}
+            Err(failure) if failure.is_conflict() && attempts < ATTEMPTS => {}
             written => {
                 let exported = written?;
                 out.flush()?;
@@ -116,7 +116,7 @@ async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Exported, Fail
     }
 }
 
-/// Readable for its owner alone: it holds what agents were told.
+/// Creates a file that only its owner can read: trajectories may be confidential.
 fn new_file(path: &Path) -> io::Result<Disk> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -125,15 +125,15 @@ fn new_file(path: &Path) -> io::Result<Disk> {
     options.open(path)
 }
 
-/// Writes the bundle with an ending that says that it is whole.
-async fn write(archive: &Archive, out: &mut impl Write) -> Result<Exported, Failure> {
+/// Writes the bundle. The ending marks it as complete.
+async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failure> {
     let before = archive.overview().await?;
     let progress = bar(before.stats.memories + before.stats.traces);
     let exported = pieces(archive, out, before.skill.clone(), &progress).await?;
     progress.finish_and_clear();
-    // Each page is read by itself, so what happened in between may stand in one and not in another.
+    // Pages are read separately: a change in between may be in one page and not in another.
     if archive.overview().await? != before {
-        return Err(super::archive::changed());
+        return Err(archive::changed());
     }
     line(out, &Ending::End(exported))?;
     out.flush()?;
@@ -145,8 +145,8 @@ async fn pieces(
     out: &mut impl Write,
     skill: Option<Skill>,
     progress: &ProgressBar,
-) -> Result<Exported, Failure> {
-    let mut exported = Exported::default();
+) -> Result<Counts, Failure> {
+    let mut exported = Counts::default();
     let heading = Heading {
         version: VERSION,
         project: archive.project.clone(),
@@ -182,7 +182,7 @@ async fn pieces(
     Ok(exported)
 }
 
-pub(super) async fn import(options: Import) -> Result<(), Failure> {
+pub(crate) async fn import(options: Import) -> Result<(), Failure> {
     let Import { place, file } = options;
     let (input, size): (Box<dyn BufRead>, u64) = if is_dash(&file) {
         (Box::new(BufReader::new(io::stdin())), 0)
@@ -195,11 +195,11 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
     let mut lines = Lines { input, number: 0 };
     let heading = heading(&mut lines)?;
     let project = match &place.project {
-        // Into the wrong project there is no way back, so a variable does not decide.
-        Some(said) if !place.typed_project() && *said != heading.project.as_str() => {
+        // An import cannot be undone, so the environment alone does not choose the project.
+        Some(named) if !place.typed_project() && *named != heading.project.as_str() => {
             return Err(Failure::usage(format!(
-                "the bundle is of project `{}`, but REFLECT_PROJECT_ID says `{said}`: name the one \
-                 you mean with --project",
+                "the bundle is from project `{}`, but REFLECT_PROJECT_ID is `{named}`: choose one \
+                 with --project",
                 heading.project
             )));
         }
@@ -216,7 +216,7 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
     }
     let Imported { stored, present } = imported;
     output::say(format_args!(
-        "{stored} stored in project `{project}`, {present} were there already"
+        "{stored} stored in project `{project}`, {present} already present"
     ))
 }
 
@@ -225,19 +225,19 @@ async fn read(
     lines: &mut Lines,
     progress: &ProgressBar,
 ) -> Result<Imported, Failure> {
-    let (mut total, mut seen) = (Imported::default(), Exported::default());
+    let (mut total, mut seen) = (Imported::default(), Counts::default());
     let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
-    let told = loop {
+    let expected = loop {
         let Some(text) = lines.next()? else {
             break None;
         };
         progress.inc(text.len() as u64 + 1);
         if is_ending(&text) {
-            let Ending::End(told) =
-                serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?;
-            break Some(told);
+            let Ending::End(counts) =
+                serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
+            break Some(counts);
         }
-        let piece = serde_json::from_str(&text).map_err(|error| lines.wrong(&error))?;
+        let piece = serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
         seen.count(&piece);
         if batch.len() == BATCH || bytes + text.len() > BATCH_BYTES {
             let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
@@ -248,10 +248,10 @@ async fn read(
         batch.push(piece);
     };
     store(archive, batch, lines.number, &mut total).await?;
-    if told != Some(seen) {
+    if expected != Some(seen) {
         return Err(Failure::general(format!(
-            "the bundle ends early, after line {}: what it has is stored, but it was cut off; \
-             export it again and import that",
+            "the bundle is cut off after line {}: its records are stored; export the project again \
+             and import that bundle",
             lines.number
         )));
     }
@@ -275,12 +275,12 @@ async fn store(
     Ok(())
 }
 
-/// As [`Ending`] is written; a look at the beginning spares reading every line twice.
+/// Whether the line is an [`Ending`], by its prefix: lines are not parsed twice.
 fn is_ending(line: &str) -> bool {
     line.trim_start().starts_with(r#"{"kind":"end""#)
 }
 
-impl Exported {
+impl Counts {
     fn count(&mut self, piece: &Piece) {
         match piece {
             Piece::Memory(_) => self.memories += 1,
@@ -293,21 +293,21 @@ impl Exported {
 
 fn heading(lines: &mut Lines) -> Result<Heading, Failure> {
     let Some(text) = lines.next()? else {
-        return Err(Failure::general("line 1: this is no bundle, it is empty"));
+        return Err(Failure::general("line 1: not a bundle: the file is empty"));
     };
     let heading: Heading = serde_json::from_str(&text).map_err(|error| {
-        Failure::general(format!("line {}: this is no bundle: {error}", lines.number))
+        Failure::general(format!("line {}: not a bundle: {error}", lines.number))
     })?;
     if heading.version != VERSION {
         return Err(Failure::general(format!(
-            "the bundle has version {}, this version of Reflect reads {VERSION}: upgrade it",
+            "the bundle has version {}, this program reads version {VERSION}: upgrade it",
             heading.version
         )));
     }
     Ok(heading)
 }
 
-/// The lines of a bundle that say something, counted.
+/// The non-empty lines of a bundle, numbered.
 struct Lines {
     input: Box<dyn BufRead>,
     number: usize,
@@ -327,10 +327,10 @@ impl Lines {
         }
     }
 
-    fn wrong(&self, error: &serde_json::Error) -> Failure {
+    fn malformed(&self, error: &serde_json::Error) -> Failure {
         if error.is_eof() {
             return Failure::general(format!(
-                "line {}: the bundle was cut off here: export it again and import that",
+                "line {}: the bundle is cut off here: export the project again and import that bundle",
                 self.number
             ));
         }
@@ -344,7 +344,7 @@ fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A bar on the standard error, which shows itself only in a terminal.
+/// A progress bar on standard error, visible only in a terminal.
 fn bar(length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {percent:>3}% {eta}");
     ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -1,14 +1,14 @@
-//! What a command prints: JSON for programs, columns for people.
+//! Output of commands: JSON for programs, tables for people.
 
 use std::fmt;
 use std::io::{self, Write as _};
 
 use serde::Serialize;
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
-/// Prints a value as JSON, on lines of its own.
-pub(super) fn json(value: &impl Serialize) -> Result<(), Failure> {
+/// Prints a value as indented JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
@@ -16,12 +16,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Prints one line.
-pub(super) fn say(text: fmt::Arguments<'_>) -> Result<(), Failure> {
+pub(crate) fn say(text: fmt::Arguments<'_>) -> Result<(), Failure> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
-/// Prints rows under a heading, each column as wide as it needs to be.
-pub(super) fn table<const N: usize>(
+/// Prints rows under a heading, in aligned columns.
+pub(crate) fn table<const N: usize>(
     heading: [&str; N],
     rows: &[[String; N]],
 ) -> Result<(), Failure> {
@@ -47,9 +47,14 @@ pub(super) fn table<const N: usize>(
     Ok(())
 }
 
-/// The text on one line, cut where it is longer than `most` characters. Control characters, which
-/// could move the cursor, become spaces.
-pub(super) fn line(text: &str, most: usize) -> String {
+/// Notes on standard error that a list of `count` rows is incomplete, and how to continue it.
+pub(crate) fn more_follow(count: usize, last: &impl fmt::Display) {
+    eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
+}
+
+/// The text on one line, cut to `most` characters. Control characters, which could move the cursor,
+/// become spaces.
+pub(crate) fn line(text: &str, most: usize) -> String {
     let mut clean: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -62,8 +67,8 @@ pub(super) fn line(text: &str, most: usize) -> String {
     clean
 }
 
-/// The text as it is, without control characters other than line ends and tabs.
-pub(super) fn block(text: &str) -> String {
+/// The text without control characters other than newlines and tabs.
+pub(crate) fn block(text: &str) -> String {
     let keep = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(keep).collect()
 }
@@ -73,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_said_cannot_move_the_cursor() {
+    fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(line("a\u{1b}[2Jb\nc", 20), "a [2Jb c");
         assert_eq!(block("a\u{1b}[2Jb\nc\r"), "a[2Jb\nc");
         assert_eq!(line("üüüü", 3), "üü…");

@@ -1,76 +1,70 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use reflect_types::{ReviewRecord, TraceId, Verdict};
+use reflect_types::{ReviewRecord, Verdict};
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::output;
-use super::place::Place;
+use crate::failure::Failure;
+use crate::listing::{Listing, Status};
+use crate::output;
+use crate::place::Place;
 
 #[derive(Debug, Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     place: Place,
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// How often each judge agrees with people, on the runs that both have judged.
+enum Action {
+    /// Show how often each judge agrees with people, over the runs that both reviewed.
     Report,
 }
 
-/// How a judge compares with people.
+/// The agreement of a judge with people.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct Comparison {
     /// The model.
     judge: String,
-    /// Runs that only the judge has judged so far.
+    /// Runs that only the judge reviewed.
     alone: u64,
-    /// Runs that both have judged.
+    /// Runs that both reviewed.
     compared: u64,
-    /// The share of those with the same verdict.
+    /// The share of compared runs with the same verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement: Option<f64>,
-    /// Cohen's kappa: agreement beyond chance, 1 at best. Absent where chance alone would agree.
+    /// Cohen's kappa: agreement beyond chance, at most 1. Absent if chance alone gives full agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     kappa: Option<f64>,
-    /// Both passed.
+    /// Runs that both passed.
     both_pass: u64,
-    /// Both failed.
+    /// Runs that both failed.
     both_fail: u64,
-    /// The judge passed what people failed.
+    /// Runs that the judge passed and people failed.
     wrongly_passed: u64,
-    /// The judge failed what people passed.
+    /// Runs that the judge failed and people passed.
     wrongly_failed: u64,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let What::Report = options.what;
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let Action::Report = options.action;
     let client = options.place.client().await?;
     let mut judges: BTreeMap<String, Comparison> = BTreeMap::new();
-    let mut before: Option<TraceId> = None;
-    loop {
-        let call = client.list_traces().reviewed().limit(100);
-        let page = match before.take() {
-            Some(before) => call.before(before).await?,
-            None => call.await?,
-        };
-        let Some(last) = page.last() else { break };
-        before = Some(last.id.clone());
+    let mut listing = Listing::new(&client, Status::Reviewed);
+    while let Some(page) = listing.next(100).await? {
         for review in page.iter().filter_map(|trace| trace.review.as_ref()) {
             count(&mut judges, review);
         }
     }
-    let report: Vec<Comparison> = judges.into_values().map(Comparison::summed).collect();
+    let report: Vec<Comparison> = judges.into_values().map(Comparison::completed).collect();
     if options.place.json {
         return output::json(&report);
     }
     if report.is_empty() {
         return output::say(format_args!(
-            "No model has judged a run of this project: see `reflect serve --judge`."
+            "No judge has reviewed a run of this project: see `reflect serve --judge`."
         ));
     }
     show(&report)
@@ -90,18 +84,15 @@ fn count(judges: &mut BTreeMap<String, Comparison>, review: &ReviewRecord) {
         (Some(Verdict::Fail), Verdict::Fail) => &mut judge.both_fail,
         (Some(Verdict::Pass), Verdict::Fail) => &mut judge.wrongly_passed,
         (Some(Verdict::Fail), Verdict::Pass) => &mut judge.wrongly_failed,
-        // Verdicts of tomorrow cannot be compared.
+        // Verdicts unknown to this version are not compared.
         _ => return,
     };
     *counter += 1;
 }
 
 impl Comparison {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "nobody judges 2^52 runs by hand"
-    )]
-    fn summed(mut self) -> Self {
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+    fn completed(mut self) -> Self {
         let (same, other) = (
             self.both_pass + self.both_fail,
             self.wrongly_passed + self.wrongly_failed,
@@ -167,12 +158,12 @@ mod tests {
             wrongly_failed: failed,
             ..Comparison::default()
         };
-        counted.summed()
+        counted.completed()
     }
 
     #[test]
     fn kappa_is_agreement_beyond_chance() {
-        // The textbook's example: 20 and 15 alike, 5 and 10 not.
+        // The textbook example: 20 and 15 agree, 5 and 10 do not.
         let judge = agreement(20, 15, 5, 10);
         assert_eq!((judge.compared, judge.agreement), (50, Some(0.7)));
         assert!((judge.kappa.unwrap() - 0.4).abs() < 1e-12);
@@ -181,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_left_out() {
+    fn undefined_statistics_are_absent() {
         let alike = agreement(7, 0, 0, 0);
         assert_eq!((alike.agreement, alike.kappa), (Some(1.0), None));
         assert_eq!(agreement(0, 0, 0, 0).agreement, None);

@@ -1,28 +1,24 @@
-//! The command line: what can be asked, and who answers it.
+#![doc = include_str!("../README.md")]
 
 mod archive;
-mod bundle;
-mod completions;
-mod doctor;
+mod commands;
 mod failure;
-mod judge;
-mod keys;
+mod file;
+mod listing;
 mod local;
 mod log;
-mod memories;
 mod models;
 mod output;
 mod place;
 mod remote;
-mod review;
 mod secret;
-mod serve;
-mod traces;
+mod transcript;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+use commands::{bundle, completions, doctor, judge, keys, memories, review, serve, skill, traces};
 use failure::Failure;
 
 /// Let an AI agent learn from its own runs.
@@ -36,34 +32,36 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not allowed, 4 not found, 5 not reachable (try again),\n6 it contradicts what is there.";
+Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found, 5 unreachable (retry),\n\
+6 conflict with what is stored.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Answer the Reflect API.
+    /// Serve the Reflect API.
     Serve(Box<serve::Options>),
     /// List, show, delete or retry recorded runs.
     Traces(traces::Options),
-    /// Judge one run, or walk through those that wait for a review: y, n or d.
+    /// Review one run, or every pending run in turn: y, n or d.
     Review(review::Options),
-    /// Compare what a judge said with what people said.
+    /// Compare a judge's verdicts with those of people.
     Judge(judge::Options),
-    /// Find memories for a task, or look at what was learned.
+    /// List, show or query memories.
     Memories(memories::Options),
-    /// List, make and revoke API keys.
+    /// Show the project's skill, or write a new version of it.
+    Skill(skill::Options),
+    /// List, create and revoke API keys.
     Keys(keys::Options),
-    /// Write a project into a file of JSON lines.
+    /// Export a project to a file of JSON lines.
     Export(bundle::Export),
-    /// Read a project from such a file.
+    /// Import a project from an exported file.
     Import(bundle::Import),
-    /// Say what is wrong with a configuration and how to fix it.
+    /// Check the configuration and say how to fix it.
     Doctor(doctor::Options),
-    /// Print a completion script for a shell.
+    /// Print a shell completion script.
     Completions(completions::Options),
 }
 
-/// Reads the command line and does what it says.
-pub(crate) fn run() -> ExitCode {
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = arguments.log.start().and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -85,22 +83,21 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Review(options) => review::run(options).await,
         Command::Judge(options) => judge::run(options).await,
         Command::Memories(options) => memories::run(options).await,
+        Command::Skill(options) => skill::run(options).await,
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,
         Command::Doctor(options) => doctor::run(options).await,
-        Command::Completions(options) => completions::run(&options),
+        Command::Completions(options) => completions::run(&options, Arguments::command()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_is_consistent() {
         Arguments::command().debug_assert();
     }
 

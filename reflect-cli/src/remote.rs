@@ -1,4 +1,4 @@
-//! What a server tells beyond the calls that every client has.
+//! An HTTP client for the endpoints that the SDK does not cover.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
-/// A server and the key to it.
+/// A server and its API key.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     base: String,
     key: SecretString,
     http: reqwest::Client,
 }
 
 impl Remote {
-    pub(super) fn new(base: &str, key: SecretString) -> Result<Self, Failure> {
+    pub(crate) fn new(base: &str, key: SecretString) -> Result<Self, Failure> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_secs(120))
@@ -30,7 +30,7 @@ impl Remote {
         })
     }
 
-    pub(super) async fn get<T: DeserializeOwned>(
+    pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
         parameters: &[(&str, String)],
@@ -41,7 +41,7 @@ impl Remote {
         self.answer(request).await
     }
 
-    pub(super) async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: String,
@@ -65,7 +65,7 @@ impl Remote {
             return Ok(serde_json::from_slice(&body)?);
         }
         let said: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let detail = said["detail"].as_str().unwrap_or("the server refused");
+        let detail = said["detail"].as_str().unwrap_or("request refused");
         Err(Failure::refused(status.as_u16(), detail))
     }
 }

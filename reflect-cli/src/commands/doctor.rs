@@ -6,24 +6,25 @@ use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::place::{File, Place};
-use super::{models, output, secret};
+use crate::failure::Failure;
+use crate::file::File;
+use crate::place::Place;
+use crate::{models, output, secret};
 
 #[derive(Debug, Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
     models: models::ModelOptions,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     level: Level,
     what: String,
-    /// How to put it right.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
 }
@@ -39,45 +40,45 @@ enum Level {
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let place = options.place;
     let mut findings = Findings::default();
     if let Err(invalid) = place.project().validate() {
         findings.bad(
             invalid.to_string(),
-            "name the project with --project (REFLECT_PROJECT_ID)",
+            "set the project with --project (REFLECT_PROJECT_ID)",
         );
-        return findings.tell(place.json);
+        return findings.report(place.json);
     }
     if place.data.is_some() {
-        data(&place, &mut findings).await;
+        check_file(&place, &mut findings).await;
     }
     if place.url.is_some() {
-        server(&place, &mut findings).await;
+        check_server(&place, &mut findings).await;
     }
     match options.models.models() {
-        Ok(configured) => ask_models(&configured, &mut findings).await,
-        Err(failure) => findings.bad(failure.to_string(), "correct the settings of the models"),
+        Ok(configured) => check_models(&configured, &mut findings).await,
+        Err(failure) => findings.bad(failure.to_string(), "correct the model settings"),
     }
     if place.data.is_none() && place.url.is_none() {
         findings.bad(
-            "nothing says where Reflect is",
-            "name a file with --data (REFLECT_DATA), or a server with --url (REFLECT_BASE_URL) \
+            "no file and no server is configured",
+            "set a file with --data (REFLECT_DATA), or a server with --url (REFLECT_BASE_URL) \
              and --key (REFLECT_API_KEY)",
         );
     }
-    findings.tell(place.json)
+    findings.report(place.json)
 }
 
-/// One short question to each model.
-async fn ask_models(models: &models::Models, findings: &mut Findings) {
+/// Sends one short request to each model.
+async fn check_models(models: &models::Models, findings: &mut Findings) {
     if let Some(llm) = &models.llm {
         let question = Prompt::new("Answer in one word.", "Say: ready");
         let what = |problem: String| format!("the model `{}` {problem}", llm.model());
         match llm.complete(&question).await {
             Ok(_) => findings.good(what(format!("answers ({})", llm.usage()))),
             Err(error) => findings.bad(
-                what(format!("is of no use: {error}")),
+                what(format!("fails: {error}")),
                 "check --llm-model, --llm-base-url and --llm-api-key (REFLECT_LLM_MODEL, …)",
             ),
         }
@@ -94,7 +95,7 @@ async fn ask_models(models: &models::Models, findings: &mut Findings) {
                 findings.good(what(format!("have {dims} dimensions")));
             }
             Err(error) => findings.bad(
-                what(format!("are of no use: {error}")),
+                what(format!("fail: {error}")),
                 "check --embeddings-model, --embeddings-base-url and --embeddings-api-key \
                  (REFLECT_EMBEDDINGS_MODEL, …)",
             ),
@@ -102,65 +103,71 @@ async fn ask_models(models: &models::Models, findings: &mut Findings) {
     }
 }
 
-async fn data(place: &Place, findings: &mut Findings) {
+async fn check_file(place: &Place, findings: &mut Findings) {
     match place.file().await {
         Ok(file) => {
             findings.good("the database opens");
-            permissions(place, findings);
-            contents(place, &file, findings).await;
-            // Nothing is left to lose: what was found out is known.
+            check_permissions(place, findings);
+            check_contents(place, &file, findings).await;
+            // The checks are done, so an error while closing changes nothing.
             let _ = file.engine.shutdown().await;
         }
         Err(failure) => findings.bad(
             failure.to_string(),
-            "point --data (REFLECT_DATA) at the file that `reflect serve` uses",
+            "set --data (REFLECT_DATA) to the file that `reflect serve` uses",
         ),
     }
 }
 
-async fn contents(place: &Place, file: &File, findings: &mut Findings) {
-    let projects = file.engine.list_projects().await;
-    match file.keys.list(None).await {
-        Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
-            findings.good("there is a master key");
-        }
-        Ok(_) => findings.warn(
-            "there is no master key in the file",
-            match projects.as_deref() {
-                Ok([]) => {
-                    "a server that is started on it makes one and shows it once, unless it is given \
-                     one with --master-key"
-                }
-                _ => {
-                    "run `reflect keys create --master LABEL`, unless the server is given one with \
-                     --master-key: only a new database gets one by itself"
-                }
-            },
-        ),
-        Err(error) => findings.bad(error.to_string(), "check the file"),
-    }
-    match projects {
+async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
+    check_master_key(file, findings).await;
+    match file.engine.list_projects().await {
         Ok(projects) if projects.is_empty() => findings.warn(
-            "nothing was recorded yet",
+            "no runs are recorded yet",
             "record a run: see `reflect serve` and the SDK",
         ),
         Ok(projects) => {
             findings.good(format!("{} projects", projects.len()));
             if !projects.contains(&place.project()) {
                 findings.warn(
-                    format!("project `{}` holds nothing", place.project()),
-                    "name another with --project (REFLECT_PROJECT_ID)",
+                    format!("project `{}` is empty", place.project()),
+                    "choose another with --project (REFLECT_PROJECT_ID)",
                 );
             }
             for project in projects {
-                failed(file, &project, findings).await;
+                check_ingestion(file, &project, findings).await;
             }
         }
         Err(error) => findings.bad(error.to_string(), "check the file"),
     }
 }
 
-async fn failed(file: &File, project: &ProjectId, findings: &mut Findings) {
+async fn check_master_key(file: &File, findings: &mut Findings) {
+    const UNLESS: &str = "unless the server gets one with --master-key";
+
+    let masters = match file.existing_keys().await {
+        Ok(Some(keys)) => keys.list(None).await,
+        Ok(None) => {
+            return findings.warn(
+                "no server has used the file: it has no master key",
+                &format!("`reflect serve` creates one and shows it once, {UNLESS}"),
+            );
+        }
+        Err(error) => Err(error),
+    };
+    match masters {
+        Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
+            findings.good("the file has a master key");
+        }
+        Ok(_) => findings.warn(
+            "the file has no master key",
+            &format!("run `reflect keys create LABEL --master --data FILE`, {UNLESS}"),
+        ),
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+async fn check_ingestion(file: &File, project: &ProjectId, findings: &mut Findings) {
     let found = match file.engine.stats(project).await {
         Ok(stats) if stats.ingest_failed > 0 => failed_ids(file, project).await,
         Ok(_) => return,
@@ -168,9 +175,9 @@ async fn failed(file: &File, project: &ProjectId, findings: &mut Findings) {
     };
     match found {
         Ok(ids) => findings.warn(
-            format!("reviews of project `{project}` could not be worked on"),
+            format!("the ingestion of reviews failed in project `{project}`"),
             &format!(
-                "`reflect traces retry --project {project} ID` tries again: {}",
+                "`reflect traces retry --project {project} ID` queues one again: {}",
                 ids.join(", ")
             ),
         ),
@@ -178,7 +185,7 @@ async fn failed(file: &File, project: &ProjectId, findings: &mut Findings) {
     }
 }
 
-/// Some of the runs whose review could not be worked on.
+/// Some of the traces whose ingestion failed.
 async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<Vec<String>> {
     const SHOWN: usize = 5;
 
@@ -207,7 +214,7 @@ async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<
 }
 
 #[cfg(unix)]
-fn permissions(place: &Place, findings: &mut Findings) {
+fn check_permissions(place: &Place, findings: &mut Findings) {
     use std::os::unix::fs::PermissionsExt as _;
 
     let path = place.data.as_ref();
@@ -216,27 +223,26 @@ fn permissions(place: &Place, findings: &mut Findings) {
     };
     if metadata.permissions().mode() & 0o007 != 0 {
         findings.warn(
-            "everybody on this machine can read the database",
+            "every user of this machine can read the database",
             "chmod o-rwx the file and its folder",
         );
     }
 }
 
 #[cfg(not(unix))]
-fn permissions(_: &Place, _: &mut Findings) {}
+fn check_permissions(_: &Place, _: &mut Findings) {}
 
-async fn server(place: &Place, findings: &mut Findings) {
+async fn check_server(place: &Place, findings: &mut Findings) {
     let key = match secret::read("--key", place.key.clone(), place.key_file.clone()) {
         Ok(Some(key)) => key,
         Ok(None) => {
-            return findings.bad(
-                "there is no key for the server",
-                "set --key (REFLECT_API_KEY)",
-            );
+            return findings.bad("no API key for the server", "set --key (REFLECT_API_KEY)");
         }
-        Err(failure) => return findings.bad(failure.to_string(), "point at the file of the key"),
+        Err(failure) => {
+            return findings.bad(failure.to_string(), "set --key-file to a readable file");
+        }
     };
-    shape(&key, findings);
+    check_key_format(&key, findings);
     let url = place.url.clone().unwrap_or_default();
     let client = ReflectClient::builder()
         .project(place.project())
@@ -250,7 +256,7 @@ async fn server(place: &Place, findings: &mut Findings) {
         Ok(health) => findings.good(format!("the server is {}", health.status())),
         Err(error) => {
             return findings.bad(
-                format!("the server does not answer: {error}"),
+                format!("the server does not respond: {error}"),
                 "start it with `reflect serve`, or correct --url (REFLECT_BASE_URL)",
             );
         }
@@ -258,17 +264,17 @@ async fn server(place: &Place, findings: &mut Findings) {
     match client.list_traces().limit(1).await {
         Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
         Err(error) if error.status() == Some(401) => findings.bad(
-            "the server does not know the key, or it was revoked",
-            "make one with `reflect keys create` and set --key (REFLECT_API_KEY)",
+            "the server rejects the key: it is unknown or revoked",
+            "create one with `reflect keys create` and set --key (REFLECT_API_KEY)",
         ),
-        // Both are a 403: a key of another project, and one of this project with other scopes.
+        // A key of another project and a key without the scope are both a 403.
         Err(error) if lacks_a_scope(&error) => findings.good(format!(
             "the key opens project `{}`, without the scope trace:read",
             place.project()
         )),
         Err(error) if error.status() == Some(403) => findings.bad(
             error.to_string(),
-            "use a key of that project, or name the key's project with --project \
+            "use a key of that project, or set the key's project with --project \
              (REFLECT_PROJECT_ID)",
         ),
         Err(error) => findings.bad(error.to_string(), "see the server's log"),
@@ -279,18 +285,18 @@ fn lacks_a_scope(error: &reflect_sdk::Error) -> bool {
     error.status() == Some(403) && error.to_string().contains("scope")
 }
 
-fn shape(key: &SecretString, findings: &mut Findings) {
+fn check_key_format(key: &SecretString, findings: &mut Findings) {
     if KeyText::parse(key.expose_secret()).is_none() {
         findings.warn(
             "the key does not look like `rf_live_<public>_<secret>`",
-            "check that it was copied whole, without quotes or spaces",
+            "check that it was copied completely, without quotes or spaces",
         );
     }
 }
 
 impl Findings {
-    /// Prints what was found; something bad makes the command fail.
-    fn tell(&self, json: bool) -> Result<(), Failure> {
+    /// Prints the findings. A bad one fails the command.
+    fn report(&self, json: bool) -> Result<(), Failure> {
         if json {
             output::json(&self.0)?;
         } else {

@@ -3,12 +3,12 @@ use std::io::IsTerminal as _;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
-/// What is written about the work, on the standard error.
+/// The log on standard error.
 #[derive(Debug, Args)]
-pub(super) struct Options {
-    /// What to log, such as `debug` or `reflect_server=trace`.
+pub(crate) struct Options {
+    /// The log filter, such as `debug` or `reflect_server=trace`.
     #[arg(
         long,
         env = "REFLECT_LOG",
@@ -16,7 +16,7 @@ pub(super) struct Options {
         global = true
     )]
     log: String,
-    /// How log lines look.
+    /// The log format.
     #[arg(
         long,
         env = "REFLECT_LOG_FORMAT",
@@ -28,18 +28,21 @@ pub(super) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Human-readable lines.
     Text,
-    /// For programs.
+    /// One JSON object per line.
     Json,
 }
 
 impl Options {
-    pub(super) fn start(&self) -> Result<(), Failure> {
+    pub(crate) fn start(&self) -> Result<(), Failure> {
         let mut filter = EnvFilter::try_new(&self.log).map_err(|error| {
-            Failure::usage(format!("--log `{}` is no filter: {error}", self.log))
+            Failure::usage(format!(
+                "--log `{}` is not a valid filter: {error}",
+                self.log
+            ))
         })?;
-        // Below a warning it writes down whole requests, with the trajectories in them.
+        // Below `warn`, rmcp logs whole requests, trajectories included.
         if let Ok(quiet) = "rmcp=warn".parse() {
             filter = filter.add_directive(quiet);
         }

@@ -1,18 +1,25 @@
-//! The client's transport to a file: the engine and the keys, without HTTP between.
+//! The SDK transport to a database file.
 
 use async_trait::async_trait;
 use reflect_sdk::{Error, Result, Transport};
+use reflect_server::keys::Keys;
 use reflect_types::{
     ApiKey, CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteTraces, DeletedProject,
     DeletedTraces, Health, KeyId, ListTraces, Memory, ProjectId, QueryMemories, Review, Skill,
     Trace, TraceId, TraceReceipt,
 };
 
-use super::place::File;
+use crate::file::File;
 
-/// A file as the client sees it.
+/// A database file as an SDK transport.
 #[derive(Debug)]
-pub(super) struct Local(pub(super) File);
+pub(crate) struct Local(pub(super) File);
+
+impl Local {
+    async fn keys(&self) -> Result<Keys> {
+        self.0.keys().await.map_err(|error| refused(&error))
+    }
+}
 
 fn refused(error: &reflect_engine::Error) -> Error {
     Error::from(error.body())
@@ -112,8 +119,12 @@ impl Transport for Local {
     }
 
     async fn list_api_keys(&self, project: &ProjectId) -> Result<Vec<ApiKey>> {
-        let keys = self.0.keys.list(Some(project)).await;
-        keys.map_err(|error| refused(&error))
+        let listed = match self.0.existing_keys().await {
+            Ok(Some(keys)) => keys.list(Some(project)).await,
+            Ok(None) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        listed.map_err(|error| refused(&error))
     }
 
     async fn create_api_key(
@@ -121,20 +132,20 @@ impl Transport for Local {
         project: &ProjectId,
         key: &CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        let File { engine, keys } = &self.0;
-        let made = keys.create(engine, project, key.clone()).await;
-        made.map_err(|error| refused(&error))
+        let keys = self.keys().await?;
+        let created = keys.create(&self.0.engine, project, key.clone()).await;
+        created.map_err(|error| refused(&error))
     }
 
     async fn revoke_api_key(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey> {
-        let ended = self.0.keys.revoke(Some(project), id).await;
-        ended.map_err(|error| refused(&error))
+        let revoked = self.keys().await?.revoke(Some(project), id).await;
+        revoked.map_err(|error| refused(&error))
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
         let gone = self.0.engine.delete_project(project).await;
         let mut gone = gone.map_err(|error| refused(&error))?;
-        let keys = self.0.keys.delete_project(project).await;
+        let keys = self.keys().await?.delete_project(project).await;
         gone.deleted |= keys.map_err(|error| refused(&error))?;
         Ok(gone)
     }

@@ -1,23 +1,23 @@
-//! Secrets come from a flag, a variable, or a file, which keeps them out of process lists.
+//! Secrets from a flag, an environment variable, or a file. A file stays out of process lists.
 
 use std::path::PathBuf;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
-/// The secret itself, or what the file holds.
-pub(super) fn read(
+/// The secret given directly or in a file.
+pub(crate) fn read(
     name: &str,
     given: Option<SecretString>,
     file: Option<PathBuf>,
 ) -> Result<Option<SecretString>, Failure> {
     let Some(path) = file else {
-        return given.map(|secret| presentable(name, secret)).transpose();
+        return given.map(|secret| sendable(name, secret)).transpose();
     };
     if given.is_some() {
         return Err(Failure::usage(format!(
-            "give {name} or {name}-file, not both"
+            "use {name} or {name}-file, not both"
         )));
     }
     let shown = format!("{name}-file {}", path.display());
@@ -27,12 +27,11 @@ pub(super) fn read(
     if text.is_empty() {
         return Err(Failure::usage(format!("{shown} is empty")));
     }
-    presentable(&shown, text.into()).map(Some)
+    sendable(&shown, text.into()).map(Some)
 }
 
-/// Takes a flag's text as a secret. What is wrong with one is told by [`read`], which does not repeat
-/// it.
-pub(super) fn parse(text: &str) -> Result<SecretString, String> {
+/// Parses a flag's value as a secret. [`read`] does the checks whose errors must not repeat it.
+pub(crate) fn parse(text: &str) -> Result<SecretString, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("is empty".to_owned());
@@ -40,13 +39,13 @@ pub(super) fn parse(text: &str) -> Result<SecretString, String> {
     Ok(text.into())
 }
 
-/// Refuses a secret that no request could carry, and so none could match.
-fn presentable(name: &str, secret: SecretString) -> Result<SecretString, Failure> {
+/// Rejects a secret that no HTTP header can carry.
+fn sendable(name: &str, secret: SecretString) -> Result<SecretString, Failure> {
     if secret.expose_secret().bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(secret);
     }
     Err(Failure::usage(format!(
-        "{name} has a space or a character beyond ASCII, which no request can carry: choose another"
+        "{name} contains a space or a non-ASCII character, which no request can carry: choose another"
     )))
 }
 
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_that_no_request_could_carry_is_refused_and_not_repeated() {
+    fn secret_that_no_request_can_carry_is_rejected_and_not_repeated() {
         let given = |text: &str| read("--key", Some(parse(text).unwrap()), None);
         let kept = given(" rf_live_a_b\n").unwrap().unwrap();
         assert_eq!(kept.expose_secret(), "rf_live_a_b");

@@ -1,12 +1,12 @@
 use clap::{Args, Subcommand};
 use reflect_types::{ApiKey, CreatedApiKey, Environment, KeyId, Scope};
 
-use super::failure::Failure;
-use super::output;
-use super::place::Place;
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
 
 #[derive(Debug, Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     place: Place,
     #[command(subcommand)]
@@ -15,45 +15,48 @@ pub(super) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// The project's keys (what happens when nothing is said).
+    /// List the project's keys (the default).
     List {
-        /// The master keys instead. Works on a file.
+        /// List the master keys instead. Needs --data.
         #[arg(long)]
         master: bool,
     },
-    /// Make a key. It is shown this once.
+    /// Create a key. Its secret is shown only once.
     Create {
-        /// What the key is for.
+        /// A label for the key.
         label: String,
-        /// What it may do, such as `memory:read`; may be given several times.
+        /// A scope of the key, such as `memory:read`; may be repeated.
         #[arg(long = "scope", value_parser = scope, value_delimiter = ',')]
         scopes: Vec<Scope>,
-        /// Let it do everything in the project.
+        /// Grant every scope in the project.
         #[arg(long, conflicts_with = "scopes")]
         all: bool,
-        /// Make it a test key.
+        /// Create a test key.
         #[arg(long)]
         test: bool,
-        /// Make it a master key, which opens every project. Works on a file.
+        /// Create a master key, which opens every project. Needs --data.
         #[arg(long, conflicts_with_all = ["scopes", "all", "test"])]
         master: bool,
     },
-    /// End a key.
+    /// Revoke a key.
     Revoke {
         /// The key's id.
         id: String,
-        /// It is a master key. Works on a file.
+        /// The key is a master key. Needs --data.
         #[arg(long)]
         master: bool,
     },
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Options { place, action } = options;
     match action.unwrap_or(Action::List { master: false }) {
         Action::List { master } => {
             let keys = if master {
-                place.file_of_masters().await?.keys.list(None).await?
+                match place.master_key_file().await?.existing_keys().await? {
+                    Some(keys) => keys.list(None).await?,
+                    None => Vec::new(),
+                }
             } else {
                 place.client().await?.list_api_keys().await?
             };
@@ -73,16 +76,12 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             let scopes = if all { Scope::KNOWN.to_vec() } else { scopes };
             if scopes.is_empty() && !master {
                 return Err(Failure::usage(
-                    "say what the key may do: --scope memory:read --scope trace:write, or --all",
+                    "a key needs scopes: use --scope memory:read --scope trace:write, or --all",
                 ));
             }
-            let made = if master {
-                place
-                    .file_of_masters()
-                    .await?
-                    .keys
-                    .create_master(&label)
-                    .await?
+            let created = if master {
+                let keys = place.master_key_file().await?.keys().await?;
+                keys.create_master(&label).await?
             } else {
                 let environment = if test {
                     Environment::Test
@@ -96,16 +95,12 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                     .environment(environment)
                     .await?
             };
-            shown(&place, &made)
+            show_created(&place, &created)
         }
         Action::Revoke { id, master } => {
             let key = if master {
-                place
-                    .file_of_masters()
-                    .await?
-                    .keys
-                    .revoke(None, &KeyId::new(id))
-                    .await?
+                let keys = place.master_key_file().await?.keys().await?;
+                keys.revoke(None, &KeyId::new(id)).await?
             } else {
                 place.client().await?.revoke_api_key(id).await?
             };
@@ -118,13 +113,13 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     }
 }
 
-fn shown(place: &Place, made: &CreatedApiKey) -> Result<(), Failure> {
+fn show_created(place: &Place, created: &CreatedApiKey) -> Result<(), Failure> {
     if place.json {
-        return output::json(made);
+        return output::json(created);
     }
-    let text = &made.api_key;
+    let text = &created.api_key;
     output::say(format_args!(
-        "This key is shown this once, so keep it:\n\n    {text}\n"
+        "Keep this key, it is shown only once:\n\n    {text}\n"
     ))
 }
 
@@ -162,5 +157,5 @@ fn scope(text: &str) -> Result<Scope, String> {
         return Ok(scope);
     }
     let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
-    Err(format!("is none of {}", known.join(", ")))
+    Err(format!("expected one of {}", known.join(", ")))
 }
