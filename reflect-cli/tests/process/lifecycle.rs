@@ -4,12 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use reflect_sdk::{IngestStatus, Review, TraceId};
 
-use super::server::Server;
-
-const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
+use super::support::{KEY, Server, reflect};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_start_shows_a_master_key_once_and_keeps_only_its_hash() {
+async fn first_start_shows_a_master_key_once_and_stores_its_hash() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("reflect.db");
     let first = Server::start(&data, &[]);
@@ -33,7 +31,7 @@ async fn the_first_start_shows_a_master_key_once_and_keeps_only_its_hash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_server_has_lost_nothing_it_acknowledged() {
+async fn killed_server_loses_nothing_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("reflect.db");
     let acknowledged: Arc<Mutex<Vec<TraceId>>> = Arc::default();
@@ -76,7 +74,7 @@ async fn a_killed_server_has_lost_nothing_it_acknowledged() {
 }
 
 #[test]
-fn a_request_under_way_is_finished_before_the_server_ends() {
+fn open_request_is_finished_at_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("reflect.db"), &["--master-key", KEY]);
     let body = r#"{"task": "Water the plants", "trajectory": "done"}"#;
@@ -88,12 +86,12 @@ fn a_request_under_way_is_finished_before_the_server_ends() {
         body.len()
     );
     slow.write_all(head.as_bytes()).unwrap();
-    // The server asks for the body when the handler reads it: the request is under way.
+    // The server sends `100 Continue` when the handler reads the body.
     let mut go_on = [0; 25];
     slow.read_exact(&mut go_on).unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100"));
     server.terminate();
-    // No new connection is taken, so the server is known to be shutting down.
+    // The server accepts no connection, so it is shutting down.
     while TcpStream::connect(&address).is_ok() {
         std::thread::yield_now();
     }
@@ -105,7 +103,7 @@ fn a_request_under_way_is_finished_before_the_server_ends() {
 }
 
 #[test]
-fn a_second_signal_ends_what_the_first_let_finish() {
+fn second_signal_ends_the_server_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let grace = ["--master-key", KEY, "--shutdown-grace", "600"];
     let server = Server::start(&folder.path().join("reflect.db"), &grace);
@@ -122,17 +120,17 @@ fn a_second_signal_ends_what_the_first_let_finish() {
     while TcpStream::connect(&address).is_ok() {
         std::thread::yield_now();
     }
-    // The body never comes. Were the second ignored, this would wait for ten minutes.
+    // The body never comes: without the second signal this waits for ten minutes.
     server.terminate();
     assert!(server.ended().success());
 }
 
 #[test]
-fn a_port_that_is_taken_is_said_so() {
+fn port_in_use_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("a.db"), &["--master-key", KEY]);
     let address = server.url.strip_prefix("http://").unwrap();
-    let second = super::server::reflect()
+    let second = reflect()
         .args(["serve", "--listen", address, "--data"])
         .arg(folder.path().join("b.db"))
         .output()
@@ -143,7 +141,7 @@ fn a_port_that_is_taken_is_said_so() {
     assert!(!folder.path().join("b.db").exists());
 }
 
-/// Asks for memories as an agent that speaks MCP does.
+/// Queries memories over MCP.
 async fn mcp_query(url: &str, task: &str) {
     let call = serde_json::json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -163,7 +161,7 @@ async fn mcp_query(url: &str, task: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_holds_neither_keys_nor_what_was_said() {
+async fn log_contains_no_keys_and_no_trajectories() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let data = folder.path().join("reflect.db");

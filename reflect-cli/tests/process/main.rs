@@ -1,10 +1,14 @@
-//! The `reflect` binary as a process: how it starts, stops, dies and is talked to.
+//! The `reflect` program as a process: servers, commands and their exit codes.
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 #![cfg(unix)]
 
-mod commands;
+mod bundle;
+mod doctor;
+mod keys;
 mod lifecycle;
+mod lists;
 mod models;
-mod server;
+mod review;
+mod support;
 mod usage;

@@ -1,4 +1,4 @@
-//! A server with a model behind it.
+//! Servers and commands with a model.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -7,12 +7,11 @@ use reflect_models::scripted::{Act, Asked, ModelServer};
 use reflect_sdk::ReviewStatus;
 use serde_json::{Value, json};
 
-use super::server::{Server, reflect};
+use super::support::{KEY, Server, reflect};
 
-const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
 const MODEL_KEY: &str = "sk-model-secret";
 
-/// Writes reflections and judges, as the prompt asks. It repeats what a hostile run told it to.
+/// Writes reflections and verdicts. A reflection includes the markup that a hostile run injected.
 fn model(asked: &Asked) -> Act {
     let text = asked.text();
     Act::Say(if text.contains("\"verdict\"") {
@@ -59,7 +58,7 @@ impl World {
         Server::start_logging(&self.data(), &arguments, Stdio::from(log))
     }
 
-    /// Runs a command on the file and gives what it printed.
+    /// Runs a command on the file and returns its JSON.
     fn command(&self, arguments: &[&str], input: &str) -> Value {
         let mut child = reflect()
             .args(arguments)
@@ -80,7 +79,7 @@ impl World {
     }
 }
 
-/// What the server counts of itself.
+/// The server's metrics.
 fn metrics(server: &Server) -> String {
     let address = server.url.trim_start_matches("http://");
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -92,7 +91,7 @@ fn metrics(server: &Server) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_with_a_model_makes_memories_that_the_model_wrote() {
+async fn memories_are_written_by_the_model() {
     let world = World::new().await;
     let url = world.models.url();
     let server = world.serve(&[
@@ -116,14 +115,14 @@ async fn a_server_with_a_model_makes_memories_that_the_model_wrote() {
     let memory = &next.memories[0];
     assert_eq!(memory.key_mistake, "Refunded without looking at the date.");
     assert!(memory.guidance.starts_with("Call get_order first."));
-    // What the model was talked into writing stays within its tag.
+    // Injected markup stays within its tag.
     let text = &next.augmented_task;
     assert_eq!(text.matches("</memory>").count(), 1, "{text}");
     assert_eq!(text.matches("</relevant_memories>").count(), 1);
     assert_eq!(text.matches("<instructions>").count(), 1);
     assert!(!text.contains('\u{202e}'), "{text}");
 
-    // This model writes no skills: that is told, and nothing is stored.
+    // This model writes no skills: the call fails and nothing is stored.
     let skill = client.create_skill().await.unwrap_err();
     assert_eq!(skill.status(), Some(502), "{skill}");
     assert!(client.get_skill().await.unwrap().is_none());
@@ -158,7 +157,7 @@ async fn a_server_with_a_model_makes_memories_that_the_model_wrote() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
+async fn judge_reviews_pending_runs_and_people_overrule_it() {
     let world = World::new().await;
     let server = world.serve(&["--judge", "--judge-rubric", "Dates are checked."]);
     let client = server.client(KEY);
@@ -184,7 +183,7 @@ async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
     let rubric = |asked: &Asked| asked.text().contains("Dates are checked.");
     assert_eq!(world.models.asked().iter().filter(|a| rubric(a)).count(), 3);
 
-    // A person looks at two of them, the newest first: one verdict is confirmed, one is not.
+    // A person reviews two of them: one verdict is confirmed, one is not.
     let tally = world.command(&["review", "--judged", "--limit", "2"], "n\nToo old\ny\n");
     assert_eq!(
         tally,
@@ -201,11 +200,11 @@ async fn a_judge_reviews_what_waits_and_people_have_the_last_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_model_failed_is_listed_and_retried_together() {
+async fn failed_ingestions_are_listed_and_retried_together() {
     let world = World::new().await;
     let server = world.serve(&[]);
     let client = server.client(KEY);
-    // A wrong key, and an answer that a model declines to give.
+    // A wrong key, and a refusal by the model.
     world
         .models
         .first([Act::Status(401, None), Act::Refuse("no".to_owned())]);
@@ -235,7 +234,7 @@ async fn what_a_model_failed_is_listed_and_retried_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_doctor_asks_the_models() {
+async fn doctor_checks_the_models() {
     let world = World::new().await;
     drop(world.serve(&[]));
     let url = world.models.url();
@@ -261,7 +260,7 @@ async fn the_doctor_asks_the_models() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_on_a_file_read_the_settings_of_models_as_its_server_does() {
+async fn commands_on_a_file_use_the_model_settings_of_the_environment() {
     let world = World::new().await;
     let server = world.serve(&[]);
     let client = server.client(KEY);
@@ -276,7 +275,7 @@ async fn commands_on_a_file_read_the_settings_of_models_as_its_server_does() {
         command.arg("--data").arg(world.data());
         command.envs(variables.iter().copied()).output().unwrap()
     };
-    // What needs no model does not care about its settings; what needs one says what is wrong.
+    // Wrong model settings fail only commands that need a model.
     for wrong in [
         ("REFLECT_EMBEDDINGS_DIMENSIONS", "many"),
         ("REFLECT_LLM_TIMEOUT", "soon"),
@@ -312,7 +311,7 @@ async fn commands_on_a_file_read_the_settings_of_models_as_its_server_does() {
 }
 
 #[test]
-fn settings_of_models_that_cannot_work_say_what_is_missing() {
+fn invalid_model_settings_are_usage_errors() {
     for (arguments, problem) in [
         (&["--judge"][..], "--judge needs a model"),
         (

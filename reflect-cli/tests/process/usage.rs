@@ -1,19 +1,43 @@
-//! Commands that are used wrongly, or that cannot do all they were asked.
+//! Exit codes, and how arguments and the environment combine.
 
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use serde_json::{Value, json};
+use super::support::{KEY, Server, errors, json, on_file, reflect, two_pending};
 
-use super::commands::{KEY, json, on_file, two_pending};
-use super::server::{Server, reflect};
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+#[test]
+fn exit_code_tells_the_kind_of_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let code = |output: Output| output.status.code();
+    assert_eq!(
+        code(on_file(&data, &["traces", "show", "none"], "")),
+        Some(4)
+    );
+    assert_eq!(
+        code(on_file(&folder.path().join("typo.db"), &["traces"], "")),
+        Some(2)
+    );
+    assert!(!folder.path().join("typo.db").exists());
+    assert_eq!(code(reflect().args(["traces"]).output().unwrap()), Some(2));
+    assert_eq!(
+        code(reflect().args(["nonsense"]).output().unwrap()),
+        Some(2)
+    );
+    let unreachable = [
+        "traces",
+        "--url",
+        "http://127.0.0.1:1",
+        "--key",
+        "rf_live_a_b",
+    ];
+    assert_eq!(code(reflect().args(unreachable).output().unwrap()), Some(5));
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let stranger = ["traces", "--url", &server.url, "--key", "rf_live_a_b"];
+    assert_eq!(code(reflect().args(stranger).output().unwrap()), Some(3));
 }
 
 #[test]
-fn what_makes_no_sense_is_wrong_usage() {
+fn invalid_values_are_usage_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());
     for wrong in [
@@ -46,7 +70,7 @@ fn what_makes_no_sense_is_wrong_usage() {
             command.args(wrong);
         });
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}: {refused:?}");
-        assert!(!told(&refused).contains("hush"), "{}", told(&refused));
+        assert!(!errors(&refused).contains("hush"), "{}", errors(&refused));
     }
     let refused = serve(&|command| {
         command.env("Q_LEARNING_ALPHA", "7");
@@ -55,159 +79,52 @@ fn what_makes_no_sense_is_wrong_usage() {
 }
 
 #[test]
-fn a_master_key_may_end_in_a_line_break() {
-    let folder = tempfile::tempdir().unwrap();
-    let key = format!(" {KEY}\n");
-    let server = Server::start(&folder.path().join("reflect.db"), &["--master-key", &key]);
-    let listed = reflect()
-        .args(["traces", "--url", &server.url, "--key", KEY])
-        .output()
-        .unwrap();
-    assert!(listed.status.success(), "{}", told(&listed));
-}
-
-#[test]
-fn a_walk_whose_judgements_are_refused_fails() {
+fn flags_take_precedence_over_variables() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());
-    let create = [
-        "keys",
-        "create",
-        "reader",
-        "--scope",
-        "trace:read",
-        "--json",
-    ];
-    let made = json(&on_file(&data, &create, ""));
-    let server = Server::start(&data, &["--master-key", KEY]);
-    let mut walk = reflect()
-        .args(["review", "--json", "--url", &server.url, "--key"])
-        .arg(made["api_key"].as_str().unwrap())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    walk.stdin.take().unwrap().write_all(b"y\ny\n").unwrap();
-    let walked = walk.wait_with_output().unwrap();
-    assert_eq!(walked.status.code(), Some(3), "{}", told(&walked));
-    let tally: Value = serde_json::from_slice(&walked.stdout).unwrap();
-    assert_eq!(tally["refused"], 2);
-}
-
-#[test]
-fn a_run_that_cannot_be_retried_does_not_keep_others_from_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = two_pending(folder.path());
-    // As if a model had failed for both.
-    let bundle = String::from_utf8(on_file(&data, &["export", "-"], "").stdout).unwrap();
-    let failed = bundle
-        .replace(
-            r#""review":null"#,
-            r#""review":{"id":"r","trace_id":"t","result":"pass","mode":"inline"}"#,
-        )
-        .replace(
-            r#""ingest_status":"completed""#,
-            r#""ingest_status":"failed""#,
-        );
-    let copy = folder.path().join("copy.db");
-    assert_eq!(
-        json(&on_file(&copy, &["import", "-", "--json"], &failed))["stored"],
-        2
-    );
-    let traces = json(&on_file(&copy, &["traces", "--json"], ""));
-    let ids = [0, 1].map(|n: usize| traces[n]["id"].as_str().unwrap().to_owned());
-    let retry = ["traces", "retry", &ids[0], "none", &ids[1], "--json"];
-    let retried = on_file(&copy, &retry, "");
-    assert_eq!(retried.status.code(), Some(4), "{}", told(&retried));
-    assert!(told(&retried).contains("none"), "{}", told(&retried));
-    let receipts: Value = serde_json::from_slice(&retried.stdout).unwrap();
-    let queued = |id: &str| json!({"trace_id": id, "ingest_status": "queued"});
-    assert_eq!(receipts, json!([queued(&ids[0]), queued(&ids[1])]));
-}
-
-#[test]
-fn the_doctor_tells_a_new_file_from_one_that_lost_its_master_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = two_pending(folder.path());
-    let doctor = |more: &[&str]| {
-        let asked = [&["doctor", "--json"], more].concat();
-        let output = on_file(&data, &asked, "");
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    let server = Server::start(&folder.path().join("other.db"), &["--master-key", KEY]);
+    let listed = |set_up: &dyn Fn(&mut std::process::Command)| {
+        let mut command = reflect();
+        command.args(["traces", "--json", "--key", KEY]);
+        set_up(&mut command);
+        command.output().unwrap()
     };
-    let found = doctor(&[]).to_string();
-    assert!(found.contains("only a new database"), "{found}");
-    let found = doctor(&["--project", ""]);
-    assert!(
-        found[0]["fix"].as_str().unwrap().contains("--project"),
-        "{found}"
-    );
-}
+    let count = |output: Output| json(&output).as_array().unwrap().len();
+    let typed_url = listed(&|c| {
+        c.env("REFLECT_DATA", &data).args(["--url", &server.url]);
+    });
+    assert_eq!(count(typed_url), 0);
+    let typed_data = listed(&|c| {
+        c.env("REFLECT_BASE_URL", &server.url)
+            .arg("--data")
+            .arg(&data);
+    });
+    assert_eq!(count(typed_data), 2);
+    let neither = listed(&|c| {
+        c.env("REFLECT_BASE_URL", &server.url)
+            .env("REFLECT_DATA", &data);
+    });
+    assert_eq!(neither.status.code(), Some(2));
 
-#[test]
-fn master_keys_are_not_made_in_a_file_that_is_not_meant() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = two_pending(folder.path());
-    for action in [
-        &["keys", "create", "root", "--master"][..],
-        &["keys", "list", "--master"],
-        &["keys", "revoke", "none", "--master"],
-    ] {
-        let refused = reflect()
-            .env("REFLECT_DATA", &data)
-            .args(action)
-            .args(["--url", "http://127.0.0.1:1", "--key", KEY])
-            .output()
-            .unwrap();
-        assert_eq!(refused.status.code(), Some(2), "{action:?}: {refused:?}");
-        assert!(told(&refused).contains("--data"), "{}", told(&refused));
-    }
-    let masters = json(&on_file(&data, &["keys", "list", "--master", "--json"], ""));
-    assert_eq!(masters, json!([]));
-}
-
-#[test]
-fn a_project_that_is_not_there_is_not_exported() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = two_pending(folder.path());
     let bundle = folder.path().join("bundle.jsonl");
-    let bundle = bundle.to_str().unwrap();
-    let server = Server::start(&data, &["--master-key", KEY]);
-    let at_server = |key: &str, more: &[&str]| {
-        let place = ["export", bundle, "--url", &server.url, "--key", key];
-        reflect().args(place).args(more).output().unwrap()
+    on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    let import = |arguments: &[&str]| {
+        let mut command = reflect();
+        command
+            .env("REFLECT_PROJECT_ID", "prod")
+            .arg("import")
+            .arg(&bundle);
+        command.arg("--data").arg(folder.path().join("new.db"));
+        command.args(arguments).output().unwrap().status.code()
     };
-    for missing in [
-        on_file(&data, &["export", bundle, "--project", "typo"], ""),
-        at_server(KEY, &["--project", "typo"]),
-    ] {
-        assert_eq!(missing.status.code(), Some(4), "{}", told(&missing));
-        assert!(!std::path::Path::new(bundle).exists());
-    }
-    // What the README says it needs is enough.
-    let create = [
-        "keys",
-        "create",
-        "mover",
-        "--scope",
-        "project:admin",
-        "--json",
-    ];
-    let made = json(&on_file(&data, &create, ""));
-    let key = made["api_key"].as_str().unwrap();
-    assert_eq!(json(&at_server(key, &["--json"]))["traces"], 2);
+    assert_eq!(import(&[]), Some(2));
+    assert_eq!(import(&["--project", "default"]), Some(0));
+    // The project of the variable, given by flag.
+    assert_eq!(import(&["--project=prod"]), Some(0));
 }
 
 #[test]
-fn a_label_cannot_move_the_cursor() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = two_pending(folder.path());
-    let create = ["keys", "create", "a\u{1b}[2Jb", "--all", "--json"];
-    let made = json(&on_file(&data, &create, ""));
-    let id = made["key"]["id"].as_str().unwrap();
-    let ended = on_file(&data, &["keys", "revoke", id], "");
-    assert_eq!(
-        String::from_utf8(ended.stdout).unwrap(),
-        "a [2Jb is revoked\n"
-    );
+fn completions_are_printed() {
+    let bash = reflect().args(["completions", "bash"]).output().unwrap();
+    assert!(String::from_utf8(bash.stdout).unwrap().contains("_reflect"));
 }

@@ -1,16 +1,21 @@
-//! A server in a process of its own.
+//! The `reflect` program as a process: servers and commands.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use reflect_sdk::ReflectClient;
+use serde_json::Value;
 
+/// A master key for servers under test.
+pub(crate) const KEY: &str = "rf_live_test_0123456789abcdef0123456789abcdef";
+
+/// A server in a process of its own.
 pub(crate) struct Server {
     child: Child,
     rest: BufReader<ChildStdout>,
     pub(crate) url: String,
-    /// What it printed before it was ready.
+    /// Its standard output before the line with its address.
     pub(crate) said: String,
 }
 
@@ -52,20 +57,20 @@ impl Server {
         builder.retry(once).http(&self.url, key).unwrap()
     }
 
-    /// `kill -9`.
+    /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
         let pid = self.child.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(asked.success());
     }
 
-    /// Waits until it has ended.
+    /// Waits for the exit of the server.
     pub(crate) fn ended(mut self) -> ExitStatus {
         let mut rest = String::new();
         self.rest.read_to_string(&mut rest).unwrap();
@@ -75,13 +80,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The binary, without the variables of whoever runs the tests.
+/// The program, without the environment of the test run.
 pub(crate) fn reflect() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reflect"));
     for (name, _) in std::env::vars()
@@ -90,4 +95,49 @@ pub(crate) fn reflect() -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Runs a command on a file with this standard input.
+pub(crate) fn on_file(data: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut child = reflect()
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// The JSON that a successful command printed.
+pub(crate) fn json(output: &Output) -> Value {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The standard error of a command.
+pub(crate) fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A file with two pending runs, the refund older than the plants.
+pub(crate) fn two_pending(folder: &Path) -> PathBuf {
+    let data = folder.join("reflect.db");
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&server.url, KEY).unwrap();
+    for task in ["Refund order 7", "Water the plants"] {
+        client.blocking().create_trace(task, "done").call().unwrap();
+    }
+    server.terminate();
+    assert!(server.ended().success());
+    data
 }
