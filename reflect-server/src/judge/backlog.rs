@@ -1,4 +1,4 @@
-//! What the judge remembers of its work while the server runs.
+//! The judge's state in memory: what is due, what failed, and whether the model is paused.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -6,169 +6,175 @@ use std::time::Duration;
 use reflect_types::{ProjectId, TraceId};
 use tokio::time::Instant;
 
-use super::Outcome;
+use super::judgement::Outcome;
 
-/// How often a run is tried that the model answers and nothing comes of; then it is left to people
-/// until the server is started again.
-pub(super) const ATTEMPTS: u32 = 4;
-/// How long to wait after the first failure; four times as long after each further one.
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
-/// The longest of these waits.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-/// The longest that everything rests because the model is away, unless it asks for more.
-const LONGEST_REST: Duration = Duration::from_secs(60);
-/// How often everything that waits is looked at, and not only what is new.
-const LOOK_AT_ALL: Duration = Duration::from_secs(60);
-/// How many judged runs are remembered.
-const JUDGED: usize = 100_000;
+/// Attempts at one trace that fails while the model is available. Then it is left to people until the
+/// server restarts.
+pub(super) const MAX_ATTEMPTS: u32 = 4;
+/// Delay after the first failure; four times as long after each further one.
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+/// Maximum delay of one trace.
+const MAX_DELAY: Duration = Duration::from_secs(600);
+/// Maximum pause of the model, unless it asks for more.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// Interval between scans of all pending traces.
+const FULL_SCAN_INTERVAL: Duration = Duration::from_secs(60);
+/// Number of judged traces to remember.
+const MAX_JUDGED: usize = 100_000;
 
-/// All that is remembered.
+/// The state of all projects.
 #[derive(Default)]
-pub(super) struct Memory {
-    pub(super) waiting: HashMap<ProjectId, Waiting>,
+pub(super) struct Backlog {
+    pub(super) projects: HashMap<ProjectId, ProjectBacklog>,
     judged: HashSet<TraceId>,
-    /// The same, the oldest first.
-    order: VecDeque<TraceId>,
-    /// Until when the model is left alone, and how often in a row it was away.
-    pub(super) rest: Option<Instant>,
-    away: u32,
+    /// The judged traces, oldest first.
+    judged_order: VecDeque<TraceId>,
+    /// The end of the model's pause.
+    pub(super) paused_until: Option<Instant>,
+    /// Consecutive rounds in which the model was unavailable.
+    outages: u32,
 }
 
-/// What waits in one project, as far as it was seen.
+/// The pending traces of one project.
 #[derive(Default)]
-pub(super) struct Waiting {
-    /// The newest run that was seen and still waits.
+pub(super) struct ProjectBacklog {
+    /// The newest trace of the last scan that is still pending.
     pub(super) newest: Option<TraceId>,
-    /// When to look at everything; `None` is at once.
-    pub(super) look_at: Option<Instant>,
-    pub(super) tried: HashMap<TraceId, Tried>,
+    /// The time of the next full scan; `None` is now.
+    pub(super) full_scan_at: Option<Instant>,
+    pub(super) failures: HashMap<TraceId, Failures>,
 }
 
-/// A run that was tried without success.
+/// The failures of one trace.
 #[derive(Clone, Copy)]
-pub(super) struct Tried {
-    /// How often the run itself was the reason.
+pub(super) struct Failures {
+    /// Failures that count as attempts: the model was available.
     attempts: u32,
-    failures: u32,
+    /// All failures.
+    count: u32,
     pub(super) not_before: Instant,
 }
 
-impl Memory {
-    /// Whether the model is left alone for now.
-    pub(super) fn rests(&self) -> bool {
-        self.rest.is_some_and(|until| Instant::now() < until)
+impl Backlog {
+    /// Whether the model is paused.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused_until
+            .is_some_and(|until| Instant::now() < until)
     }
 
-    /// Whether this process has had its say about the run. A review that was taken back is for
-    /// people to give anew.
+    /// Whether this process judged the trace. A withdrawn review is left to people.
     pub(super) fn has_judged(&self, id: &TraceId) -> bool {
         self.judged.contains(id)
     }
 
-    pub(super) fn judged(&mut self, id: &TraceId) {
+    pub(super) fn mark_judged(&mut self, id: &TraceId) {
         if self.judged.insert(id.clone()) {
-            self.order.push_back(id.clone());
+            self.judged_order.push_back(id.clone());
         }
-        while self.order.len() > JUDGED
-            && let Some(oldest) = self.order.pop_front()
+        while self.judged_order.len() > MAX_JUDGED
+            && let Some(oldest) = self.judged_order.pop_front()
         {
             self.judged.remove(&oldest);
         }
     }
 
-    /// Learns from what became of some runs whether the model is there. What it says about how long
-    /// it wants to be left alone is kept to.
-    pub(super) fn noticed<'a>(&mut self, outcomes: impl Iterator<Item = &'a Outcome>) {
-        let (mut seen, mut all_away, mut asked) = (false, true, None);
+    /// Pauses the model if it was unavailable for all traces, or if it asked for a pause.
+    pub(super) fn observe<'a>(&mut self, outcomes: impl Iterator<Item = &'a Outcome>) {
+        let (mut any, mut all_unavailable, mut requested) = (false, true, None);
         for outcome in outcomes {
-            seen = true;
+            any = true;
             match outcome {
-                Outcome::Away(wait) => asked = asked.max(*wait),
-                _ => all_away = false,
+                Outcome::Unavailable(delay) => requested = requested.max(*delay),
+                _ => all_unavailable = false,
             }
         }
-        if !seen {
+        if !any {
             return;
         }
-        self.away = if all_away { self.away + 1 } else { 0 };
-        let pause = all_away.then(|| pause(self.away - 1).min(LONGEST_REST));
-        self.rest = asked.max(pause).map(|wait| Instant::now() + wait);
+        self.outages = if all_unavailable { self.outages + 1 } else { 0 };
+        let pause = all_unavailable.then(|| delay(self.outages - 1).min(MAX_PAUSE));
+        self.paused_until = requested.max(pause).map(|pause| Instant::now() + pause);
     }
 }
 
-impl Waiting {
-    /// How far to look: not at all, down to what was the newest run, or at everything.
-    pub(super) fn look(&self, newest: Option<&TraceId>) -> Look {
-        if self.look_at.is_none_or(|at| Instant::now() >= at) {
-            return Look::AtAll;
+impl ProjectBacklog {
+    /// The traces to read, given the newest pending trace.
+    pub(super) fn scan(&self, newest: Option<&TraceId>) -> Scan {
+        if self.full_scan_at.is_none_or(|at| Instant::now() >= at) {
+            return Scan::All;
         }
         match newest {
-            Some(newest) if self.newest.as_ref() != Some(newest) => Look::AtNew,
-            _ => Look::Away,
+            Some(newest) if self.newest.as_ref() != Some(newest) => Scan::New,
+            _ => Scan::Nothing,
         }
     }
 
     pub(super) fn is_due(&self, id: &TraceId) -> bool {
-        self.tried.get(id).is_none_or(Tried::is_due)
+        self.failures.get(id).is_none_or(Failures::is_due)
     }
 
-    pub(super) fn failed(&mut self, id: TraceId, outcome: Outcome) {
-        let before = self.tried.get(&id).copied();
-        self.tried.insert(id, Tried::again(before, outcome));
+    pub(super) fn record_failure(&mut self, id: TraceId, outcome: Outcome) {
+        let before = self.failures.get(&id).copied();
+        self.failures.insert(id, Failures::after(before, outcome));
     }
 
-    /// Sets when to look at everything again: after a while, or when something is due.
-    pub(super) fn looked_at_all(&mut self) {
-        let due = self
-            .tried
+    /// Schedules the next full scan: after the interval, or when a failed trace is due.
+    pub(super) fn scanned_all(&mut self) {
+        let retried = self
+            .failures
             .values()
-            .filter(|tried| tried.attempts < ATTEMPTS);
-        let due = due.map(|tried| tried.not_before).min();
-        let latest = Instant::now() + LOOK_AT_ALL;
-        self.look_at = Some(due.map_or(latest, |due| due.min(latest)));
+            .filter(|failures| failures.attempts < MAX_ATTEMPTS);
+        let due = retried.map(|failures| failures.not_before).min();
+        let latest = Instant::now() + FULL_SCAN_INTERVAL;
+        self.full_scan_at = Some(due.map_or(latest, |due| due.min(latest)));
     }
 
-    /// Looks at everything no later than something new is due.
-    pub(super) fn looked_at_new(&mut self) {
-        let latest = self.look_at;
-        self.looked_at_all();
-        self.look_at = self.look_at.min(latest);
+    /// Schedules the next full scan, no later than before.
+    pub(super) fn scanned_new(&mut self) {
+        let latest = self.full_scan_at;
+        self.scanned_all();
+        self.full_scan_at = self.full_scan_at.min(latest);
     }
 }
 
+/// The traces that a round reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    Away,
-    AtNew,
-    AtAll,
+pub(super) enum Scan {
+    /// None.
+    Nothing,
+    /// Those newer than the last scan.
+    New,
+    /// All pending ones.
+    All,
 }
 
-impl Tried {
-    fn again(before: Option<Self>, outcome: Outcome) -> Self {
-        let (attempts, failures) = before.map_or((0, 0), |tried| (tried.attempts, tried.failures));
-        let (attempts, asked) = match outcome {
-            // It would be as unclear the next time.
-            Outcome::Unclear => (ATTEMPTS, None),
-            // That is not the run's fault.
-            Outcome::Away(asked) => (attempts, asked),
+impl Failures {
+    fn after(before: Option<Self>, outcome: Outcome) -> Self {
+        let (attempts, count) = before.map_or((0, 0), |before| (before.attempts, before.count));
+        let (attempts, requested) = match outcome {
+            // A retry would be as unclear.
+            Outcome::Unclear => (MAX_ATTEMPTS, None),
+            // Not the fault of the trace.
+            Outcome::Unavailable(delay) => (attempts, delay),
             _ => (attempts + 1, None),
         };
-        let pause = pause(failures).max(asked.unwrap_or_default());
+        let delay = delay(count).max(requested.unwrap_or_default());
         Self {
             attempts,
-            failures: failures.saturating_add(1),
-            not_before: Instant::now() + pause,
+            count: count.saturating_add(1),
+            not_before: Instant::now() + delay,
         }
     }
 
     fn is_due(&self) -> bool {
-        self.attempts < ATTEMPTS && Instant::now() >= self.not_before
+        self.attempts < MAX_ATTEMPTS && Instant::now() >= self.not_before
     }
 }
 
-fn pause(failures: u32) -> Duration {
+/// The delay after this many earlier failures.
+fn delay(failures: u32) -> Duration {
     let factor = 4_u32.saturating_pow(failures);
-    FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
+    FIRST_DELAY.saturating_mul(factor).min(MAX_DELAY)
 }
 
 #[cfg(test)]
@@ -176,77 +182,77 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_outage_is_no_attempt_and_its_wait_is_kept() {
-        let mut waiting = Waiting::default();
+    async fn outage_counts_as_no_attempt_and_its_delay_is_kept() {
+        let mut pending = ProjectBacklog::default();
         let id = TraceId::from("t");
         let hour = Duration::from_secs(3_600);
         for _ in 0..50 {
-            waiting.failed(id.clone(), Outcome::Away(Some(hour)));
-            assert!(!waiting.is_due(&id));
+            pending.record_failure(id.clone(), Outcome::Unavailable(Some(hour)));
+            assert!(!pending.is_due(&id));
             tokio::time::advance(Duration::from_secs(3_599)).await;
-            assert!(!waiting.is_due(&id));
+            assert!(!pending.is_due(&id));
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(waiting.is_due(&id));
+            assert!(pending.is_due(&id));
         }
-        for attempt in 1..=ATTEMPTS {
-            waiting.failed(id.clone(), Outcome::Broken);
-            tokio::time::advance(LONGEST_PAUSE).await;
-            assert_eq!(waiting.is_due(&id), attempt < ATTEMPTS);
+        for attempt in 1..=MAX_ATTEMPTS {
+            pending.record_failure(id.clone(), Outcome::Error);
+            tokio::time::advance(MAX_DELAY).await;
+            assert_eq!(pending.is_due(&id), attempt < MAX_ATTEMPTS);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_model_that_is_away_is_left_alone_and_comes_back() {
-        let mut memory = Memory::default();
-        memory.noticed([Outcome::Away(None), Outcome::Passed].iter());
-        assert!(!memory.rests());
-        memory.noticed([Outcome::Away(None)].iter());
-        assert!(memory.rests());
-        tokio::time::advance(FIRST_PAUSE).await;
-        assert!(!memory.rests());
+    async fn unavailable_model_is_paused_and_resumed() {
+        let mut backlog = Backlog::default();
+        backlog.observe([Outcome::Unavailable(None), Outcome::Passed].iter());
+        assert!(!backlog.is_paused());
+        backlog.observe([Outcome::Unavailable(None)].iter());
+        assert!(backlog.is_paused());
+        tokio::time::advance(FIRST_DELAY).await;
+        assert!(!backlog.is_paused());
         for _ in 0..20 {
-            memory.noticed([Outcome::Away(None)].iter());
-            tokio::time::advance(LONGEST_REST).await;
-            assert!(!memory.rests());
+            backlog.observe([Outcome::Unavailable(None)].iter());
+            tokio::time::advance(MAX_PAUSE).await;
+            assert!(!backlog.is_paused());
         }
-        let asked = Some(Duration::from_secs(900));
-        memory.noticed([Outcome::Passed, Outcome::Away(asked)].iter());
+        let requested = Some(Duration::from_secs(900));
+        backlog.observe([Outcome::Passed, Outcome::Unavailable(requested)].iter());
         tokio::time::advance(Duration::from_secs(899)).await;
-        assert!(memory.rests());
+        assert!(backlog.is_paused());
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(!memory.rests());
+        assert!(!backlog.is_paused());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_is_new_is_looked_at_until_something_is_due() {
-        let mut waiting = Waiting::default();
+    async fn only_new_traces_are_scanned_until_a_retry_is_due() {
+        let mut pending = ProjectBacklog::default();
         let (old, new) = (TraceId::from("old"), TraceId::from("new"));
-        assert_eq!(waiting.look(None), Look::AtAll);
-        waiting.newest = Some(old.clone());
-        waiting.looked_at_all();
-        assert_eq!(waiting.look(Some(&old)), Look::Away);
-        assert_eq!(waiting.look(None), Look::Away);
-        assert_eq!(waiting.look(Some(&new)), Look::AtNew);
-        waiting.failed(old.clone(), Outcome::Broken);
-        waiting.looked_at_new();
-        tokio::time::advance(FIRST_PAUSE).await;
-        assert_eq!(waiting.look(Some(&old)), Look::AtAll);
-        waiting.failed(old.clone(), Outcome::Unclear);
-        waiting.looked_at_all();
-        tokio::time::advance(FIRST_PAUSE * 10).await;
-        assert_eq!(waiting.look(Some(&old)), Look::Away);
-        tokio::time::advance(LOOK_AT_ALL).await;
-        assert_eq!(waiting.look(Some(&old)), Look::AtAll);
+        assert_eq!(pending.scan(None), Scan::All);
+        pending.newest = Some(old.clone());
+        pending.scanned_all();
+        assert_eq!(pending.scan(Some(&old)), Scan::Nothing);
+        assert_eq!(pending.scan(None), Scan::Nothing);
+        assert_eq!(pending.scan(Some(&new)), Scan::New);
+        pending.record_failure(old.clone(), Outcome::Error);
+        pending.scanned_new();
+        tokio::time::advance(FIRST_DELAY).await;
+        assert_eq!(pending.scan(Some(&old)), Scan::All);
+        pending.record_failure(old.clone(), Outcome::Unclear);
+        pending.scanned_all();
+        tokio::time::advance(FIRST_DELAY * 10).await;
+        assert_eq!(pending.scan(Some(&old)), Scan::Nothing);
+        tokio::time::advance(FULL_SCAN_INTERVAL).await;
+        assert_eq!(pending.scan(Some(&old)), Scan::All);
     }
 
     #[test]
-    fn only_so_many_judged_runs_are_remembered() {
-        let mut memory = Memory::default();
-        for number in 0..=JUDGED {
-            memory.judged(&TraceId::from(number.to_string()));
+    fn number_of_remembered_traces_is_bounded() {
+        let mut backlog = Backlog::default();
+        for number in 0..=MAX_JUDGED {
+            backlog.mark_judged(&TraceId::from(number.to_string()));
         }
-        assert!(!memory.has_judged(&TraceId::from("0")));
-        assert!(memory.has_judged(&TraceId::from("1")));
-        assert_eq!(memory.judged.len(), JUDGED);
+        assert!(!backlog.has_judged(&TraceId::from("0")));
+        assert!(backlog.has_judged(&TraceId::from("1")));
+        assert_eq!(backlog.judged.len(), MAX_JUDGED);
     }
 }
