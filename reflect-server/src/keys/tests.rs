@@ -1,4 +1,4 @@
-//! What every key store has to do, and what the keys do with it.
+//! Keys, on every key store.
 
 use reflect_engine::model::Extractive;
 
@@ -27,7 +27,7 @@ fn create(label: &str) -> CreateApiKey {
 }
 
 #[tokio::test]
-async fn keys_are_found_listed_ended_and_deleted_by_project() {
+async fn keys_are_found_listed_revoked_and_deleted_by_project() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let [a, b] = ["a", "b"].map(ProjectId::from);
@@ -62,7 +62,7 @@ async fn keys_are_found_listed_ended_and_deleted_by_project() {
 }
 
 #[tokio::test]
-async fn the_last_use_is_written_only_when_asked() {
+async fn last_use_is_stored_by_flush() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(Arc::clone(&store), None);
         let project = ProjectId::from("a");
@@ -86,7 +86,7 @@ async fn the_last_use_is_written_only_when_asked() {
 }
 
 #[tokio::test]
-async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
+async fn master_key_is_created_once_and_only_if_none_is_configured() {
     on_every_store(async |store, _| {
         let configured = SecretString::from("rf_live_test_chosen");
         let keys = Keys::new(Arc::clone(&store), Some(&configured));
@@ -136,7 +136,7 @@ async fn no_secret_is_stored() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_deleted_meanwhile_makes_no_other() {
+async fn deleted_key_creates_no_other() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let project = ProjectId::from("a");
@@ -158,14 +158,14 @@ async fn a_key_that_was_deleted_meanwhile_makes_no_other() {
 }
 
 #[tokio::test]
-async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
+async fn project_is_created_with_its_first_key_or_later() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let project = ProjectId::from("a");
         keys.create(&engine, &project, create("k")).await.unwrap();
         let there = engine.list_projects().await.unwrap();
         assert!(there.contains(&project));
-        // As if the process had ended in between.
+        // The state after a crash in between.
         engine.delete_project(&project).await.unwrap();
         keys.create_master("root").await.unwrap();
         keys.ensure_projects(&engine).await.unwrap();
@@ -175,7 +175,7 @@ async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
+async fn waiting_write_does_not_block_authentication() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
     let begun = Instant::now();
     let waiting = keys.clone();
     let write = tokio::spawn(async move { waiting.create_master("late").await });
-    // Each is looked up, as a key that is not known is not remembered.
+    // Each is looked up, because unknown keys are not cached.
     for n in 0..300 {
         let unknown = format!("rf_live_unknown{n}_secret");
         assert!(keys.recognise(&unknown).await.unwrap().is_none());
@@ -201,7 +201,7 @@ async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
 }
 
 #[tokio::test]
-async fn a_last_use_that_could_not_be_written_down_is_written_later() {
+async fn failed_flush_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
