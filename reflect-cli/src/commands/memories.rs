@@ -90,8 +90,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         None => list(&place, outer).await,
         Some(Action::List(options)) => list(&place, options.or(outer)).await,
         Some(_) if !outer.is_empty() => Err(Failure::usage(
-            "--limit and --before of `reflect memories list` precede another subcommand: write \
-             options after the subcommand they belong to",
+            "--limit and --before before a subcommand are options of `reflect memories list`: write \
+             the options of a subcommand after it",
         )),
         Some(Action::Query(options)) => query(&place, options).await,
         Some(Action::Show { id }) => {

@@ -90,7 +90,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Action::List(list)) => Action::List(list.or(outer)),
         Some(_) if !outer.is_empty() => {
             return Err(Failure::usage(
-                "--status, --limit and --before are options of `reflect traces list`",
+                "--status, --limit and --before are options of `reflect traces list` only",
             ));
         }
         Some(action) => action,
