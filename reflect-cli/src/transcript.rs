@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    fn written(messages: Vec<Message>, detail: Detail) -> String {
+    fn written(messages: &[Message], detail: Detail) -> String {
         let trace = serde_json::json!({
             "id": "t", "task": "Refund order 7", "trajectory": messages,
             "review_status": "pending", "ingest_status": "completed",
@@ -169,7 +169,7 @@ mod tests {
             ToolCall::new("1", "get_order", r#"{"id":7}"#),
             ToolCall::new("2", "annotate", long),
         ];
-        let text = written(vec![Message::tool_calls(calls)], Detail::Full);
+        let text = written(&[Message::tool_calls(calls)], Detail::Full);
         assert!(text.contains("→ get_order({\"id\":7})\n"), "{text}");
         assert!(text.contains("→ annotate({\n  \"id\": 7,\n"), "{text}");
     }
@@ -178,18 +178,16 @@ mod tests {
     fn folding_cuts_long_messages_except_the_last() {
         let result = "row\n".repeat(500);
         let answer = "word ".repeat(500);
-        let run = || {
-            vec![
-                Message::tool("1", result.clone()),
-                Message::assistant(answer.clone()),
-            ]
-        };
-        let folded = written(run(), Detail::Folded);
+        let run = [
+            Message::tool("1", result),
+            Message::assistant(answer.clone()),
+        ];
+        let folded = written(&run, Detail::Folded);
         assert_eq!(folded.matches("row\n").count(), FOLDED_LINES, "{folded}");
         assert!(folded.contains("more characters]"), "{folded}");
         assert!(folded.contains(answer.as_str()), "{folded}");
         assert!(folded.ends_with("`reflect traces show t` shows the whole run\n"));
-        let full = written(run(), Detail::Full);
+        let full = written(&run, Detail::Full);
         assert_eq!(full.matches("row\n").count(), 500);
         assert!(!full.contains("shows the whole run"));
     }

@@ -170,7 +170,7 @@ impl Metrics {
         self.requests.get_or_create(&response_labels).inc();
     }
 
-    /// The metrics in the OpenMetrics text format.
+    /// The metrics as Prometheus reads them.
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
