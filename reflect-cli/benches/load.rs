@@ -1,7 +1,7 @@
-//! What the service bears: the binary in a process of its own, 64 connections, no pauses.
+//! Load test: a server process with 64 busy connections.
 //!
 //! `cargo bench -p reflect-cli --bench load -- 60` runs each kind of request for 60 seconds
-//! (3 unless said) and fails if any request does.
+//! (3 by default) and fails if any request fails.
 
 #![expect(clippy::unwrap_used, reason = "a bench may")]
 
@@ -52,7 +52,7 @@ async fn main() {
     BufReader::new(out).read_line(&mut line).unwrap();
     let ready = begun.elapsed();
     println!("ready after {} ms   (goal: 200)", ready.as_millis());
-    // Without optimisation ten times as long, for a machine that is busy with other things.
+    // Ten times as long without optimisation.
     let most = if cfg!(debug_assertions) { 2_000 } else { 200 };
     assert!(
         ready < Duration::from_millis(most),
@@ -109,7 +109,7 @@ async fn load(address: &str, what: &str, path: &str, body: &str, time: Duration,
     );
 }
 
-/// Asks again and again on one connection; any answer but a success ends the bench.
+/// Sends requests on one connection until the end; any error status fails the bench.
 async fn client(address: &str, request: &[u8], until: Instant) -> Vec<Duration> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.set_nodelay(true).unwrap();
@@ -143,7 +143,7 @@ async fn client(address: &str, request: &[u8], until: Instant) -> Vec<Duration> 
     taken
 }
 
-/// How long the whole answer is, once its head is there.
+/// The length of the whole reply, once its head is complete.
 fn length(buffer: &[u8]) -> Option<usize> {
     let head = buffer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&buffer[..head]).unwrap();
@@ -153,7 +153,7 @@ fn length(buffer: &[u8]) -> Option<usize> {
     Some(head + 4 + body.unwrap().parse::<usize>().unwrap())
 }
 
-/// The memory the process holds, in megabytes, where the system tells.
+/// The resident memory of the process in megabytes, if known.
 fn resident(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -21,7 +21,7 @@ pub(crate) struct ModelOptions {
     /// extracted.
     #[arg(long, env = "REFLECT_LLM_MODEL", help_heading = MODELS)]
     llm_model: Option<String>,
-    /// The base URL of an OpenAI-compatible API [default: OpenAI].
+    /// The base URL of an OpenAI-compatible API (default: OpenAI).
     #[arg(long, env = "REFLECT_LLM_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     llm_base_url: Option<String>,
     /// The API key of the model. `OPENAI_API_KEY` is used for OpenAI.
@@ -66,7 +66,7 @@ pub(crate) struct ModelOptions {
     /// A change re-embeds the memories in the background.
     #[arg(long, env = "REFLECT_EMBEDDINGS_MODEL", help_heading = MODELS)]
     embeddings_model: Option<String>,
-    /// The base URL of the embedding API [default: OpenAI].
+    /// The base URL of the embedding API (default: OpenAI).
     #[arg(long, env = "REFLECT_EMBEDDINGS_BASE_URL", hide_env_values = true, help_heading = MODELS)]
     embeddings_base_url: Option<String>,
     /// The API key of the embedding model. `OPENAI_API_KEY` is used for OpenAI.
@@ -87,7 +87,7 @@ pub(crate) struct ModelOptions {
     /// Dimensions to request, for models that offer a choice.
     #[arg(long, env = "REFLECT_EMBEDDINGS_DIMENSIONS", help_heading = MODELS)]
     embeddings_dimensions: Option<u32>,
-    /// Maximum tokens of an embedded text [default: 4,000]. Local models often accept only 512.
+    /// Maximum tokens of an embedded text (default: 4,000). Local models often accept only 512.
     #[arg(long, env = "REFLECT_EMBEDDINGS_MAX_TOKENS", help_heading = MODELS)]
     embeddings_max_tokens: Option<usize>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct Place {
     /// A file containing the API key.
     #[arg(long, env = "REFLECT_API_KEY_FILE", global = true)]
     pub(crate) key_file: Option<PathBuf>,
-    /// The project [default: `default`; for `import`, the exported project].
+    /// The project (default: `default`; for `import`, the exported project).
     #[arg(long, env = "REFLECT_PROJECT_ID", global = true)]
     pub(crate) project: Option<String>,
     /// Print JSON.

@@ -35,7 +35,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct List {
-    /// Maximum number of memories, from 1 to 1,000 [default: 20].
+    /// Maximum number of memories, from 1 to 1,000 (default: 20).
     #[arg(long)]
     limit: Option<u32>,
     /// Only memories older than this one.

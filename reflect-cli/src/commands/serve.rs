@@ -60,7 +60,7 @@ pub(crate) struct Options {
         default_value_t = at_least_one(Settings::default().max_in_flight)
     )]
     max_in_flight: NonZeroUsize,
-    /// Maximum requests per second and key [default: unlimited].
+    /// Maximum requests per second and key (default: unlimited).
     #[arg(long, env = "REFLECT_RATE_LIMIT")]
     rate_limit: Option<NonZeroU32>,
     /// Time for open requests to finish at shutdown, in seconds.
@@ -76,10 +76,10 @@ pub(crate) struct Options {
     /// comma-separated.
     #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
     allowed_origins: Vec<String>,
-    /// Default learning rate of a review, from 0 to 1 [default: `Q_LEARNING_ALPHA`, or 0.3].
+    /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
     #[arg(long, env = "REFLECT_ALPHA")]
     alpha: Option<f64>,
-    /// Default similarity threshold of a query [default: the embedder's].
+    /// Default similarity threshold of a query (default: the embedder's).
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
     /// Reviews processed at once.

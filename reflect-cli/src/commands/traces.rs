@@ -54,7 +54,7 @@ struct List {
     /// Only runs with this status.
     #[arg(long)]
     status: Option<Status>,
-    /// Maximum number of runs, from 1 to 1,000 [default: 20].
+    /// Maximum number of runs, from 1 to 1,000 (default: 20).
     #[arg(long)]
     limit: Option<u32>,
     /// Only runs older than this one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reflect_types::{ProjectId, TraceId};
 use tokio::time::Instant;
 
-use super::judgement::Outcome;
+use super::judgement::JudgeOutcome;
 
 /// Attempts at one trace that fails while the model is available. Then it is left to people until the
 /// server restarts.
@@ -79,12 +79,12 @@ impl Backlog {
     }
 
     /// Pauses the model if it was unavailable for all traces, or if it asked for a pause.
-    pub(super) fn observe<'a>(&mut self, outcomes: impl Iterator<Item = &'a Outcome>) {
+    pub(super) fn observe<'a>(&mut self, outcomes: impl Iterator<Item = &'a JudgeOutcome>) {
         let (mut any, mut all_unavailable, mut requested) = (false, true, None);
         for outcome in outcomes {
             any = true;
             match outcome {
-                Outcome::Unavailable(delay) => requested = requested.max(*delay),
+                JudgeOutcome::Unavailable(delay) => requested = requested.max(*delay),
                 _ => all_unavailable = false,
             }
         }
@@ -113,7 +113,7 @@ impl ProjectBacklog {
         self.failures.get(id).is_none_or(Failures::is_due)
     }
 
-    pub(super) fn record_failure(&mut self, id: TraceId, outcome: Outcome) {
+    pub(super) fn record_failure(&mut self, id: TraceId, outcome: JudgeOutcome) {
         let before = self.failures.get(&id).copied();
         self.failures.insert(id, Failures::after(before, outcome));
     }
@@ -149,13 +149,13 @@ pub(super) enum Scan {
 }
 
 impl Failures {
-    fn after(before: Option<Self>, outcome: Outcome) -> Self {
+    fn after(before: Option<Self>, outcome: JudgeOutcome) -> Self {
         let (attempts, count) = before.map_or((0, 0), |before| (before.attempts, before.count));
         let (attempts, requested) = match outcome {
             // A retry would be as unclear.
-            Outcome::Unclear => (MAX_ATTEMPTS, None),
+            JudgeOutcome::Unclear => (MAX_ATTEMPTS, None),
             // Not the fault of the trace.
-            Outcome::Unavailable(delay) => (attempts, delay),
+            JudgeOutcome::Unavailable(delay) => (attempts, delay),
             _ => (attempts + 1, None),
         };
         let delay = delay(count).max(requested.unwrap_or_default());
@@ -187,7 +187,7 @@ mod tests {
         let id = TraceId::from("t");
         let hour = Duration::from_secs(3_600);
         for _ in 0..50 {
-            pending.record_failure(id.clone(), Outcome::Unavailable(Some(hour)));
+            pending.record_failure(id.clone(), JudgeOutcome::Unavailable(Some(hour)));
             assert!(!pending.is_due(&id));
             tokio::time::advance(Duration::from_secs(3_599)).await;
             assert!(!pending.is_due(&id));
@@ -195,7 +195,7 @@ mod tests {
             assert!(pending.is_due(&id));
         }
         for attempt in 1..=MAX_ATTEMPTS {
-            pending.record_failure(id.clone(), Outcome::Error);
+            pending.record_failure(id.clone(), JudgeOutcome::Error);
             tokio::time::advance(MAX_DELAY).await;
             assert_eq!(pending.is_due(&id), attempt < MAX_ATTEMPTS);
         }
@@ -204,19 +204,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn unavailable_model_is_paused_and_resumed() {
         let mut backlog = Backlog::default();
-        backlog.observe([Outcome::Unavailable(None), Outcome::Passed].iter());
+        backlog.observe([JudgeOutcome::Unavailable(None), JudgeOutcome::Passed].iter());
         assert!(!backlog.is_paused());
-        backlog.observe([Outcome::Unavailable(None)].iter());
+        backlog.observe([JudgeOutcome::Unavailable(None)].iter());
         assert!(backlog.is_paused());
         tokio::time::advance(FIRST_DELAY).await;
         assert!(!backlog.is_paused());
         for _ in 0..20 {
-            backlog.observe([Outcome::Unavailable(None)].iter());
+            backlog.observe([JudgeOutcome::Unavailable(None)].iter());
             tokio::time::advance(MAX_PAUSE).await;
             assert!(!backlog.is_paused());
         }
         let requested = Some(Duration::from_secs(900));
-        backlog.observe([Outcome::Passed, Outcome::Unavailable(requested)].iter());
+        backlog.observe([JudgeOutcome::Passed, JudgeOutcome::Unavailable(requested)].iter());
         tokio::time::advance(Duration::from_secs(899)).await;
         assert!(backlog.is_paused());
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -233,11 +233,11 @@ mod tests {
         assert_eq!(pending.scan(Some(&old)), Scan::Nothing);
         assert_eq!(pending.scan(None), Scan::Nothing);
         assert_eq!(pending.scan(Some(&new)), Scan::New);
-        pending.record_failure(old.clone(), Outcome::Error);
+        pending.record_failure(old.clone(), JudgeOutcome::Error);
         pending.scanned_new();
         tokio::time::advance(FIRST_DELAY).await;
         assert_eq!(pending.scan(Some(&old)), Scan::All);
-        pending.record_failure(old.clone(), Outcome::Unclear);
+        pending.record_failure(old.clone(), JudgeOutcome::Unclear);
         pending.scanned_all();
         tokio::time::advance(FIRST_DELAY * 10).await;
         assert_eq!(pending.scan(Some(&old)), Scan::Nothing);

@@ -11,7 +11,7 @@ const SETUP_PAUSE: Duration = Duration::from_secs(300);
 
 /// The result of judging one trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum JudgeOutcome {
     /// Passed.
     Passed,
     /// Failed.
@@ -26,7 +26,7 @@ pub(super) enum Outcome {
     Unavailable(Option<Duration>),
 }
 
-impl Outcome {
+impl JudgeOutcome {
     /// The value of the metric's label.
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -53,35 +53,35 @@ pub(super) async fn judge_trace(
     judge: &Judge,
     project: &ProjectId,
     trace: &Trace,
-) -> Outcome {
+) -> JudgeOutcome {
     let opinion = match judge.judge(&JudgeRun::from(trace)).await {
         Ok(opinion) => opinion,
         Err(error) => {
             tracing::warn!(trace = %trace.id, %error, "the judge failed");
             return if error.is_retryable() {
-                Outcome::Unavailable(error.retry_after())
+                JudgeOutcome::Unavailable(error.retry_after())
             } else if error.is_setup() {
                 // A wrong key is not the fault of this trace.
-                Outcome::Unavailable(Some(SETUP_PAUSE))
+                JudgeOutcome::Unavailable(Some(SETUP_PAUSE))
             } else {
-                Outcome::Error
+                JudgeOutcome::Error
             };
         }
     };
     let Some(review) = judge.review(&opinion) else {
         tracing::info!(trace = %trace.id, "the judge gave no verdict: the trace waits for a person");
-        return Outcome::Unclear;
+        return JudgeOutcome::Unclear;
     };
     let verdict = match review.result.success() {
-        Some(true) => Outcome::Passed,
-        _ => Outcome::Failed,
+        Some(true) => JudgeOutcome::Passed,
+        _ => JudgeOutcome::Failed,
     };
     match engine.review_trace(project, &trace.id, review).await {
         Ok(reviewed) if is_by_judge(&reviewed) => verdict,
         // A person reviewed or deleted the trace meanwhile.
         Ok(_)
         | Err(reflect_engine::Error::Conflict(_) | reflect_engine::Error::NotFound { .. }) => {
-            Outcome::Overtaken
+            JudgeOutcome::Overtaken
         }
         Err(error) if is_stored(engine, project, &trace.id).await => {
             tracing::warn!(trace = %trace.id, %error, "a review of the judge waits for its memory");
@@ -90,9 +90,9 @@ pub(super) async fn judge_trace(
         Err(error) => {
             tracing::warn!(trace = %trace.id, %error, "a review of the judge could not be stored");
             if error.is_retryable() {
-                Outcome::Unavailable(None)
+                JudgeOutcome::Unavailable(None)
             } else {
-                Outcome::Error
+                JudgeOutcome::Error
             }
         }
     }

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::backlog::{Backlog, ProjectBacklog, Scan};
-use self::judgement::{Outcome, is_unreviewed, judge_trace};
+use self::judgement::{JudgeOutcome, is_unreviewed, judge_trace};
 use crate::metrics::Metrics;
 
 /// Interval between rounds.
@@ -116,12 +116,12 @@ impl ProjectRound<'_> {
             for (id, outcome) in outcomes {
                 self.metrics.judged(outcome.as_str());
                 match outcome {
-                    Outcome::Passed | Outcome::Failed | Outcome::Overtaken => {
+                    JudgeOutcome::Passed | JudgeOutcome::Failed | JudgeOutcome::Overtaken => {
                         pending.failures.remove(&id);
                         backlog.mark_judged(&id);
                         settled.insert(id);
                     }
-                    Outcome::Unclear | Outcome::Error | Outcome::Unavailable(_) => {
+                    JudgeOutcome::Unclear | JudgeOutcome::Error | JudgeOutcome::Unavailable(_) => {
                         pending.record_failure(id, outcome);
                     }
                 }
@@ -163,7 +163,7 @@ impl ProjectRound<'_> {
         self.engine.list_traces(self.project, &list).await
     }
 
-    async fn judge_all(&self, traces: Vec<Trace>) -> Vec<(TraceId, Outcome)> {
+    async fn judge_all(&self, traces: Vec<Trace>) -> Vec<(TraceId, JudgeOutcome)> {
         let mut outcomes = Vec::new();
         let mut judging = JoinSet::new();
         for trace in traces {

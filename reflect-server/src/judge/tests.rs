@@ -108,7 +108,7 @@ async fn review_of_a_person_stands() {
     assert_eq!(world.server.asked().len(), 0);
     // Judged after the person's review: the person's stands.
     let outcome = judge_trace(&world.engine, &world.judge, &project, &pending).await;
-    assert_eq!(outcome, Outcome::Overtaken);
+    assert_eq!(outcome, JudgeOutcome::Overtaken);
     let review = world.get("a", &id).await.review.unwrap();
     assert_eq!(review.feedback_text.as_deref(), Some("fine"));
 }

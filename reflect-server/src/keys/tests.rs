@@ -49,8 +49,8 @@ async fn keys_are_found_listed_revoked_and_deleted_by_project() {
 
         let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
         assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
-        let ended = keys.revoke(Some(&a), &first.key.id).await.unwrap();
-        assert_eq!(ended.status, KeyStatus::Revoked);
+        let revoked = keys.revoke(Some(&a), &first.key.id).await.unwrap();
+        assert_eq!(revoked.status, KeyStatus::Revoked);
         assert!(keys.recognise(&first.api_key).await.unwrap().is_none());
 
         assert!(keys.delete_project(&a).await.unwrap());
@@ -66,8 +66,8 @@ async fn last_use_is_stored_by_flush() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(Arc::clone(&store), None);
         let project = ProjectId::from("a");
-        let made = keys.create(&engine, &project, create("k")).await.unwrap();
-        keys.recognise(&made.api_key).await.unwrap();
+        let created = keys.create(&engine, &project, create("k")).await.unwrap();
+        keys.recognise(&created.api_key).await.unwrap();
         let stored = async || {
             store.list(Some(&project)).await.unwrap()[0]
                 .key
@@ -105,8 +105,8 @@ async fn master_key_is_created_once_and_only_if_none_is_configured() {
         );
 
         let keys = Keys::new(Arc::clone(&store), None);
-        let made = keys.ensure_master().await.unwrap().unwrap();
-        assert!(made.key.is_master);
+        let created = keys.ensure_master().await.unwrap().unwrap();
+        assert!(created.key.is_master);
         assert!(keys.ensure_master().await.unwrap().is_none());
         assert!(
             keys.recognise("rf_live_test_chosen")
@@ -114,7 +114,7 @@ async fn master_key_is_created_once_and_only_if_none_is_configured() {
                 .unwrap()
                 .is_none()
         );
-        keys.revoke(None, &made.key.id).await.unwrap();
+        keys.revoke(None, &created.key.id).await.unwrap();
         assert!(keys.ensure_master().await.unwrap().is_some());
     })
     .await;
@@ -125,14 +125,14 @@ async fn no_secret_is_stored() {
     let store = Arc::new(InMemory::new());
     let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
     let engine = Engine::builder().start().unwrap();
-    let made = keys
+    let created = keys
         .create(&engine, &ProjectId::from("a"), create("k"))
         .await
         .unwrap();
-    let secret = made.api_key.rsplit_once('_').unwrap().1;
+    let secret = created.api_key.rsplit_once('_').unwrap().1;
     let kept = store.list(Some(&ProjectId::from("a"))).await.unwrap();
     assert_eq!(kept.len(), 1);
-    assert!(!format!("{kept:?} {made:?} {keys:?}").contains(secret));
+    assert!(!format!("{kept:?} {created:?} {keys:?}").contains(secret));
 }
 
 #[tokio::test]
@@ -181,8 +181,8 @@ async fn waiting_write_does_not_block_authentication() {
     let engine = Engine::open_sqlite(&path).await.unwrap();
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
-    let made = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+    let created = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
 
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -207,8 +207,8 @@ async fn failed_flush_is_retried() {
     let engine = Engine::open_sqlite(&path).await.unwrap();
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
-    let made = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+    let created = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
     let other = rusqlite::Connection::open(&path).unwrap();
     other
         .execute_batch("ALTER TABLE api_key RENAME TO away")
