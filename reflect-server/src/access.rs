@@ -1,4 +1,5 @@
-//! Who may enter: a handler names the scope it needs in its signature, and cannot run without it.
+//! Authorization: a handler names its operation in its signature, and runs only for callers whose key
+//! has a scope of that operation.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -7,67 +8,55 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use reflect_engine::Engine;
-use reflect_types::{KeyId, MemoryId, ProjectId, Scope, TraceId, Validate};
+use reflect_types::{CreateTrace, KeyId, MemoryId, Operation, ProjectId, Scope, TraceId};
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::keys::Caller;
 
-/// Access to a project for a caller that has one of the scopes `S` asks for.
+/// Access to a project for a caller that may call the operation `O`.
 #[derive(Debug)]
-pub(crate) struct In<S> {
+pub(crate) struct Access<O> {
     pub(crate) project: ProjectId,
     pub(crate) caller: Caller,
-    scope: PhantomData<S>,
+    operation: PhantomData<O>,
 }
 
-/// What a handler asks of a key: any one of these.
-pub(crate) trait Needs: Send + Sync + 'static {
-    const ANY: &'static [Scope];
-}
-
-macro_rules! needs {
-    ($($name:ident: $($scope:ident)|+;)+) => {
-        $(
-            #[derive(Debug)]
-            pub(crate) struct $name;
-
-            impl Needs for $name {
-                const ANY: &'static [Scope] = &[$(Scope::$scope),+];
-            }
-        )+
-    };
-}
-
-needs! {
-    MemoryRead: MemoryRead;
-    TraceRead: TraceRead;
-    TraceWrite: TraceWrite;
-    // Which of the two depends on the body: see `routes::traces::create`.
-    TraceOrMemoryWrite: TraceWrite | MemoryWrite;
-    ReviewWrite: ReviewWrite;
-    SkillRead: SkillRead;
-    SkillWrite: SkillWrite;
-    KeyAdmin: KeyAdmin;
-    ProjectAdmin: ProjectAdmin;
-}
-
-impl<S> In<S> {
-    /// Refuses a caller that lacks a scope which only the body shows to be needed.
+impl<O> Access<O> {
+    /// Refuses a caller without a scope that depends on the request body.
     pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
         require(&self.caller, scope)
     }
-}
 
-impl<S> In<S> {
-    /// The engine as this caller may use it.
+    /// The engine with this caller's rights.
     pub(crate) fn engine(&self, app: &App) -> Engine {
         engine(&self.caller, app)
     }
 }
 
-/// The engine for a caller: only a master key makes projects. A request that is under way with a key
-/// of the project while that is deleted would otherwise bring it back.
+impl<O: Operation> FromRequestParts<App> for Access<O> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = caller(parts, app).await?;
+        let project = ProjectId::new(segment(parts, app, "project_id").await?);
+        // Before any lookup, so that a key reveals nothing about other projects.
+        if !caller.opens(&project) {
+            return Err(ApiError::other_project(&project));
+        }
+        if !O::SCOPES.iter().any(|scope| caller.may(scope)) {
+            return Err(ApiError::missing_scope(O::SCOPES));
+        }
+        Ok(Self {
+            project,
+            caller,
+            operation: PhantomData,
+        })
+    }
+}
+
+/// The engine with a caller's rights: only a master key creates projects. A project key whose project
+/// is deleted during its request must not bring it back.
 pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     match caller.project() {
         None => app.engine().clone(),
@@ -75,7 +64,7 @@ pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     }
 }
 
-/// Refuses a caller that lacks a scope.
+/// Refuses a caller without a scope.
 pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
     if caller.may(&scope) {
         return Ok(());
@@ -83,29 +72,15 @@ pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
     Err(ApiError::missing_scope(&[scope]))
 }
 
-impl<S: Needs> FromRequestParts<App> for In<S> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let caller = caller(parts, app).await?;
-        let project = ProjectId::new(segment(parts, app, "project_id").await?);
-        // Before anything is looked up, so that nothing can be learned of other projects.
-        if !caller.opens(&project) {
-            return Err(ApiError::other_project(&project));
-        }
-        if !S::ANY.iter().any(|scope| caller.may(scope)) {
-            return Err(ApiError::missing_scope(S::ANY));
-        }
-        project.validate()?;
-        Ok(Self {
-            project,
-            caller,
-            scope: PhantomData,
-        })
+/// The scope for storing a trace. A review with its own reflection becomes a memory at once.
+pub(crate) fn scope_to_create(trace: &CreateTrace) -> Scope {
+    match &trace.review {
+        Some(review) if review.reflection.is_some() => Scope::MemoryWrite,
+        _ => Scope::TraceWrite,
     }
 }
 
-/// Who asks, if their key is good and they do not ask too often.
+/// The caller of a request, if its key is valid and within the rate limit.
 pub(crate) async fn caller(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     let Some(header) = parts.headers.get(AUTHORIZATION) else {
         return Err(ApiError::unauthorized(
@@ -140,9 +115,7 @@ macro_rules! path_id {
                 type Rejection = ApiError;
 
                 async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-                    let id = $id::new(segment(parts, app, $segment).await?);
-                    id.validate()?;
-                    Ok(Self(id))
+                    Ok(Self($id::new(segment(parts, app, $segment).await?)))
                 }
             }
         )+
@@ -150,12 +123,12 @@ macro_rules! path_id {
 }
 
 path_id! {
-    /// The trace that the path names.
-    InTrace(TraceId) = "trace_id";
-    /// The memory that the path names.
-    InMemory(MemoryId) = "memory_id";
-    /// The key that the path names.
-    InKey(KeyId) = "key_id";
+    /// The trace in the path.
+    TracePath(TraceId) = "trace_id";
+    /// The memory in the path.
+    MemoryPath(MemoryId) = "memory_id";
+    /// The key in the path.
+    KeyPath(KeyId) = "key_id";
 }
 
 async fn segment(parts: &mut Parts, app: &App, name: &str) -> Result<String, ApiError> {

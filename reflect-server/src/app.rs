@@ -11,7 +11,7 @@ use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::rate::Rate;
 
-/// What all requests share. Clones share one application.
+/// The state shared by all requests. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct App {
     shared: Arc<Shared>,
@@ -23,31 +23,30 @@ struct Shared {
     keys: Keys,
     settings: Settings,
     rate: Rate,
-    places: Semaphore,
+    slots: Semaphore,
     metrics: Metrics,
     judge: OnceLock<Judge>,
 }
 
-/// How the service treats requests.
+/// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The largest body that is read, in bytes.
+    /// Maximum request body, in bytes.
     pub body_limit: usize,
-    /// How long a request may take; what it began may still be finished.
+    /// Request timeout. An operation in progress may still complete.
     pub request_timeout: Duration,
-    /// How many requests are worked on at once; more are asked to come back.
+    /// Maximum concurrent requests; further ones get a 503.
     pub max_in_flight: usize,
-    /// How many requests a second one key may make.
+    /// Maximum requests per second and key.
     pub rate_limit: Option<NonZeroU32>,
-    /// What opens `/v1/bootstrap`; without it that is closed.
+    /// The token that enables `/v1/bootstrap`.
     pub bootstrap_token: Option<SecretString>,
-    /// The hosts under which `/mcp` may be called, against pages that rebind their name; none means
-    /// any.
+    /// The `Host` headers that `/mcp` accepts, against DNS rebinding; empty accepts any.
     pub allowed_hosts: Vec<String>,
-    /// The web pages that may call `/mcp`, such as `https://app.example.com:443`. Callers that are
-    /// no page do not say where they come from, and are let in.
+    /// The origins of web pages that may call `/mcp`, such as `https://app.example.com:443`. Requests
+    /// without an `Origin` header are accepted.
     pub allowed_origins: Vec<String>,
-    /// How long requests that are under way get when the server is told to stop.
+    /// Time for open requests to finish at shutdown.
     pub shutdown_grace: Duration,
 }
 
@@ -55,7 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             body_limit: 8 * 1024 * 1024,
-            // Clients wait for 60 s; the answer should come before they turn away.
+            // Below the clients' timeout of 60 s.
             request_timeout: Duration::from_secs(55),
             max_in_flight: 1_024,
             rate_limit: None,
@@ -70,12 +69,12 @@ impl Default for Settings {
 }
 
 impl App {
-    /// Puts an engine and its keys together.
+    /// An application of an engine and its keys.
     pub fn new(engine: Engine, keys: Keys, settings: Settings) -> Self {
         Self {
             shared: Arc::new(Shared {
                 rate: Rate::new(settings.rate_limit),
-                places: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
+                slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
                 metrics: Metrics::new(),
                 judge: OnceLock::new(),
                 engine,
@@ -85,32 +84,32 @@ impl App {
         }
     }
 
-    /// Has runs that wait for a review judged by a model while the application is served.
+    /// Lets a model review pending traces while the application is served.
     #[must_use]
     pub fn judging(self, judge: Judge) -> Self {
-        // The first one stays, should there be another.
+        // A second judge is ignored.
         let _ = self.shared.judge.set(judge);
         self
     }
 
-    /// Shows what is asked of a model among the metrics, under a name such as `llm`.
+    /// Adds a model's usage to the metrics, under a name such as `llm`.
     #[must_use]
     pub fn watching(self, name: &'static str, model: Client) -> Self {
         self.shared.metrics.watch(name, model);
         self
     }
 
-    /// What does the work.
+    /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.shared.engine
     }
 
-    /// Who may ask for it.
+    /// The keys.
     pub fn keys(&self) -> &Keys {
         &self.shared.keys
     }
 
-    /// How requests are treated.
+    /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.shared.settings
     }
@@ -119,8 +118,8 @@ impl App {
         &self.shared.rate
     }
 
-    pub(crate) fn places(&self) -> &Semaphore {
-        &self.shared.places
+    pub(crate) fn slots(&self) -> &Semaphore {
+        &self.shared.slots
     }
 
     pub(crate) fn judge(&self) -> Option<&Judge> {

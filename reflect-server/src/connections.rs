@@ -1,4 +1,4 @@
-//! Connections, from being accepted to being hung up.
+//! Accepting and serving connections.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long a caller may take to say what it wants, or say nothing between two requests. Longer than
-/// clients usually keep an idle connection, so that it is they who hang up.
-const PATIENCE: Duration = Duration::from_secs(100);
-/// How long to wait when no connection can be accepted, as when all file handles are in use.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Timeout of reading a request's headers, also between two requests. Longer than the idle timeout of
+/// most clients, so that the client closes first.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(100);
+/// Pause after a failed accept, as when all file handles are in use.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Answers on all connections that come until `stop` resolves; then takes no more, and returns when
-/// those that are there have been answered.
+/// Serves connections until `stop` resolves; then accepts no more and returns when the open ones are
+/// done.
 ///
-/// `axum::serve` would do, but for one thing: whoever opens connections and says nothing could keep
-/// them for ever.
-pub(crate) async fn answer(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+/// Unlike `axum::serve`, it closes connections that send no request.
+pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let service = TowerToHyperService::new(router);
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT);
     let open = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -35,9 +35,9 @@ pub(crate) async fn answer(listener: TcpListener, router: Router, stop: impl Fut
         let connection = http.serve_connection(TokioIo::new(stream), service.clone());
         let connection = open.watch(connection);
         tokio::spawn(async move {
-            // A caller that hangs up early is nothing to be told of.
+            // Clients may disconnect at any time.
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+                tracing::debug!(%error, "connection closed early");
             }
         });
     }
@@ -49,22 +49,22 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Answers are written whole, so waiting for more only delays them. A connection
-                // that refuses is one that is gone already.
+                // Replies are written at once, so delaying them for more data only costs time. An
+                // error means that the connection is closed already.
                 let _ = stream.set_nodelay(true);
                 return stream;
             }
-            Err(error) if is_the_callers(error.kind()) => {}
+            Err(error) if is_connection_error(error.kind()) => {}
             Err(error) => {
-                tracing::error!(%error, "no connection can be accepted");
-                tokio::time::sleep(PAUSE).await;
+                tracing::error!(%error, "cannot accept connections");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-/// Whether only this connection is concerned.
-fn is_the_callers(kind: ErrorKind) -> bool {
+/// Whether the error concerns only this connection.
+fn is_connection_error(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::ConnectionRefused | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset
@@ -79,18 +79,18 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_that_does_not_finish_its_words_is_hung_up_on() {
-        for words in ["", "POST / HTTP/1.1\r\nhost: a"] {
+    async fn unfinished_headers_time_out() {
+        for sent in ["", "POST / HTTP/1.1\r\nhost: a"] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let (stop, stopped) = oneshot::channel::<()>();
-            let server = tokio::spawn(answer(listener, Router::new(), async {
+            let server = tokio::spawn(serve(listener, Router::new(), async {
                 let _ = stopped.await;
             }));
-            let mut caller = TcpStream::connect(address).await.unwrap();
-            caller.write_all(words.as_bytes()).await.unwrap();
-            let mut said = Vec::new();
-            let _ = caller.read_to_end(&mut said).await;
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut received = Vec::new();
+            let _ = client.read_to_end(&mut received).await;
             drop(stop);
             server.await.unwrap();
         }

@@ -1,4 +1,4 @@
-//! Every refusal, and the one place that chooses its status.
+//! API errors. Statuses are chosen only here.
 
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody, PathRejection};
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, http::Method};
 use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId, Scope};
 
-/// A request that was not carried out.
+/// An error reply.
 #[derive(Debug)]
 pub struct ApiError(Box<Refusal>);
 
@@ -16,43 +16,42 @@ struct Refusal {
     status: StatusCode,
     body: ErrorBody,
     header: Option<(HeaderName, HeaderValue)>,
-    /// What only the log may show.
+    /// The cause, for the log only.
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl ApiError {
-    /// The body is not JSON.
+    /// Malformed JSON.
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(ErrorCode::MalformedJson, detail)
     }
 
-    /// A field is missing, of the wrong type or out of range.
+    /// A missing field, or one of the wrong type or out of range.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         let mut error = Self::new(ErrorCode::InvalidField, detail);
         error.0.body.field = Some(field.into());
         error
     }
 
-    /// No key, or none that opens anything.
+    /// No valid key.
     pub(crate) fn unauthorized(detail: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer");
         Self::new(ErrorCode::Unauthorized, detail).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// A key that opens nothing, or no longer.
+    /// An unknown or revoked key.
     pub(crate) fn unknown_key() -> Self {
-        Self::unauthorized("this key is not known, or was revoked: ask for a new one")
+        Self::unauthorized("this key is unknown or revoked: ask for a new one")
     }
 
-    /// A good key for another project. The answer is the same whether or not there is such a
-    /// project.
+    /// A valid key for another project. The reply does not tell whether the project exists.
     pub(crate) fn other_project(project: &ProjectId) -> Self {
         Self::forbidden(format!(
             "this key does not open project `{project}`: use a key of that project"
         ))
     }
 
-    /// A good key that may not do this.
+    /// A valid key without a needed scope.
     pub(crate) fn missing_scope(scopes: &[Scope]) -> Self {
         let names: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
         Self::forbidden(format!(
@@ -61,25 +60,25 @@ impl ApiError {
         ))
     }
 
-    /// Known, but not allowed.
+    /// A refused caller.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(ErrorCode::Forbidden, detail)
     }
 
-    /// There is no such thing.
+    /// Not found.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
         Self::new(ErrorCode::NotFound, detail)
     }
 
-    /// The path exists, but not for this method.
+    /// An unsupported method.
     pub(crate) fn method(method: &Method) -> Self {
         Self::new(
             ErrorCode::MethodNotAllowed,
-            format!("this path does not answer {method}"),
+            format!("this path does not support {method}"),
         )
     }
 
-    /// The body is over the limit.
+    /// A body over the limit.
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(
             ErrorCode::TooLarge,
@@ -89,54 +88,54 @@ impl ApiError {
         )
     }
 
-    /// One caller asks for too much.
+    /// A caller over its rate limit.
     pub(crate) fn rate_limited(seconds: u64) -> Self {
         Self::new(
             ErrorCode::RateLimited,
-            format!("too many requests with this key: come back in {seconds} s"),
+            format!("too many requests with this key: retry in {seconds} s"),
         )
         .with(RETRY_AFTER, seconds.into())
     }
 
-    /// Everybody together asks for too much.
+    /// Too many concurrent requests.
     pub(crate) fn overloaded() -> Self {
         Self::new(
             ErrorCode::Unavailable,
-            "the server has as many requests as it takes at once: try again",
+            "the server is at its limit of concurrent requests: try again",
         )
     }
 
-    /// It took too long; what was begun may still happen, so this is not a 503.
+    /// A timeout. Not a 503, because the request may still be carried out.
     pub(crate) fn timed_out() -> Self {
         Self::new(
             ErrorCode::Timeout,
-            "this took too long; it may still be done",
+            "the request timed out; it may still be carried out",
         )
     }
 
-    /// A defect.
+    /// An internal error.
     pub(crate) fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let mut error = Self::new(
             ErrorCode::Internal,
-            "the server failed to do this: its log has the reason beside the request id",
+            "internal error: the server's log has the reason, under the request id",
         );
         error.0.cause = Some(cause.into());
         error
     }
 
-    /// The sentence for a person, for answers that are not HTTP.
+    /// The message, for replies that are not HTTP.
     pub(crate) fn detail(&self) -> &str {
         &self.0.body.detail
     }
 
-    /// Tells the log what the answer does not say.
+    /// Logs the cause.
     pub(crate) fn log(&self) {
         if let Some(cause) = &self.0.cause {
             let mut reasons = vec![cause.to_string()];
-            let mut below = cause.source();
-            while let Some(reason) = below {
+            let mut source = cause.source();
+            while let Some(reason) = source {
                 reasons.push(reason.to_string());
-                below = reason.source();
+                source = reason.source();
             }
             tracing::error!(
                 status = self.0.status.as_u16(),
@@ -166,7 +165,7 @@ impl ApiError {
 impl From<reflect_engine::Error> for ApiError {
     fn from(error: reflect_engine::Error) -> Self {
         match error.code() {
-            // Paths and the words of libraries are the operator's business.
+            // Paths and messages of libraries are for the operator only.
             ErrorCode::Internal => Self::internal(error),
             code @ (ErrorCode::Unavailable | ErrorCode::ModelFailed) => {
                 let mut refused = Self::new(code, error.to_string());
@@ -199,7 +198,7 @@ impl From<PathRejection> for ApiError {
 }
 
 impl ApiError {
-    /// What reading a body with a limit may end in.
+    /// The error of reading a body with a limit.
     pub(crate) fn unread(rejection: &BytesRejection, limit: usize) -> Self {
         match rejection {
             BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {

@@ -1,48 +1,50 @@
-//! Reading requests so that what is wrong with one is named.
+//! Extractors whose errors name what is wrong with a request.
+//!
+//! They decode; the engine and the keys validate.
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use reflect_types::{IDEMPOTENCY_KEY, Validate};
+use reflect_types::IDEMPOTENCY_KEY;
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::error::ApiError;
 
-/// A JSON body that was read and is in range.
+/// A JSON body.
 #[derive(Debug)]
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Validate> FromRequest<App> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let body = read(request, app).await?;
-        Ok(Self(checked(json(&body)?)?))
+        Ok(Self(json(&body)?))
     }
 }
 
-/// A JSON body that may be several times as long as others: it holds what many requests brought.
+/// A JSON body with several times the usual size limit: it carries the data of many requests.
 #[derive(Debug)]
 pub(crate) struct LongBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Validate> FromRequest<App> for LongBody<T> {
+impl<T: DeserializeOwned> FromRequest<App> for LongBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        const TIMES: usize = 4;
+        const FACTOR: usize = 4;
 
-        let limit = app.settings().body_limit.saturating_mul(TIMES);
+        let limit = app.settings().body_limit.saturating_mul(FACTOR);
         let body = read_up_to(limit, request, app).await?;
-        Ok(Self(checked(json(&body)?)?))
+        Ok(Self(json(&body)?))
     }
 }
 
-/// A JSON body that may be left out.
+/// An optional JSON body.
 #[derive(Debug)]
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Validate + Default> FromRequest<App> for OptionalBody<T> {
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
@@ -50,21 +52,22 @@ impl<T: DeserializeOwned + Validate + Default> FromRequest<App> for OptionalBody
         if body.trim_ascii().is_empty() {
             return Ok(Self(T::default()));
         }
-        Ok(Self(checked(json(&body)?)?))
+        Ok(Self(json(&body)?))
     }
 }
 
-/// The parameters behind the `?`, read and in range.
+/// The query parameters.
 #[derive(Debug)]
 pub(crate) struct Params<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Validate> FromRequestParts<App> for Params<T> {
+impl<T: DeserializeOwned> FromRequestParts<App> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
         let pairs = parts.uri.query().unwrap_or_default();
-        let pairs: Vec<(String, String)> = serde_urlencoded::from_str(pairs)
-            .map_err(|error| ApiError::field("query", format!("the query is no form: {error}")))?;
+        let pairs: Vec<(String, String)> = serde_urlencoded::from_str(pairs).map_err(|error| {
+            ApiError::field("query", format!("the query string is malformed: {error}"))
+        })?;
         let from = serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(
             pairs
                 .into_iter()
@@ -77,11 +80,11 @@ impl<T: DeserializeOwned + Validate> FromRequestParts<App> for Params<T> {
                 &error.inner().to_string(),
             )
         })?;
-        Ok(Self(checked(read)?))
+        Ok(Self(read))
     }
 }
 
-/// The caller's name for this very submission.
+/// The idempotency key of a submission.
 #[derive(Debug)]
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
@@ -89,25 +92,14 @@ impl FromRequestParts<App> for IdempotencyKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        const LONGEST: usize = 255;
-
-        let Some(header) = parts.headers.get(IDEMPOTENCY_KEY) else {
-            return Ok(Self(None));
-        };
-        let text = header.to_str().map(str::trim).unwrap_or_default();
-        if text.is_empty() || text.len() > LONGEST {
-            return Err(ApiError::field(
-                IDEMPOTENCY_KEY,
-                format!(
-                    "`{IDEMPOTENCY_KEY}` must be 1 to {LONGEST} visible ASCII characters: a UUID per trace is best"
-                ),
-            ));
-        }
-        Ok(Self(Some(text.to_owned())))
+        let header = parts.headers.get(IDEMPOTENCY_KEY);
+        // A lossy key keeps its invalid characters, which the request's validation refuses.
+        let key = header.map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_owned());
+        Ok(Self(key))
     }
 }
 
-/// The body as it is.
+/// The raw body, up to the usual size limit.
 pub(crate) async fn read(request: Request, app: &App) -> Result<Bytes, ApiError> {
     read_up_to(app.settings().body_limit, request, app).await
 }
@@ -118,15 +110,15 @@ async fn read_up_to(limit: usize, mut request: Request, app: &App) -> Result<Byt
     read.map_err(|rejection| ApiError::unread(&rejection, limit))
 }
 
-/// Reads JSON: 400 where it is none, 422 with the field where it is of another shape.
+/// Parses JSON: 400 if it is malformed, 422 with the field if it has another shape.
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let not_json =
         |error: serde_json::Error| ApiError::malformed(format!("the body is not JSON: {error}"));
-    // All of it, because what is skipped is not looked at.
+    // The whole body, because serde does not check the strings it skips.
     let body = std::str::from_utf8(body)
         .map_err(|error| ApiError::malformed(format!("the body is not UTF-8: {error}")))?;
     let well_formed = || serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(not_json);
-    // Serde would take a list for a struct, field by field.
+    // Serde would accept an array as a struct, field by field.
     if !body.trim_start().starts_with('{') {
         well_formed()?;
         return Err(ApiError::field("body", "the body must be a JSON object"));
@@ -135,7 +127,7 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     match serde_path_to_error::deserialize(&mut from) {
         Ok(read) => from.end().map(|()| read).map_err(not_json),
         Err(error) if error.inner().is_data() => {
-            // It stopped at the misfit; what comes after may be no JSON at all.
+            // Parsing stopped at the misfit; the rest may be malformed.
             well_formed()?;
             let path = error.path().to_string();
             Err(misfit("body", &path, &error.inner().to_string()))
@@ -144,12 +136,8 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     }
 }
 
-fn checked<T: Validate>(request: T) -> Result<T, ApiError> {
-    request.validate()?;
-    Ok(request)
-}
-
-/// Names the field: one that is missing, or there twice, stands in the message, not in the path.
+/// The error for a value of another shape. The name of a missing or duplicate field is in serde's
+/// message, not in the path.
 fn misfit(whole: &str, path: &str, message: &str) -> ApiError {
     let parent = Some(path).filter(|path| *path != ".");
     let named = ["missing field `", "duplicate field `"]
@@ -165,7 +153,7 @@ fn misfit(whole: &str, path: &str, message: &str) -> ApiError {
     ApiError::field(field.clone(), format!("`{field}`: {message}"))
 }
 
-/// A parameter's text, which is read as the number that is asked for.
+/// The text of a query parameter, which deserializes as text or as a number.
 struct Parameter(String);
 
 impl serde::de::IntoDeserializer<'_, serde::de::value::Error> for Parameter {
@@ -195,7 +183,7 @@ impl<'de> serde::Deserializer<'de> for Parameter {
             Ok(number) => to.visit_u32(number),
             Err(_) => Err(serde::de::Error::invalid_value(
                 serde::de::Unexpected::Str(&self.0),
-                &"a whole number, not below 0",
+                &"a non-negative integer",
             )),
         }
     }

@@ -17,6 +17,5 @@ mod serve;
 
 pub use app::{App, Settings};
 pub use error::ApiError;
-pub use openapi::document;
-pub use routes::router;
+pub use routes::{document, router};
 pub use serve::{serve, serve_until};

@@ -1,4 +1,4 @@
-//! What the service counts of itself. No label names a project, a key or a trace.
+//! Prometheus metrics. No label contains a project, a key or a trace.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,35 +19,35 @@ use reflect_models::{Client, Usage};
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Counts requests and how long they take.
+/// The metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
-    durations: Family<Asked, Histogram, Buckets>,
+    requests: Family<ResponseLabels, Counter>,
+    durations: Family<RouteLabels, Histogram, Buckets>,
     in_flight: Gauge,
-    judged: Family<Judged, Counter>,
+    judged: Family<JudgeLabels, Counter>,
     models: Models,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Asked {
+struct RouteLabels {
     method: String,
     route: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct ResponseLabels {
     method: String,
     route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Judged {
+struct JudgeLabels {
     outcome: &'static str,
 }
 
-/// The models that are watched, each with its name.
+/// The models in the metrics, by purpose.
 #[derive(Clone, Debug, Default)]
 struct Models(Arc<Mutex<Vec<(&'static str, Client)>>>);
 
@@ -57,11 +57,11 @@ impl Models {
     }
 }
 
-// They count for themselves, so they are read when somebody asks.
+// Models count their own usage, which is read on each scrape.
 impl Collector for Models {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        type Number = fn(&Usage) -> u64;
-        let counters: [(&str, &str, Number); 4] = [
+        type Read = fn(&Usage) -> u64;
+        let counters: [(&str, &str, Read); 4] = [
             ("model_calls", "Requests to models", |usage| usage.calls),
             (
                 "model_failures",
@@ -78,11 +78,11 @@ impl Collector for Models {
             ),
         ];
         let models = self.all();
-        for (name, help, number) in counters {
+        for (name, help, read) in counters {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             for (purpose, client) in models.iter() {
                 let labels = [("purpose", *purpose)];
-                let counter = ConstCounter::new(number(&client.usage()));
+                let counter = ConstCounter::new(read(&client.usage()));
                 counter.encode(family.encode_family(&labels)?)?;
             }
         }
@@ -90,7 +90,7 @@ impl Collector for Models {
     }
 }
 
-/// From 1 ms to 30 s.
+/// Buckets from 1 ms to 30 s.
 #[derive(Clone, Copy, Debug)]
 struct Buckets;
 
@@ -111,17 +111,17 @@ impl Metrics {
         registry.register("http_requests", "Requests answered", requests.clone());
         registry.register_with_unit(
             "http_request_duration",
-            "How long requests took",
+            "Request duration",
             Unit::Seconds,
             durations.clone(),
         );
         registry.register(
             "http_requests_in_flight",
-            "Requests being worked on",
+            "Requests in progress",
             in_flight.clone(),
         );
         let judged = Family::default();
-        registry.register("judged", "Runs that a model judged", judged.clone());
+        registry.register("judged", "Traces that the judge processed", judged.clone());
         let models = Models::default();
         registry.register_collector(Box::new(models.clone()));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -136,41 +136,41 @@ impl Metrics {
         }
     }
 
-    /// Shows what is asked of a model.
+    /// Adds the usage of a model.
     pub(crate) fn watch(&self, purpose: &'static str, model: Client) {
         self.models.all().push((purpose, model));
     }
 
-    /// Counts what a judge said.
+    /// Counts a judged trace.
     pub(crate) fn judged(&self, outcome: &'static str) {
-        self.judged.get_or_create(&Judged { outcome }).inc();
+        self.judged.get_or_create(&JudgeLabels { outcome }).inc();
     }
 
-    /// Counts a request as under way until the answer is dropped.
+    /// Counts a request as in flight until the guard is dropped.
     pub(crate) fn enter(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
-    /// Counts an answer.
+    /// Counts a reply.
     pub(crate) fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
         let (method, route) = (method.to_owned(), route.to_owned());
-        let asked = Asked {
+        let route_labels = RouteLabels {
             method: method.clone(),
             route: route.clone(),
         };
         self.durations
-            .get_or_create(&asked)
+            .get_or_create(&route_labels)
             .observe(took.as_secs_f64());
-        let answered = Answered {
+        let response_labels = ResponseLabels {
             method,
             route,
             status,
         };
-        self.requests.get_or_create(&answered).inc();
+        self.requests.get_or_create(&response_labels).inc();
     }
 
-    /// All of it, as Prometheus reads it.
+    /// The metrics as Prometheus reads them.
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -184,7 +184,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug)]
 pub(crate) struct InFlight(Gauge);
 

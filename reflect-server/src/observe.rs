@@ -1,4 +1,4 @@
-//! What surrounds every request: an id, a line in the log, a count, a place and a time limit.
+//! Request ID, access log, metrics, concurrency limit and timeout middleware.
 
 use std::time::Instant;
 
@@ -12,16 +12,16 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// Names a request, in and out.
+/// The header of the request ID, in requests and replies.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives the request its id, counts it and logs how it ended. Bodies and keys never get here.
+/// Assigns the request ID, counts the request and logs its status. Bodies and keys are not logged.
 pub(crate) async fn request(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let begun = Instant::now();
+    let started = Instant::now();
     let id = request_id(&request);
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let method = known_method(&request);
-    // The pattern and not the path, which names projects.
+    // The pattern, not the path, which contains the project.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let span = tracing::info_span!(
@@ -31,13 +31,13 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
         route,
         key = tracing::field::Empty,
     );
-    let under_way = app.metrics().enter();
+    let in_flight = app.metrics().enter();
     let mut response = bounded(&app, route, request, next)
         .instrument(span.clone())
         .await;
-    drop(under_way);
+    drop(in_flight);
 
-    let (status, took) = (response.status().as_u16(), begun.elapsed());
+    let (status, took) = (response.status().as_u16(), started.elapsed());
     app.metrics().answered(method, route, status, took);
     let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
     span.in_scope(|| tracing::info!(status, ms, "answered"));
@@ -45,29 +45,29 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     response
 }
 
-/// What tells how the server is doing: asked for when it is busy above all, and done at once.
-const ALWAYS: [&str; 2] = ["/health", "/metrics"];
+/// Routes that an overloaded server still serves: monitoring needs them most then.
+const UNLIMITED_ROUTES: [&str; 2] = ["/health", "/metrics"];
 
-/// Gives the request a place, if there is one, and a time to finish in.
+/// Runs the request within the concurrency limit and the timeout.
 async fn bounded(app: &App, route: &str, request: Request, next: Next) -> Response {
-    let place = app.places().try_acquire();
-    if place.is_err() && !ALWAYS.contains(&route) {
+    let slot = app.slots().try_acquire();
+    if slot.is_err() && !UNLIMITED_ROUTES.contains(&route) {
         return ApiError::overloaded().into_response();
     }
-    let patience = app.settings().request_timeout;
-    match tokio::time::timeout(patience, next.run(request)).await {
+    let timeout = app.settings().request_timeout;
+    match tokio::time::timeout(timeout, next.run(request)).await {
         Ok(response) => response,
         Err(_) => ApiError::timed_out().into_response(),
     }
 }
 
-/// The id that the caller gave, if a log can carry it; otherwise a new one.
+/// The client's request ID if it is short and printable, or a new one.
 fn request_id(request: &Request) -> HeaderValue {
-    const LONGEST: usize = 128;
+    const MAX_LENGTH: usize = 128;
 
     let given = request.headers().get(REQUEST_ID).filter(|value| {
         let bytes = value.as_bytes();
-        (1..=LONGEST).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
+        (1..=MAX_LENGTH).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
     });
     given.cloned().unwrap_or_else(|| {
         let id = Uuid::now_v7().to_string();
@@ -75,7 +75,7 @@ fn request_id(request: &Request) -> HeaderValue {
     })
 }
 
-/// A caller may invent methods; the metrics keep to those that exist.
+/// The method as a metrics label: unknown methods share one.
 fn known_method(request: &Request) -> &'static str {
     match request.method().as_str() {
         "GET" => "GET",

@@ -1,33 +1,31 @@
-//! The API's own description, made from the handlers and from the types they read and write.
+//! The OpenAPI document: what the handlers and types do not say themselves.
 
-use reflect_types::{ErrorBody, ErrorCode, ListMemories, ListTraces};
+use reflect_types::{
+    CreateSkill, ErrorBody, ErrorCode, ExportMemories, ExportOverview, ExportTraces, ListMemories,
+    ListTraces, Operation as _,
+};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{RefOr, Required};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
-/// What stands in the document beside the paths, which the router adds.
+/// The document without its paths, which the router adds.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Reflect",
-        description = "An agent records its runs, has them reviewed, and is shown what they taught. \
-                       Every refusal has the same body; every success has a JSON one."
+        description = "An agent records its runs, has them reviewed, and gets memories of them. Every \
+                       error has the same body; every success has a JSON body."
     ),
     components(schemas(ErrorBody, ErrorCode)),
     modifiers(&Schemes),
 )]
 pub(crate) struct Description;
 
-/// The API as an OpenAPI document.
-pub fn document() -> utoipa::openapi::OpenApi {
-    crate::routes::described().1
-}
-
-/// What is only answered, and always with every field; the types read older servers' answers too, so
-/// they do not say so.
-const WHOLE: [&str; 8] = [
+/// Replies that always have every field. Their types accept replies of older servers, so their schemas
+/// do not require the fields.
+const COMPLETE_REPLIES: [&str; 8] = [
     "ApiKey",
     "DeletedProject",
     "DeletedTraces",
@@ -38,24 +36,25 @@ const WHOLE: [&str; 8] = [
     "Trace",
 ];
 
-/// What an answer has only where there is something to say.
-const RARE: &str = "judge_note";
+/// The only optional field of these replies.
+const OPTIONAL_FIELD: &str = "judge_note";
 
-/// How long a page is where nothing is said, by operation.
-const PAGES: [(&str, u32); 4] = [
-    ("list_traces", ListTraces::DEFAULT_LIMIT),
-    ("list_memories", ListMemories::DEFAULT_LIMIT),
-    ("export_traces", crate::routes::ARCHIVE_PAGE),
-    ("export_memories", crate::routes::ARCHIVE_PAGE),
+/// Default page length of each list operation.
+const PAGE_LENGTHS: [(&str, u32); 4] = [
+    (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
+    (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
+    (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
+    (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
 ];
 
-/// Says what neither the handlers nor the types can say of themselves.
+/// Adds what neither handlers nor types can express.
 pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     let components = document.components.get_or_insert_default();
-    for name in WHOLE {
+    for name in COMPLETE_REPLIES {
         if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
             let fields = object.properties.keys();
-            object.required = fields.filter(|field| *field != RARE).cloned().collect();
+            let always = fields.filter(|field| *field != OPTIONAL_FIELD);
+            object.required = always.cloned().collect();
         }
     }
     for item in document.paths.paths.values_mut() {
@@ -73,12 +72,12 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
 
 fn complete_operation(operation: &mut Operation) {
     let name = operation.operation_id.as_deref().unwrap_or_default();
-    if name == "create_skill"
+    if name == CreateSkill::NAME
         && let Some(RefOr::T(body)) = &mut operation.request_body
     {
         body.required = Some(Required::False);
     }
-    let Some((_, page)) = PAGES.iter().find(|(listed, _)| *listed == name) else {
+    let Some((_, page)) = PAGE_LENGTHS.iter().find(|(listed, _)| *listed == name) else {
         return;
     };
     for parameter in operation.parameters.iter_mut().flatten() {
@@ -91,6 +90,7 @@ fn complete_operation(operation: &mut Operation) {
     }
 }
 
+/// The security schemes.
 struct Schemes;
 
 impl Modify for Schemes {
@@ -103,32 +103,32 @@ impl Modify for Schemes {
         components.add_security_scheme("key", SecurityScheme::Http(bearer));
         let token = ApiKeyValue::with_description(
             reflect_types::BOOTSTRAP_TOKEN,
-            "The token the server was started with.",
+            "The bootstrap token of the server.",
         );
         components.add_security_scheme("bootstrap", SecurityScheme::ApiKey(ApiKey::Header(token)));
     }
 }
 
-/// What any call in a project may end in.
+/// The errors of every operation in a project.
 #[derive(IntoResponses)]
-#[expect(dead_code, reason = "it only describes")]
+#[expect(dead_code, reason = "it describes responses")]
 pub(crate) enum Refusals {
     /// The body is not JSON.
     #[response(status = 400)]
     Malformed(ErrorBody),
-    /// No key, or one that is unknown or revoked.
+    /// The key is missing, unknown or revoked.
     #[response(status = 401)]
     Unauthorized(ErrorBody),
-    /// The key may not do this, or not in this project.
+    /// The key has no access to the project, or not the scope.
     #[response(status = 403)]
     Forbidden(ErrorBody),
-    /// There is no such thing.
+    /// Not found.
     #[response(status = 404)]
     NotFound(ErrorBody),
-    /// The path exists, but not for this method.
+    /// The path does not support this method.
     #[response(status = 405)]
     MethodNotAllowed(ErrorBody),
-    /// It contradicts what is stored.
+    /// The request conflicts with the stored state.
     #[response(status = 409)]
     Conflict(ErrorBody),
     /// The body is over the limit.
@@ -140,16 +140,16 @@ pub(crate) enum Refusals {
     /// Too many requests with this key.
     #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     RateLimited(ErrorBody),
-    /// A defect: the server's log has the reason beside the request id.
+    /// Internal error: the server's log has the reason, under the request id.
     #[response(status = 500)]
     Internal(ErrorBody),
-    /// The model behind the server is of no use.
+    /// The server's model failed.
     #[response(status = 502)]
     ModelFailed(ErrorBody),
-    /// Overloaded or shutting down: nothing was done.
+    /// Overloaded or shutting down; the request was not carried out.
     #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     Unavailable(ErrorBody),
-    /// It took too long.
+    /// Timed out; the request may still be carried out.
     #[response(status = 504)]
     TimedOut(ErrorBody),
 }

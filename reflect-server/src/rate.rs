@@ -1,4 +1,4 @@
-//! How often one caller may ask.
+//! Rate limits per caller.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::error::ApiError;
 
-/// A bucket of tokens per caller: a second's worth at once, refilled steadily.
+/// A token bucket per caller, with the capacity of one second.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: Option<NonZeroU32>,
@@ -21,7 +21,7 @@ struct Bucket {
 }
 
 impl Rate {
-    /// So many requests a second for each caller; `None` sets no limit.
+    /// A limit of requests per second and caller; `None` is unlimited.
     pub(crate) fn new(per_second: Option<NonZeroU32>) -> Self {
         Self {
             per_second,
@@ -29,7 +29,7 @@ impl Rate {
         }
     }
 
-    /// Lets a request in, or says when to come back.
+    /// Admits a request, or refuses it with a `Retry-After`.
     pub(crate) fn admit(&self, caller: &str) -> Result<(), ApiError> {
         self.admit_at(caller, Instant::now())
     }
@@ -41,7 +41,7 @@ impl Rate {
         let full = f64::from(per_second.get());
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(caller) {
-            // A bucket that would be full again says nothing.
+            // A full bucket is the same as none.
             buckets.retain(|_, bucket| bucket.at(now, full) < full);
         }
         let bucket = buckets.entry(caller.to_owned()).or_insert(Bucket {
@@ -51,7 +51,7 @@ impl Rate {
         bucket.tokens = bucket.at(now, full);
         bucket.filled = now;
         if bucket.tokens < 1.0 {
-            // With at least one token a second, the next is at most a second away.
+            // At one token per second or more, the next one is at most a second away.
             return Err(ApiError::rate_limited(1));
         }
         bucket.tokens -= 1.0;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_that_asks_too_often_is_sent_away_and_others_are_not() {
+    fn limit_applies_to_each_caller() {
         let rate = Rate::new(NonZeroU32::new(2));
         let now = Instant::now();
         assert!(rate.admit_at("a", now).is_ok());
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_that_went_away_are_forgotten() {
+    fn idle_callers_are_forgotten() {
         let rate = Rate::new(NonZeroU32::new(1));
         let now = Instant::now();
         for caller in 0..100 {

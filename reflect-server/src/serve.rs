@@ -9,11 +9,11 @@ use crate::connections;
 use crate::judge;
 use crate::routes::router;
 
-/// How often the last use of keys is written down.
-const FLUSH_EVERY: Duration = Duration::from_secs(30);
+/// Interval of storing the last use of keys.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Answers requests until `shutdown` resolves. Then requests that are under way are finished, for
-/// as long as the grace lasts, and the engine is ended: what it has queued waits in the store.
+/// Serves requests until `shutdown` resolves. Then open requests finish within the grace period, and
+/// the engine shuts down: queued jobs stay in the store.
 pub async fn serve(
     listener: TcpListener,
     app: App,
@@ -22,9 +22,9 @@ pub async fn serve(
     serve_until(listener, app, shutdown, std::future::pending()).await;
 }
 
-/// The same, but it returns at once when `hurry` resolves after `shutdown` did, whatever is still
-/// waited for: requests, the judge or a model. Nothing that was acknowledged is lost by that; what a
-/// model was being asked is asked again once its lease is over.
+/// Like [`serve`], but returns at once when `hurry` resolves after `shutdown`, without waiting for
+/// requests, the judge or a model. Nothing acknowledged is lost; a job in progress is repeated when its
+/// lease expires.
 pub async fn serve_until(
     listener: TcpListener,
     app: App,
@@ -35,19 +35,19 @@ pub async fn serve_until(
     let tasks = Tasks::start(listener, &app, &stopping);
     let handles = tasks.abort_handles();
     shutdown.await;
-    tracing::info!("shutting down: finishing what is under way");
+    tracing::info!("shutting down: finishing open requests");
     stop.send_replace(true);
     tokio::select! {
         () = tasks.end(&app) => {}
         () = hurry => {
-            tracing::warn!("asked again: what is under way is not finished");
+            tracing::warn!("second signal: open requests are dropped");
             handles.iter().for_each(AbortHandle::abort);
-            tell_to_end(&app).await;
+            start_engine_shutdown(&app).await;
         }
     }
 }
 
-/// What runs beside each other while the server does.
+/// The tasks of a running server.
 struct Tasks {
     server: JoinHandle<()>,
     flusher: JoinHandle<()>,
@@ -62,13 +62,13 @@ impl Tasks {
                 judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
             })
         });
-        let mut told = stopping.clone();
-        let told = async move {
-            // An error means that the sender is gone, which is as good as a word.
-            let _ = told.wait_for(|stop| *stop).await;
+        let mut stop = stopping.clone();
+        let stopped = async move {
+            // An error means that the sender is gone, which also ends the server.
+            let _ = stop.wait_for(|stop| *stop).await;
         };
         Self {
-            server: tokio::spawn(connections::answer(listener, router(app.clone()), told)),
+            server: tokio::spawn(connections::serve(listener, router(app.clone()), stopped)),
             flusher: tokio::spawn(flush(app.clone(), stopping.clone())),
             judge,
         }
@@ -79,29 +79,29 @@ impl Tasks {
         all.map(JoinHandle::abort_handle).collect()
     }
 
-    /// Waits until all have ended, for the requests as long as the grace lasts, and ends the engine.
+    /// Waits for all tasks, for the requests within the grace period, and shuts the engine down.
     async fn end(self, app: &App) {
         let grace = app.settings().shutdown_grace;
         if tokio::time::timeout(grace, self.server).await.is_err() {
             tracing::warn!(?grace, "some requests did not finish in time");
         }
-        // A task that panicked has ended too; what it did not write is the last use of keys.
+        // A panicked flusher loses at most the last use of keys.
         let _ = self.flusher.await;
         if let Some(judge) = self.judge {
-            // What it was about to say is asked of it again.
+            // A panicked judge loses nothing: its traces stay pending.
             let _ = judge.await;
         }
         if let Err(error) = app.engine().shutdown().await {
-            tracing::error!(%error, "the store was not closed cleanly");
+            tracing::error!(%error, "the store did not close cleanly");
         }
     }
 }
 
-/// Lets the engine know that it is to end, without waiting until it has.
-async fn tell_to_end(app: &App) {
+/// Starts the shutdown of the engine without waiting for it.
+async fn start_engine_shutdown(app: &App) {
     tokio::select! {
         biased;
-        // Nobody is left to be told of a store that was not closed cleanly.
+        // The process exits, so an error has no effect.
         _ = app.engine().shutdown() => {}
         () = std::future::ready(()) => {}
     }
@@ -110,11 +110,11 @@ async fn tell_to_end(app: &App) {
 async fn flush(app: App, mut stopping: watch::Receiver<bool>) {
     let mut stopped = false;
     while !stopped {
-        stopped = tokio::time::timeout(FLUSH_EVERY, stopping.wait_for(|stop| *stop))
+        stopped = tokio::time::timeout(FLUSH_INTERVAL, stopping.wait_for(|stop| *stop))
             .await
             .is_ok();
         if let Err(error) = app.keys().flush().await {
-            tracing::warn!(%error, "the last use of keys was not written down");
+            tracing::warn!(%error, "the last use of keys was not stored");
         }
     }
 }

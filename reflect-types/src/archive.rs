@@ -65,7 +65,7 @@ pub struct Overview {
     pub skill: Option<Skill>,
 }
 
-/// The reply to [`ImportProject`](crate::ImportProject).
+/// The reply to `ImportProject`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportReport {

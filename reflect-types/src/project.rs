@@ -39,7 +39,7 @@ impl fmt::Debug for Bootstrapped {
     }
 }
 
-/// The reply to [`DeleteProject`](crate::DeleteProject).
+/// The reply to `DeleteProject`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedProject {

@@ -6,7 +6,7 @@ use crate::message::Message;
 use crate::review::ReviewRecord;
 use crate::wire_enum::wire_enum;
 
-/// The reply to [`CreateTrace`](crate::CreateTrace).
+/// The reply to `CreateTrace`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(description = "A run that was stored."))]
@@ -99,7 +99,7 @@ pub struct Trace {
     pub created_at: Option<String>,
 }
 
-/// The reply to [`DeleteTraces`](crate::DeleteTraces).
+/// The reply to `DeleteTraces`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(description = "Runs that were removed."))]

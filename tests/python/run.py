@@ -48,7 +48,7 @@ def binary() -> str:
     named = os.environ.get("REFLECT_BIN")
     if named:
         return named
-    build = ["cargo", "build", "--locked", "--package", "reflect-server", "--bin", "reflect"]
+    build = ["cargo", "build", "--locked", "--package", "reflect-cli", "--bin", "reflect"]
     subprocess.run(build, cwd=ROOT, check=True)
     return str(ROOT / "target" / "debug" / "reflect")
 

@@ -2,7 +2,7 @@ use reflect_types::{ProjectId, Scope};
 
 use super::store::KeyRecord;
 
-/// Who makes a request, as far as their key says.
+/// The holder of a key, with its rights.
 #[derive(Clone, Debug)]
 pub struct Caller {
     name: String,
@@ -16,7 +16,7 @@ enum Reach {
 }
 
 impl Caller {
-    /// The holder of the master key in the configuration.
+    /// The holder of the configured master key.
     pub(super) fn configured() -> Self {
         Self {
             name: "master".to_owned(),
@@ -38,12 +38,12 @@ impl Caller {
         }
     }
 
-    /// What logs and limits know the caller by: never the secret.
+    /// The caller's name in logs and rate limits: the public id of the key.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The one project the key opens; `None` for a master key.
+    /// The project of the key; `None` for a master key.
     pub fn project(&self) -> Option<&ProjectId> {
         match &self.reach {
             Reach::Everything => None,
@@ -51,12 +51,12 @@ impl Caller {
         }
     }
 
-    /// Whether the key opens the project at all.
+    /// Whether the key has access to the project.
     pub fn opens(&self, project: &ProjectId) -> bool {
         self.project().is_none_or(|own| own == project)
     }
 
-    /// Whether the key may do this where it opens anything.
+    /// Whether the key has the scope.
     pub fn may(&self, scope: &Scope) -> bool {
         match &self.reach {
             Reach::Everything => true,

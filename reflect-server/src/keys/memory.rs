@@ -7,14 +7,14 @@ use reflect_types::{KeyId, KeyStatus, ProjectId};
 
 use super::store::{KeyRecord, KeyStore};
 
-/// Keeps keys for as long as the process runs.
+/// Stores keys in memory.
 #[derive(Debug, Default)]
 pub struct InMemory {
     keys: Mutex<Vec<KeyRecord>>,
 }
 
 impl InMemory {
-    /// No keys yet.
+    /// A store without keys.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,10 +40,10 @@ impl KeyStore for InMemory {
         Ok(is_first)
     }
 
-    async fn insert_by(&self, maker: &str, key: KeyRecord) -> Result<bool> {
+    async fn insert_by(&self, creator: &str, key: KeyRecord) -> Result<bool> {
         let mut keys = self.keys();
         let holds = keys.iter().any(|known| {
-            known.key.public_id == maker
+            known.key.public_id == creator
                 && known.project == key.project
                 && known.key.status == KeyStatus::Active
         });

@@ -1,4 +1,4 @@
-//! Who may do what: keys, made, recognised and ended.
+//! API keys: creation, authentication and revocation.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,11 +29,11 @@ pub use sqlite::Sqlite;
 pub use store::{KeyRecord, KeyStore};
 pub use text::{KeyText, SecretHash};
 
-/// How long a key that was looked up is believed. One that another process ends opens things for
-/// this long at the most; one that this process ends is refused at once.
-const BELIEVED: Duration = Duration::from_secs(1);
+/// How long a lookup is cached. A key that another process revokes stays valid for at most this long;
+/// one that this process revokes is refused at once.
+const KEY_CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// The keys of a server. Clones share them.
+/// The keys of a server. Clones share their state.
 #[derive(Clone)]
 pub struct Keys {
     shared: Arc<Shared>,
@@ -41,32 +41,33 @@ pub struct Keys {
 
 struct Shared {
     store: Arc<dyn KeyStore>,
-    /// The hash of the whole text of the master key that the configuration names.
+    /// The hash of the configured master key's text.
     configured: Option<SecretHash>,
-    recent: Mutex<HashMap<String, (Instant, KeyRecord)>>,
-    /// Counts what made `recent` untrue, so that a look-up that began before is not kept.
-    endings: AtomicU64,
-    /// When keys were used, to be written together: a write per request would cost more than the
-    /// request.
+    /// Recent lookups, by public id.
+    cache: Mutex<HashMap<String, (Instant, KeyRecord)>>,
+    /// Counts invalidations of the cache, so that an older lookup is not cached.
+    invalidations: AtomicU64,
+    /// Last uses that are not stored yet. They are written in batches: a write per request would cost
+    /// more than the request.
     uses: Mutex<HashMap<KeyId, Timestamp>>,
 }
 
 impl Keys {
-    /// The keys in a store, and a master key that stands in the configuration instead.
+    /// The keys in a store, and optionally a configured master key.
     pub fn new(store: Arc<dyn KeyStore>, master: Option<&SecretString>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 store,
                 configured: master.map(|key| SecretHash::of(key.expose_secret())),
-                recent: Mutex::default(),
-                endings: AtomicU64::default(),
+                cache: Mutex::default(),
+                invalidations: AtomicU64::default(),
                 uses: Mutex::default(),
             }),
         }
     }
 
-    /// Makes a master key where neither the configuration nor the store has one. This is the only
-    /// time its text is known.
+    /// Creates a master key if neither the configuration nor the store has one. Its text cannot be
+    /// recovered later.
     pub async fn ensure_master(&self) -> Result<Option<CreatedApiKey>> {
         if self.shared.configured.is_some() {
             return Ok(None);
@@ -81,16 +82,16 @@ impl Keys {
         self.create_master("Master key").await.map(Some)
     }
 
-    /// Makes a key that opens every project.
+    /// Creates a key that opens every project.
     pub async fn create_master(&self, label: &str) -> Result<CreatedApiKey> {
         let create = CreateApiKey {
             scopes: Scope::KNOWN.to_vec(),
             ..CreateApiKey::new(label)
         };
-        self.make(None, create, None).await
+        self.insert(None, create, None).await
     }
 
-    /// Whose key this is; `None` where it is none, or was revoked.
+    /// The caller with this key; `None` if the key is unknown or revoked.
     pub async fn recognise(&self, text: &str) -> Result<Option<Caller>> {
         if let Some(configured) = &self.shared.configured
             && configured.matches(&SecretHash::of(text))
@@ -114,48 +115,48 @@ impl Keys {
         Ok(Some(Caller::holding(&record)))
     }
 
-    /// Makes a key for a project, and the project where there is none: its keys cannot.
+    /// Creates a key for a project, and the project if it does not exist: a project key cannot.
     pub async fn create(
         &self,
         engine: &Engine,
         project: &ProjectId,
         create: CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        let made = self.make(Some(project), create, None).await?;
+        let created = self.insert(Some(project), create, None).await?;
         engine.create_project(project).await?;
-        Ok(made)
+        Ok(created)
     }
 
-    /// Makes a key for the project of another key; `None` where that one was ended or deleted
-    /// meanwhile, as with its whole project.
+    /// Creates a key with another key of the same project; `None` if that one was revoked or deleted
+    /// meanwhile.
     pub async fn create_by(
         &self,
-        maker: &Caller,
+        creator: &Caller,
         project: &ProjectId,
         create: CreateApiKey,
     ) -> Result<Option<CreatedApiKey>> {
-        let (record, made) = new_key(Some(project), create, None)?;
-        let stored = self.shared.store.insert_by(maker.name(), record).await?;
-        Ok(stored.then_some(made))
+        let (record, created) = new_key(Some(project), create, None)?;
+        let stored = self.shared.store.insert_by(creator.name(), record).await?;
+        Ok(stored.then_some(created))
     }
 
-    /// Makes the projects that have a key and are not there, as after a process that ended between
-    /// the two.
+    /// Creates the missing projects of existing keys, as after a crash between the two.
     pub async fn ensure_projects(&self, engine: &Engine) -> Result<()> {
-        let there = engine.list_projects().await?;
+        let existing = engine.list_projects().await?;
         for project in self.shared.store.projects().await? {
-            if !there.contains(&project) {
+            if !existing.contains(&project) {
                 engine.create_project(&project).await?;
             }
         }
         Ok(())
     }
 
-    /// Makes a project and its first key, which may do everything there. A project that is there, or
-    /// has had a key, is somebody's already.
+    /// Creates a project and its first key, with every scope. A project that exists or has had a key is
+    /// a conflict.
     pub async fn bootstrap(&self, engine: &Engine, request: Bootstrap) -> Result<Bootstrapped> {
+        request.validate()?;
         if engine.list_projects().await?.contains(&request.project_id) {
-            return Err(taken(&request.project_id));
+            return Err(project_exists(&request.project_id));
         }
         let create = CreateApiKey {
             label: request.key_label,
@@ -163,53 +164,56 @@ impl Keys {
             environment: request.environment,
         };
         let owner = Some(request.user_id.clone());
-        let (record, made) = new_key(Some(&request.project_id), create, owner)?;
+        let (record, created) = new_key(Some(&request.project_id), create, owner)?;
         if !self.shared.store.insert_first(record).await? {
-            return Err(taken(&request.project_id));
+            return Err(project_exists(&request.project_id));
         }
         engine.create_project(&request.project_id).await?;
         Ok(Bootstrapped {
             user_id: request.user_id,
             project_id: request.project_id,
-            api_key: made.api_key,
+            api_key: created.api_key,
         })
     }
 
     /// The keys of a project, or the master keys (`None`), oldest first.
     pub async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<ApiKey>> {
+        validate(project)?;
         let records = self.shared.store.list(project).await?;
         Ok(records
             .into_iter()
-            .map(|record| self.shown(record))
+            .map(|record| self.with_last_use(record))
             .collect())
     }
 
-    /// Ends a key of a project, or a master key (`None`).
+    /// Revokes a key of a project, or a master key (`None`).
     pub async fn revoke(&self, project: Option<&ProjectId>, id: &KeyId) -> Result<ApiKey> {
+        validate(project)?;
+        id.validate()?;
         let now = text(Timestamp::now());
         let revoked = self.shared.store.revoke(project, id, &now).await?;
         let record = revoked.ok_or_else(|| Error::not_found("key", id.as_str()))?;
-        self.forget(|known| known.key.id == record.key.id);
-        Ok(self.shown(record))
+        self.invalidate(|known| known.key.id == record.key.id);
+        Ok(self.with_last_use(record))
     }
 
-    /// Removes all keys of a project; tells whether there were any.
+    /// Deletes all keys of a project; returns whether there were any.
     pub async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
         let deleted = self.shared.store.delete_project(project).await?;
-        self.forget(|known| known.project.as_ref() == Some(project));
+        self.invalidate(|known| known.project.as_ref() == Some(project));
         Ok(deleted)
     }
 
-    /// Writes down when keys were last used.
+    /// Stores the last use of keys.
     pub async fn flush(&self) -> Result<()> {
         let uses = std::mem::take(&mut *lock(&self.shared.uses));
         if uses.is_empty() {
             return Ok(());
         }
-        let told = uses.iter().map(|(id, at)| (id.clone(), text(*at)));
-        let written = self.shared.store.touch(told.collect()).await;
+        let texts = uses.iter().map(|(id, at)| (id.clone(), text(*at)));
+        let written = self.shared.store.touch(texts.collect()).await;
         if written.is_err() {
-            // For the next time, unless a key was used again meanwhile.
+            // Retried by the next flush, unless a key was used again meanwhile.
             let mut later = lock(&self.shared.uses);
             for (id, at) in uses {
                 later.entry(id).or_insert(at);
@@ -219,25 +223,25 @@ impl Keys {
     }
 
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
-        if let Some((at, record)) = lock(&self.shared.recent).get(public_id)
-            && at.elapsed() < BELIEVED
+        if let Some((at, record)) = lock(&self.shared.cache).get(public_id)
+            && at.elapsed() < KEY_CACHE_TTL
         {
             return Ok(Some(record.clone()));
         }
-        let (asked, endings) = (Instant::now(), self.endings());
+        let (started, invalidations) = (Instant::now(), self.invalidations());
         let found = self.shared.store.find(public_id).await?;
-        let mut recent = lock(&self.shared.recent);
-        recent.retain(|_, (at, _)| at.elapsed() < BELIEVED);
+        let mut cache = lock(&self.shared.cache);
+        cache.retain(|_, (at, _)| at.elapsed() < KEY_CACHE_TTL);
         if let Some(record) = &found
-            && endings == self.endings()
+            && invalidations == self.invalidations()
         {
-            recent.insert(public_id.to_owned(), (asked, record.clone()));
+            cache.insert(public_id.to_owned(), (started, record.clone()));
         }
         Ok(found)
     }
 
-    /// The key with its last use, which may not be written down yet.
-    fn shown(&self, record: KeyRecord) -> ApiKey {
+    /// The key with its last use, which may not be stored yet.
+    fn with_last_use(&self, record: KeyRecord) -> ApiKey {
         let mut key = record.key;
         if let Some(at) = lock(&self.shared.uses).get(&key.id) {
             key.last_used_at = Some(text(*at));
@@ -245,45 +249,46 @@ impl Keys {
         key
     }
 
-    fn forget(&self, ended: impl Fn(&KeyRecord) -> bool) {
-        let mut recent = lock(&self.shared.recent);
-        self.shared.endings.fetch_add(1, Ordering::SeqCst);
-        recent.retain(|_, (_, record)| !ended(record));
+    /// Removes revoked and deleted keys from the cache.
+    fn invalidate(&self, is_stale: impl Fn(&KeyRecord) -> bool) {
+        let mut cache = lock(&self.shared.cache);
+        self.shared.invalidations.fetch_add(1, Ordering::SeqCst);
+        cache.retain(|_, (_, record)| !is_stale(record));
     }
 
-    fn endings(&self) -> u64 {
-        self.shared.endings.load(Ordering::SeqCst)
+    fn invalidations(&self) -> u64 {
+        self.shared.invalidations.load(Ordering::SeqCst)
     }
 
-    async fn make(
+    async fn insert(
         &self,
         project: Option<&ProjectId>,
         create: CreateApiKey,
         owner: Option<String>,
     ) -> Result<CreatedApiKey> {
-        let (record, made) = new_key(project, create, owner)?;
+        let (record, created) = new_key(project, create, owner)?;
         self.shared.store.insert(record).await?;
-        Ok(made)
+        Ok(created)
     }
 }
 
-/// What a project is refused that has a key, or holds something.
-fn taken(project: &ProjectId) -> Error {
+fn project_exists(project: &ProjectId) -> Error {
     Error::Conflict(format!(
-        "project `{project}` exists already: ask whoever has a key of it, or the holder of the \
-         master key, for one"
+        "project `{project}` exists already: ask the owner of one of its keys, or of the master \
+         key, for a key"
     ))
 }
 
-/// A key with a new secret, as it is kept and as it is shown this once.
+/// A key with a new secret: the record to store, and the key to show once.
 fn new_key(
     project: Option<&ProjectId>,
     create: CreateApiKey,
     owner: Option<String>,
 ) -> Result<(KeyRecord, CreatedApiKey)> {
+    validate(project)?;
     create.validate()?;
     let key = KeyText::generate(create.environment.clone())
-        .map_err(|error| Error::internal("the system gives no random numbers", error))?;
+        .map_err(|error| Error::internal("the system provides no random numbers", error))?;
     let mut scopes = Vec::new();
     for scope in create.scopes {
         if !scopes.contains(&scope) {
@@ -308,17 +313,21 @@ fn new_key(
         owner,
         hash: key.hash(),
     };
-    let made = CreatedApiKey {
+    let created = CreatedApiKey {
         api_key: key.reveal(),
         key: listed,
     };
-    Ok((record, made))
+    Ok((record, created))
 }
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keys").finish_non_exhaustive()
     }
+}
+
+fn validate(project: Option<&ProjectId>) -> Result<()> {
+    Ok(project.map_or(Ok(()), ProjectId::validate)?)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

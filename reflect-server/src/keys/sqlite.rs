@@ -1,4 +1,4 @@
-//! Keys in the database file of the engine, in a table and through a connection of their own.
+//! Keys in the engine's database file, in a table and on connections of their own.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,38 +14,56 @@ use rusqlite::{
 use super::store::{KeyRecord, KeyStore};
 use super::text::SecretHash;
 
-/// One step each from the format before. The engine counts its own formats elsewhere.
+/// The migrations, in order. The engine has its own.
 const MIGRATIONS: &[&str] = &[include_str!("0001_keys.sql")];
 
-/// How long to wait for another writer.
-const BUSY: Duration = Duration::from_secs(5);
+/// Time to wait for another writer.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, environment, \
                        created_at, last_used_at, revoked_at";
 
-/// Keeps keys in the engine's SQLite file.
+/// Stores keys in the engine's SQLite file.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
     path: Arc<Path>,
     writing: Arc<Mutex<Connection>>,
-    /// Apart from the other, because a write may wait long for the file's lock, and every request
-    /// looks up a key.
+    /// Separate, because a write may wait for the file's lock and every request looks up a key.
     reading: Arc<Mutex<Connection>>,
+    is_new: bool,
 }
 
 impl Sqlite {
-    /// Opens the file, which the engine has made, and makes the table where there is none.
+    /// Opens the engine's file and creates the tables if missing.
     ///
-    /// This waits for the disk: in async code, call it through `spawn_blocking`.
+    /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path: Arc<Path> = path.into().into();
-        let opened = connect(&path).and_then(|writing| Ok((writing, connect_to_read(&path)?)));
-        let (writing, reading) = opened.map_err(|error| fault(&path, error))?;
+        let opened = connect(&path).and_then(|(writing, is_new)| {
+            let reading = connect_to_read(&path)?;
+            Ok((writing, reading, is_new))
+        });
+        let (writing, reading, is_new) = opened.map_err(|error| fault(&path, error))?;
         Ok(Self {
             path,
             writing: Arc::new(Mutex::new(writing)),
             reading: Arc::new(Mutex::new(reading)),
+            is_new,
         })
+    }
+
+    /// Opens the engine's file if it has the tables: if a server has used it.
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Option<Self>> {
+        let path = path.into();
+        let has_tables = connect_to_read(&path)
+            .and_then(|db| db.table_exists(None, "server_format"))
+            .map_err(|error| fault(&path, error))?;
+        has_tables.then(|| Self::open(path)).transpose()
+    }
+
+    /// Whether [`open`](Self::open) created the tables: no server had used the file.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     async fn read<T: Send + 'static>(
@@ -73,7 +91,7 @@ impl Sqlite {
             work(&db).map_err(|error| fault(&path, error))
         });
         done.await
-            .map_err(|error| Error::internal("the work on the keys did not finish", error))?
+            .map_err(|error| Error::internal("a task of the key store did not finish", error))?
     }
 }
 
@@ -86,35 +104,35 @@ impl KeyStore for Sqlite {
     async fn insert_first(&self, record: KeyRecord) -> Result<bool> {
         self.write(move |db| {
             let project = record.project.as_ref().map(ProjectId::as_str);
-            // Writing first takes the lock, so that of two processes one sees the other's key.
-            let together = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-            let has_one = together
+            // An immediate transaction takes the lock, so that two processes cannot both be first.
+            let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let has_one = transaction
                 .prepare_cached("SELECT 1 FROM api_key WHERE project IS ?1")?
                 .exists([project])?;
             if !has_one {
-                insert(&together, &record)?;
+                insert(&transaction, &record)?;
             }
-            together.commit()?;
+            transaction.commit()?;
             Ok(!has_one)
         })
         .await
     }
 
-    async fn insert_by(&self, maker: &str, record: KeyRecord) -> Result<bool> {
-        let maker = maker.to_owned();
+    async fn insert_by(&self, creator: &str, record: KeyRecord) -> Result<bool> {
+        let creator = creator.to_owned();
         self.write(move |db| {
             let project = record.project.as_ref().map(ProjectId::as_str);
-            let together = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-            let holds = together
+            let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let holds = transaction
                 .prepare_cached(
                     "SELECT 1 FROM api_key \
                      WHERE public_id = ?1 AND project IS ?2 AND revoked_at IS NULL",
                 )?
-                .exists(params![maker, project])?;
+                .exists(params![creator, project])?;
             if holds {
-                insert(&together, &record)?;
+                insert(&transaction, &record)?;
             }
-            together.commit()?;
+            transaction.commit()?;
             Ok(holds)
         })
         .await
@@ -173,13 +191,13 @@ impl KeyStore for Sqlite {
 
     async fn touch(&self, uses: Vec<(KeyId, String)>) -> Result<()> {
         self.write(move |db| {
-            let together = db.unchecked_transaction()?;
+            let transaction = db.unchecked_transaction()?;
             for (id, at) in uses {
-                together
+                transaction
                     .prepare_cached("UPDATE api_key SET last_used_at = ?2 WHERE id = ?1")?
                     .execute(params![id.as_str(), at])?;
             }
-            together.commit()
+            transaction.commit()
         })
         .await
     }
@@ -194,34 +212,35 @@ impl KeyStore for Sqlite {
     }
 }
 
-/// Readers of this file never wait for its writers.
+/// Opens the file for reading. Readers do not wait for writers.
 fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
-    db.busy_timeout(BUSY)?;
+    db.busy_timeout(BUSY_TIMEOUT)?;
     db.pragma_update(None, "query_only", true)?;
     Ok(db)
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens the file for writing; returns whether it had no tables.
+fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     let mut db = Connection::open(path)?;
-    db.busy_timeout(BUSY)?;
-    // A key that was shown, or ended, has to stay so through a power failure.
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    // A created or revoked key must survive a power failure.
     db.pragma_update(None, "synchronous", "FULL")?;
-    let together = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    together.execute_batch(
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS server_format (version INTEGER NOT NULL) STRICT",
     )?;
     let format: Option<i64> =
-        together.query_row("SELECT max(version) FROM server_format", [], |row| {
+        transaction.query_row("SELECT max(version) FROM server_format", [], |row| {
             row.get(0)
         })?;
     let done = usize::try_from(format.unwrap_or(0)).unwrap_or(0);
     for (step, version) in MIGRATIONS.iter().zip(1_i64..).skip(done) {
-        together.execute_batch(step)?;
-        together.execute("INSERT INTO server_format VALUES (?1)", [version])?;
+        transaction.execute_batch(step)?;
+        transaction.execute("INSERT INTO server_format VALUES (?1)", [version])?;
     }
-    together.commit()?;
-    Ok(db)
+    transaction.commit()?;
+    Ok((db, format.is_none()))
 }
 
 fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
@@ -288,7 +307,7 @@ fn fault(path: &Path, error: rusqlite::Error) -> Error {
             source: Some(error.into()),
         },
         _ => Error::internal(
-            format!("{}: the keys cannot be read or written", path.display()),
+            format!("{}: cannot read or write the keys", path.display()),
             error,
         ),
     }

@@ -1,4 +1,4 @@
-//! The port behind which keys are kept.
+//! The storage of keys.
 
 use async_trait::async_trait;
 use reflect_engine::Result;
@@ -6,30 +6,30 @@ use reflect_types::{ApiKey, KeyId, ProjectId};
 
 use super::text::SecretHash;
 
-/// Keeps keys, without their secrets. Every method happens whole or not at all.
+/// Stores keys, with hashes instead of secrets. Every method is atomic.
 #[async_trait]
 pub trait KeyStore: Send + Sync + 'static {
     /// Stores a new key.
     async fn insert(&self, key: KeyRecord) -> Result<()>;
 
-    /// Stores the first key of a project; does nothing, and says so, where it has had one.
+    /// Stores the first key of a project; returns `false`, without effect, if the project has had one.
     async fn insert_first(&self, key: KeyRecord) -> Result<bool>;
 
-    /// Stores a key that another of the same project, known by its public id, makes; does nothing,
-    /// and says so, where that one was ended or deleted meanwhile.
-    async fn insert_by(&self, maker: &str, key: KeyRecord) -> Result<bool>;
+    /// Stores a key that another key of the same project creates, given by its public id; returns
+    /// `false`, without effect, if that one is revoked or deleted.
+    async fn insert_by(&self, creator: &str, key: KeyRecord) -> Result<bool>;
 
-    /// The projects that have a key.
+    /// The projects with a key.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 
-    /// The key whose text shows this public id, revoked or not.
+    /// The key with this public id, active or revoked.
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>>;
 
     /// The keys of a project, or the master keys (`None`), oldest first.
     async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<KeyRecord>>;
 
-    /// Ends a key of a project, or a master key (`None`), and gives it as it stands then. A key
-    /// that was ended before keeps its date.
+    /// Revokes a key of a project, or a master key (`None`), and returns it. A key that is revoked
+    /// already keeps its date.
     async fn revoke(
         &self,
         project: Option<&ProjectId>,
@@ -37,22 +37,22 @@ pub trait KeyStore: Send + Sync + 'static {
         now: &str,
     ) -> Result<Option<KeyRecord>>;
 
-    /// Notes when keys were last used; those that are gone are passed over.
+    /// Stores the last use of keys; missing keys are skipped.
     async fn touch(&self, uses: Vec<(KeyId, String)>) -> Result<()>;
 
-    /// Removes all keys of a project; tells whether there were any.
+    /// Deletes all keys of a project; returns whether there were any.
     async fn delete_project(&self, project: &ProjectId) -> Result<bool>;
 }
 
-/// A key as it is kept.
+/// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// What may be shown of it.
+    /// The public data of the key.
     pub key: ApiKey,
     /// The project it opens; `None` for a master key, which opens all.
     pub project: Option<ProjectId>,
-    /// Who asked for it, where that was said.
+    /// The user who owns it, if known.
     pub owner: Option<String>,
-    /// What its secret is compared with.
+    /// The hash of its secret.
     pub hash: SecretHash,
 }

@@ -1,4 +1,4 @@
-//! What every key store has to do, and what the keys do with it.
+//! Keys, on every key store.
 
 use reflect_engine::model::Extractive;
 
@@ -27,7 +27,7 @@ fn create(label: &str) -> CreateApiKey {
 }
 
 #[tokio::test]
-async fn keys_are_found_listed_ended_and_deleted_by_project() {
+async fn keys_are_found_listed_revoked_and_deleted_by_project() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let [a, b] = ["a", "b"].map(ProjectId::from);
@@ -49,8 +49,8 @@ async fn keys_are_found_listed_ended_and_deleted_by_project() {
 
         let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
         assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
-        let ended = keys.revoke(Some(&a), &first.key.id).await.unwrap();
-        assert_eq!(ended.status, KeyStatus::Revoked);
+        let revoked = keys.revoke(Some(&a), &first.key.id).await.unwrap();
+        assert_eq!(revoked.status, KeyStatus::Revoked);
         assert!(keys.recognise(&first.api_key).await.unwrap().is_none());
 
         assert!(keys.delete_project(&a).await.unwrap());
@@ -62,12 +62,12 @@ async fn keys_are_found_listed_ended_and_deleted_by_project() {
 }
 
 #[tokio::test]
-async fn the_last_use_is_written_only_when_asked() {
+async fn last_use_is_stored_by_flush() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(Arc::clone(&store), None);
         let project = ProjectId::from("a");
-        let made = keys.create(&engine, &project, create("k")).await.unwrap();
-        keys.recognise(&made.api_key).await.unwrap();
+        let created = keys.create(&engine, &project, create("k")).await.unwrap();
+        keys.recognise(&created.api_key).await.unwrap();
         let stored = async || {
             store.list(Some(&project)).await.unwrap()[0]
                 .key
@@ -86,7 +86,7 @@ async fn the_last_use_is_written_only_when_asked() {
 }
 
 #[tokio::test]
-async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
+async fn master_key_is_created_once_and_only_if_none_is_configured() {
     on_every_store(async |store, _| {
         let configured = SecretString::from("rf_live_test_chosen");
         let keys = Keys::new(Arc::clone(&store), Some(&configured));
@@ -105,8 +105,8 @@ async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
         );
 
         let keys = Keys::new(Arc::clone(&store), None);
-        let made = keys.ensure_master().await.unwrap().unwrap();
-        assert!(made.key.is_master);
+        let created = keys.ensure_master().await.unwrap().unwrap();
+        assert!(created.key.is_master);
         assert!(keys.ensure_master().await.unwrap().is_none());
         assert!(
             keys.recognise("rf_live_test_chosen")
@@ -114,7 +114,7 @@ async fn a_master_key_is_made_once_and_only_where_none_is_configured() {
                 .unwrap()
                 .is_none()
         );
-        keys.revoke(None, &made.key.id).await.unwrap();
+        keys.revoke(None, &created.key.id).await.unwrap();
         assert!(keys.ensure_master().await.unwrap().is_some());
     })
     .await;
@@ -125,18 +125,18 @@ async fn no_secret_is_stored() {
     let store = Arc::new(InMemory::new());
     let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
     let engine = Engine::builder().start().unwrap();
-    let made = keys
+    let created = keys
         .create(&engine, &ProjectId::from("a"), create("k"))
         .await
         .unwrap();
-    let secret = made.api_key.rsplit_once('_').unwrap().1;
+    let secret = created.api_key.rsplit_once('_').unwrap().1;
     let kept = store.list(Some(&ProjectId::from("a"))).await.unwrap();
     assert_eq!(kept.len(), 1);
-    assert!(!format!("{kept:?} {made:?} {keys:?}").contains(secret));
+    assert!(!format!("{kept:?} {created:?} {keys:?}").contains(secret));
 }
 
 #[tokio::test]
-async fn a_key_that_was_deleted_meanwhile_makes_no_other() {
+async fn deleted_key_creates_no_other() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let project = ProjectId::from("a");
@@ -158,14 +158,14 @@ async fn a_key_that_was_deleted_meanwhile_makes_no_other() {
 }
 
 #[tokio::test]
-async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
+async fn project_is_created_with_its_first_key_or_later() {
     on_every_store(async |store, engine| {
         let keys = Keys::new(store, None);
         let project = ProjectId::from("a");
         keys.create(&engine, &project, create("k")).await.unwrap();
         let there = engine.list_projects().await.unwrap();
         assert!(there.contains(&project));
-        // As if the process had ended in between.
+        // The state after a crash in between.
         engine.delete_project(&project).await.unwrap();
         keys.create_master("root").await.unwrap();
         keys.ensure_projects(&engine).await.unwrap();
@@ -175,21 +175,21 @@ async fn a_project_comes_with_its_first_key_and_is_made_up_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
+async fn waiting_write_does_not_block_authentication() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
-    let made = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+    let created = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
 
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = Instant::now();
     let waiting = keys.clone();
     let write = tokio::spawn(async move { waiting.create_master("late").await });
-    // Each is looked up, as a key that is not known is not remembered.
+    // Each is looked up, because unknown keys are not cached.
     for n in 0..300 {
         let unknown = format!("rf_live_unknown{n}_secret");
         assert!(keys.recognise(&unknown).await.unwrap().is_none());
@@ -201,14 +201,14 @@ async fn a_write_that_waits_keeps_nobody_from_being_recognised() {
 }
 
 #[tokio::test]
-async fn a_last_use_that_could_not_be_written_down_is_written_later() {
+async fn failed_flush_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
-    let made = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&made.api_key).await.unwrap().is_some());
+    let created = keys.create(&engine, &project, create("k")).await.unwrap();
+    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
     let other = rusqlite::Connection::open(&path).unwrap();
     other
         .execute_batch("ALTER TABLE api_key RENAME TO away")

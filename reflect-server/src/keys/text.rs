@@ -1,4 +1,4 @@
-//! What a key looks like, and what of it is kept.
+//! The text of a key, and the hash of its secret.
 
 use reflect_types::Environment;
 use secrecy::{ExposeSecret, SecretString};
@@ -8,18 +8,18 @@ use subtle::ConstantTimeEq;
 const PUBLIC_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 
-/// A key as its holder writes it: `rf_live_<public>_<secret>`.
+/// The text of a key: `rf_live_<public>_<secret>`.
 #[derive(Clone, Debug)]
 pub struct KeyText {
-    /// Live or test: the second word.
+    /// Live or test.
     pub environment: Environment,
-    /// The part that may be shown.
+    /// The part that is not secret.
     pub public_id: String,
     secret: SecretString,
 }
 
 impl KeyText {
-    /// A key that nobody has: its secret is 256 bits from the operating system.
+    /// A new key with a secret of 256 random bits.
     pub fn generate(environment: Environment) -> Result<Self, getrandom::Error> {
         Ok(Self {
             environment,
@@ -28,7 +28,7 @@ impl KeyText {
         })
     }
 
-    /// Reads a key; `None` where the text is none.
+    /// Parses a key; `None` if the text has another format.
     pub fn parse(text: &str) -> Option<Self> {
         let (environment, rest) = [Environment::Live, Environment::Test]
             .into_iter()
@@ -49,7 +49,7 @@ impl KeyText {
         })
     }
 
-    /// The whole text, to be shown once.
+    /// The whole text, secret included.
     pub fn reveal(&self) -> String {
         let (environment, public_id) = (&self.environment, &self.public_id);
         format!(
@@ -58,13 +58,13 @@ impl KeyText {
         )
     }
 
-    /// What is stored instead of the secret.
+    /// The hash of the secret.
     pub fn hash(&self) -> SecretHash {
         SecretHash::of(self.secret.expose_secret())
     }
 }
 
-/// The SHA-256 of a secret. A secret is 256 random bits, so no slower hash would protect it more.
+/// The SHA-256 of a secret. A secret has 256 random bits, so a slower hash would not protect it more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretHash([u8; 32]);
 
@@ -74,17 +74,17 @@ impl SecretHash {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
 
-    /// Takes a hash as it was stored.
+    /// A stored hash.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The hash as it is stored.
+    /// The bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Whether the two are equal, in a time that does not tell where they differ.
+    /// Compares two hashes in constant time.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_as_it_was_written() {
+    fn key_is_parsed_as_it_was_written() {
         let key = KeyText::generate(Environment::Test).unwrap();
         let read = KeyText::parse(&key.reveal()).unwrap();
         assert_eq!(read.public_id, key.public_id);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_may_hold_underscores_but_must_not_be_empty() {
+    fn secret_may_contain_underscores_but_must_not_be_empty() {
         let key = KeyText::parse("rf_live_abc123_secret_456").unwrap();
         assert_eq!(key.public_id, "abc123");
         assert!(key.hash().matches(&SecretHash::of("secret_456")));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_another_and_none_is_printed() {
+    fn keys_are_unique_and_their_secrets_are_not_printed() {
         let [a, b] = [(); 2].map(|()| KeyText::generate(Environment::Live).unwrap());
         assert!(!a.hash().matches(&b.hash()));
         let secret = a.reveal().rsplit_once('_').unwrap().1.to_owned();

@@ -1,69 +1,19 @@
-//! A project as it is carried to another server, or to a file.
+//! Export and import of whole projects.
 
 use axum::Json;
 use axum::extract::State;
 use reflect_types::{
-    ArchivedTrace, ImportReport, InvalidField, MemoryHistory, MemoryId, Overview, Piece, ProjectId,
-    TraceId, Validate,
+    ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject, ImportReport,
+    MemoryHistory, MemoryId, Overview, ProjectId, TraceId, Validate as _,
 };
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use crate::access::{In, ProjectAdmin};
+use crate::access::Access;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{LongBody, Params};
 use crate::openapi::Refusals;
 
-/// The most that a page holds, and what it holds where nothing is said.
-pub(crate) const PAGE: u32 = 200;
-
-/// Which page.
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "Id: Deserialize<'de>"))]
-pub(super) struct Page<Id> {
-    #[serde(default)]
-    after: Option<Id>,
-    #[serde(default)]
-    limit: Option<u32>,
-}
-
-impl<Id: Validate> Validate for Page<Id> {
-    fn validate(&self) -> Result<(), InvalidField> {
-        if let Some(after) = &self.after {
-            after.validate()?;
-        }
-        match self.limit {
-            Some(limit) if !(1..=PAGE).contains(&limit) => Err(InvalidField::new(
-                "limit",
-                format!("must be 1 to {PAGE}, not {limit}"),
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl<Id> Page<Id> {
-    fn limit(&self) -> usize {
-        self.limit.unwrap_or(PAGE) as usize
-    }
-}
-
-/// What is taken in at once: all of it, or nothing.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub(super) struct Pieces {
-    /// Memories before traces, because a review that still waits moves them.
-    pieces: Vec<Piece>,
-}
-
-impl Validate for Pieces {
-    fn validate(&self) -> Result<(), InvalidField> {
-        self.pieces.iter().try_for_each(Validate::validate)
-    }
-}
-
-/// What the project holds beside its memories and runs. Numbers that differ from those of before tell
-/// that the project changed meanwhile.
+/// The project's totals and skill. A difference between two overviews means that the project changed.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/archive", operation_id = "export_overview",
     security(("key" = [])), params(("project_id" = ProjectId, Path)),
@@ -71,28 +21,29 @@ impl Validate for Pieces {
 )]
 pub(super) async fn overview(
     State(app): State<App>,
-    access: In<ProjectAdmin>,
+    access: Access<ExportOverview>,
 ) -> Result<Json<Overview>, ApiError> {
     Ok(Json(app.engine().export_overview(&access.project).await?))
 }
 
-/// The project's memories in the order they were learned, with all that moved them.
+/// The project's memories with the events of their utility, oldest first.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/archive/memories", operation_id = "export_memories",
     security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200),
-        ("after" = Option<MemoryId>, Query, description = "The last memory of the page before"),
+        ("after" = Option<MemoryId>, Query, description = "The last memory of the previous page"),
     ),
     responses((status = 200, body = Vec<MemoryHistory>), Refusals)
 )]
 pub(super) async fn memories(
     State(app): State<App>,
-    access: In<ProjectAdmin>,
-    Params(page): Params<Page<MemoryId>>,
+    access: Access<ExportMemories>,
+    Params(page): Params<ExportMemories>,
 ) -> Result<Json<Vec<MemoryHistory>>, ApiError> {
-    let (after, limit) = (page.after.as_ref(), page.limit());
+    page.validate()?;
+    let (after, limit) = (page.after.as_ref(), page.limit() as usize);
     let engine = app.engine();
     Ok(Json(
         engine
@@ -101,43 +52,44 @@ pub(super) async fn memories(
     ))
 }
 
-/// The project's runs in the order they were stored, with all that is kept of them.
+/// The project's traces with their internal data, oldest first.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/archive/traces", operation_id = "export_traces",
     security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200),
-        ("after" = Option<TraceId>, Query, description = "The last run of the page before"),
+        ("after" = Option<TraceId>, Query, description = "The last trace of the previous page"),
     ),
     responses((status = 200, body = Vec<ArchivedTrace>), Refusals)
 )]
 pub(super) async fn traces(
     State(app): State<App>,
-    access: In<ProjectAdmin>,
-    Params(page): Params<Page<TraceId>>,
+    access: Access<ExportTraces>,
+    Params(page): Params<ExportTraces>,
 ) -> Result<Json<Vec<ArchivedTrace>>, ApiError> {
-    let (after, limit) = (page.after.as_ref(), page.limit());
+    page.validate()?;
+    let (after, limit) = (page.after.as_ref(), page.limit() as usize);
     let engine = app.engine();
     Ok(Json(
         engine.export_traces(&access.project, after, limit).await?,
     ))
 }
 
-/// Stores pieces as they are, under the ids they have. What is there already stays as it is, so the
-/// same may be sent again.
+/// Stores parts of an export under their ids, all or none. Existing records stay unchanged, so a
+/// request can be repeated.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/archive", operation_id = "import_project",
     security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
-    request_body = Pieces,
+    request_body = ImportProject,
     responses((status = 200, body = ImportReport), Refusals)
 )]
 pub(super) async fn import(
     State(app): State<App>,
-    access: In<ProjectAdmin>,
-    LongBody(Pieces { pieces }): LongBody<Pieces>,
+    access: Access<ImportProject>,
+    LongBody(import): LongBody<ImportProject>,
 ) -> Result<Json<ImportReport>, ApiError> {
     let engine = access.engine(&app);
-    Ok(Json(engine.import(&access.project, pieces).await?))
+    Ok(Json(engine.import(&access.project, import.pieces).await?))
 }

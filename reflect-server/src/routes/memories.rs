@@ -2,10 +2,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use reflect_types::{
-    ListMemories, Memory, MemoryHistory, MemoryId, Operation as _, ProjectId, QueryMemories,
+    GetMemory, ListMemories, Memory, MemoryHistory, MemoryId, Operation as _, ProjectId,
+    QueryMemories,
 };
 
-use crate::access::{In, InMemory, MemoryRead};
+use crate::access::{Access, MemoryPath};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, Params};
@@ -21,14 +22,14 @@ use crate::routes::paging;
 )]
 pub(super) async fn query(
     State(app): State<App>,
-    access: In<MemoryRead>,
+    access: Access<QueryMemories>,
     Body(query): Body<QueryMemories>,
 ) -> Result<Json<Vec<Memory>>, ApiError> {
     let found = app.engine().query_memories(&access.project, &query).await?;
     Ok(Json(found))
 }
 
-/// All memories of the project with what moved them, newest first. `Link: rel="next"` leads to the
+/// The project's memories with the events of their utility, newest first. `Link: rel="next"` is the
 /// next page.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/memories", operation_id = "list_memories",
@@ -36,7 +37,7 @@ pub(super) async fn query(
     params(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
-        ("before" = Option<MemoryId>, Query, description = "The last memory of the page before"),
+        ("before" = Option<MemoryId>, Query, description = "The last memory of the previous page"),
     ),
     responses(
         (
@@ -48,7 +49,7 @@ pub(super) async fn query(
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    access: In<MemoryRead>,
+    access: Access<ListMemories>,
     Params(list): Params<ListMemories>,
 ) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
     let page = app.engine().list_memories(&access.project, &list).await?;
@@ -62,7 +63,7 @@ pub(super) async fn list(
     Ok((paging::link(next)?, Json(page.items)))
 }
 
-/// One memory with all that ever moved it.
+/// One memory with the events of its utility.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "get_memory",
     security(("key" = [])),
@@ -71,8 +72,8 @@ pub(super) async fn list(
 )]
 pub(super) async fn get(
     State(app): State<App>,
-    access: In<MemoryRead>,
-    InMemory(id): InMemory,
+    access: Access<GetMemory>,
+    MemoryPath(id): MemoryPath,
 ) -> Result<Json<MemoryHistory>, ApiError> {
     Ok(Json(app.engine().get_memory(&access.project, &id).await?))
 }

@@ -1,4 +1,4 @@
-//! Where each endpoint lives. A handler extracts, calls and answers.
+//! The endpoints. A handler extracts, calls the engine and replies.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -23,25 +23,28 @@ mod projects;
 mod skill;
 mod traces;
 
-pub(crate) use archive::PAGE as ARCHIVE_PAGE;
-
-/// The whole service as one router.
+/// The service as a router.
 pub fn router(app: App) -> Router {
     let (api, document) = described();
     let limit = DefaultBodyLimit::max(app.settings().body_limit);
     let document = axum::Json(document);
     api.route("/openapi.json", get(async move || document.clone()))
-        .route("/metrics", get(measured))
+        .route("/metrics", get(metrics_text))
         .merge(mcp::routes(&app))
-        .fallback(no_such_path)
-        .method_not_allowed_fallback(no_such_method)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unsupported_method)
         .layer(limit)
         .layer(from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
 }
 
-/// The endpoints, and the document that describes them.
-pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
+/// The API as an OpenAPI document.
+pub fn document() -> utoipa::openapi::OpenApi {
+    described().1
+}
+
+/// The endpoints and the document that describes them.
+fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(projects::health))
         .routes(routes!(projects::bootstrap))
@@ -71,7 +74,7 @@ pub(crate) fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
     (router, document)
 }
 
-async fn measured(
+async fn metrics_text(
     axum::extract::State(app): axum::extract::State<App>,
 ) -> Result<impl IntoResponse, ApiError> {
     let text = app.metrics().text().map_err(ApiError::internal)?;
@@ -79,10 +82,10 @@ async fn measured(
     Ok((StatusCode::OK, [header], text))
 }
 
-async fn no_such_path(uri: Uri) -> ApiError {
-    ApiError::not_found(format!("there is nothing at `{}`", uri.path()))
+async fn unknown_path(uri: Uri) -> ApiError {
+    ApiError::not_found(format!("no endpoint at `{}`", uri.path()))
 }
 
-async fn no_such_method(method: Method) -> ApiError {
+async fn unsupported_method(method: Method) -> ApiError {
     ApiError::method(&method)
 }

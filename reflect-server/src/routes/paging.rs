@@ -3,7 +3,7 @@ use axum::http::{HeaderMap, HeaderValue};
 
 use crate::error::ApiError;
 
-/// The header that leads to the next page, where there is one.
+/// The `Link` header of the next page, if any.
 pub(super) fn link(next: Option<String>) -> Result<HeaderMap, ApiError> {
     let mut headers = HeaderMap::new();
     if let Some(path) = next {

@@ -4,11 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
-    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeletedProject, ErrorBody, Health, ProjectId, Stats,
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, ErrorBody, GetStats,
+    Health, ProjectId, Stats,
 };
 use secrecy::ExposeSecret as _;
 
-use crate::access::{In, ProjectAdmin, TraceRead};
+use crate::access::Access;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
@@ -20,23 +21,23 @@ use crate::openapi::Refusals;
     get, path = "/health", operation_id = "health",
     responses(
         (status = 200, body = Health),
-        (status = 405, description = "The path exists, but not for this method", body = ErrorBody),
-        (status = 504, description = "It took too long", body = ErrorBody),
+        (status = 405, description = "The path does not support this method", body = ErrorBody),
+        (status = 504, description = "Timed out", body = ErrorBody),
     )
 )]
 pub(super) async fn health() -> Json<Health> {
-    let said = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
-    let said = said.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Json(Health(BTreeMap::from(said)))
+    let fields = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Json(Health(BTreeMap::from(fields)))
 }
 
-/// Makes the first key of a project, for the holder of the bootstrap token. A project that has a key
-/// or holds anything is somebody's already, and refused.
+/// Creates a project and its first key, for the holder of the bootstrap token. A project that exists
+/// or has a key is a conflict.
 #[utoipa::path(
     post, path = "/v1/bootstrap", operation_id = "bootstrap",
     request_body = Bootstrap, security(("bootstrap" = [])),
     responses(
-        (status = 201, description = "The key, shown this once", body = Bootstrapped),
+        (status = 201, description = "The key, which is shown only once", body = Bootstrapped),
         Refusals,
     )
 )]
@@ -45,11 +46,11 @@ pub(super) async fn bootstrap(
     _: BootstrapToken,
     Body(request): Body<Bootstrap>,
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
-    let made = app.keys().bootstrap(app.engine(), request).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    let created = app.keys().bootstrap(app.engine(), request).await?;
+    Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// The project in numbers.
+/// The project's totals.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/stats", operation_id = "project_stats",
     params(("project_id" = ProjectId, Path)),
@@ -58,12 +59,12 @@ pub(super) async fn bootstrap(
 )]
 pub(super) async fn stats(
     State(app): State<App>,
-    access: In<TraceRead>,
+    access: Access<GetStats>,
 ) -> Result<Json<Stats>, ApiError> {
     Ok(Json(app.engine().stats(&access.project).await?))
 }
 
-/// Removes the project with all it holds, its keys included.
+/// Deletes the project with its traces, memories, skill and keys.
 #[utoipa::path(
     delete, path = "/v1/projects/{project_id}", operation_id = "delete_project",
     params(("project_id" = ProjectId, Path)),
@@ -72,13 +73,13 @@ pub(super) async fn stats(
 )]
 pub(super) async fn delete(
     State(app): State<App>,
-    access: In<ProjectAdmin>,
+    access: Access<DeleteProject>,
 ) -> Result<Json<DeletedProject>, ApiError> {
-    // The keys go last: if this is cut short, the same key can ask again. What they still ask for
-    // meanwhile cannot bring the project back: see `In::engine`.
-    let mut gone = app.engine().delete_project(&access.project).await?;
-    gone.deleted |= app.keys().delete_project(&access.project).await?;
-    Ok(Json(gone))
+    // The keys go last, so that an interrupted deletion can be repeated with the same key. Requests
+    // of these keys meanwhile do not recreate the project: see `Access::engine`.
+    let mut deleted = app.engine().delete_project(&access.project).await?;
+    deleted.deleted |= app.keys().delete_project(&access.project).await?;
+    Ok(Json(deleted))
 }
 
 /// Proof that the caller holds the bootstrap token.
@@ -94,8 +95,8 @@ impl axum::extract::FromRequestParts<App> for BootstrapToken {
     ) -> Result<Self, ApiError> {
         let Some(token) = &app.settings().bootstrap_token else {
             return Err(ApiError::forbidden(
-                "bootstrap is switched off: start the server with a bootstrap token, or make keys \
-                 with the master key",
+                "bootstrap is disabled: start the server with a bootstrap token, or create keys with \
+                 the master key",
             ));
         };
         app.rate().admit("bootstrap")?;

@@ -2,51 +2,43 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Operation as _, ProjectId,
-    Review, Scope, Trace, TraceId, TraceReceipt,
+    ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
+    Operation as _, ProjectId, RetryTrace, Review, ReviewTrace, Scope, Trace, TraceId,
+    TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{In, InTrace, ReviewWrite, TraceOrMemoryWrite, TraceRead, TraceWrite};
+use crate::access::{Access, TracePath, scope_to_create};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
 use crate::openapi::Refusals;
 use crate::routes::paging;
 
-/// Stores a run. With a review it is queued and becomes a memory in the background; a review that
-/// brings its own reflection becomes one at once, and needs the scope `memory:write`.
+/// Stores a trace. A review in it is queued and becomes a memory in the background. A review with its
+/// own reflection becomes a memory at once, and needs the scope `memory:write`.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces", operation_id = "create_trace",
     security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255,
-            description = "One UUID per run: the same again stores nothing and gets the first answer"),
+            description = "One UUID per run: a repeated key stores nothing and returns the first receipt"),
     ),
     request_body = CreateTrace,
     responses(
-        (status = 201, description = "Stored, nothing left to do", body = TraceReceipt),
-        (status = 202, description = "Stored, its review is queued", body = TraceReceipt),
+        (status = 201, description = "Stored", body = TraceReceipt),
+        (status = 202, description = "Stored, the review is queued", body = TraceReceipt),
         Refusals,
     )
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    access: In<TraceOrMemoryWrite>,
+    access: Access<CreateTrace>,
     IdempotencyKey(key): IdempotencyKey,
-    Body(trace): Body<CreateTrace>,
+    Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
-    let review = trace.review.as_ref();
-    let authored = review.is_some_and(|review| review.reflection.is_some());
-    access.require(if authored {
-        Scope::MemoryWrite
-    } else {
-        Scope::TraceWrite
-    })?;
-    let trace = CreateTrace {
-        idempotency_key: key,
-        ..trace
-    };
+    trace.idempotency_key.clone_from(&key);
+    access.require(scope_to_create(&trace))?;
     let stored = access
         .engine(&app)
         .create_trace(&access.project, trace)
@@ -58,7 +50,7 @@ pub(super) async fn create(
     Ok((status, Json(stored)))
 }
 
-/// The runs of the project, newest first. `Link: rel="next"` leads to the next page.
+/// The project's traces, newest first. `Link: rel="next"` is the next page.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/traces", operation_id = "list_traces",
     security(("key" = [])),
@@ -67,7 +59,7 @@ pub(super) async fn create(
         ("review_status" = Option<reflect_types::ReviewStatus>, Query),
         ("ingest_status" = Option<reflect_types::IngestStatus>, Query),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
-        ("before" = Option<TraceId>, Query, description = "The last trace of the page before"),
+        ("before" = Option<TraceId>, Query, description = "The last trace of the previous page"),
     ),
     responses(
         (status = 200, body = Vec<Trace>, headers(("Link" = String, description = "The next page"))),
@@ -76,7 +68,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    access: In<TraceRead>,
+    access: Access<ListTraces>,
     Params(list): Params<ListTraces>,
 ) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
     let page = app.engine().list_traces(&access.project, &list).await?;
@@ -90,7 +82,7 @@ pub(super) async fn list(
     Ok((paging::link(next)?, Json(page.items)))
 }
 
-/// One run.
+/// One trace.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/traces/{trace_id}", operation_id = "get_trace",
     security(("key" = [])),
@@ -99,14 +91,14 @@ pub(super) async fn list(
 )]
 pub(super) async fn get(
     State(app): State<App>,
-    access: In<TraceRead>,
-    InTrace(id): InTrace,
+    access: Access<GetTrace>,
+    TracePath(id): TracePath,
 ) -> Result<Json<Trace>, ApiError> {
     Ok(Json(app.engine().get_trace(&access.project, &id).await?))
 }
 
-/// Judges a run. The answer has the memory that came of it. The same verdict again changes
-/// nothing; another one is a conflict.
+/// Reviews a trace. The reply has the new memory. A repeated verdict changes nothing; another verdict
+/// is a conflict.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "review_trace",
     security(("key" = [])),
@@ -116,20 +108,20 @@ pub(super) async fn get(
 )]
 pub(super) async fn review(
     State(app): State<App>,
-    access: In<ReviewWrite>,
-    InTrace(id): InTrace,
+    access: Access<ReviewTrace>,
+    TracePath(id): TracePath,
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    let judged = app
+    let reviewed = app
         .engine()
         .review_trace(&access.project, &id, review)
         .await?;
-    Ok(Json(judged))
+    Ok(Json(reviewed))
 }
 
-/// Judges a run otherwise than before. Its memory is written anew under the same id, and the
-/// utilities become what they would be had this been the review from the start.
+/// Replaces the review of a trace. The memory is rewritten under the same id, and the utilities are
+/// recomputed as if this had been the first review.
 #[utoipa::path(
     put, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "change_review",
     security(("key" = [])),
@@ -139,20 +131,19 @@ pub(super) async fn review(
 )]
 pub(super) async fn change_review(
     State(app): State<App>,
-    access: In<ReviewWrite>,
-    InTrace(id): InTrace,
+    access: Access<ChangeReview>,
+    TracePath(id): TracePath,
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    let judged = app
+    let reviewed = app
         .engine()
         .change_review(&access.project, &id, review)
         .await?;
-    Ok(Json(judged))
+    Ok(Json(reviewed))
 }
 
-/// Takes a run's review back: the memory it made goes, and the utilities become what they would be
-/// had it never been given.
+/// Withdraws the review of a trace: its memory is deleted, and the utilities are recomputed without it.
 #[utoipa::path(
     delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "withdraw_review",
     security(("key" = [])),
@@ -161,22 +152,22 @@ pub(super) async fn change_review(
 )]
 pub(super) async fn withdraw_review(
     State(app): State<App>,
-    access: In<ReviewWrite>,
-    InTrace(id): InTrace,
+    access: Access<WithdrawReview>,
+    TracePath(id): TracePath,
 ) -> Result<Json<Trace>, ApiError> {
     let withdrawn = app.engine().withdraw_review(&access.project, &id).await?;
     Ok(Json(withdrawn))
 }
 
-/// A review that brings its own reflection writes a memory.
-fn may_author(access: &In<ReviewWrite>, review: &Review) -> Result<(), ApiError> {
+/// Requires `memory:write` for a review with its own reflection.
+fn may_author<O>(access: &Access<O>, review: &Review) -> Result<(), ApiError> {
     match review.reflection {
         Some(_) => access.require(Scope::MemoryWrite),
         None => Ok(()),
     }
 }
 
-/// Puts a run whose ingestion was given up back into the queue.
+/// Queues a failed ingestion again.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", operation_id = "retry_trace",
     security(("key" = [])),
@@ -185,15 +176,15 @@ fn may_author(access: &In<ReviewWrite>, review: &Review) -> Result<(), ApiError>
 )]
 pub(super) async fn retry(
     State(app): State<App>,
-    access: In<TraceWrite>,
-    InTrace(id): InTrace,
+    access: Access<RetryTrace>,
+    TracePath(id): TracePath,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
     let queued = app.engine().retry_trace(&access.project, &id).await?;
     Ok((StatusCode::ACCEPTED, Json(queued)))
 }
 
-/// Removes runs. What was learned from them stays, unless `delete_memories` says otherwise, which
-/// needs the scope `memory:write` too.
+/// Deletes traces. Their memories stay unless `delete_memories` is set, which also needs the scope
+/// `memory:write`.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
     security(("key" = [])),
@@ -203,13 +194,13 @@ pub(super) async fn retry(
 )]
 pub(super) async fn delete(
     State(app): State<App>,
-    access: In<TraceWrite>,
-    Body(which): Body<DeleteTraces>,
+    access: Access<DeleteTraces>,
+    Body(delete): Body<DeleteTraces>,
 ) -> Result<Json<DeletedTraces>, ApiError> {
-    if which.delete_memories {
+    if delete.delete_memories {
         access.require(Scope::MemoryWrite)?;
     }
     Ok(Json(
-        app.engine().delete_traces(&access.project, &which).await?,
+        app.engine().delete_traces(&access.project, &delete).await?,
     ))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{PROJECT, Service, at};
 
-/// An endpoint, what it needs, and a request that it would carry out.
+/// An endpoint, its scope and a valid request.
 struct Endpoint {
     method: Method,
     path: &'static str,
@@ -14,7 +14,8 @@ struct Endpoint {
     body: Option<Value>,
 }
 
-/// All endpoints that need a key. `document::every_endpoint_is_in_the_access_matrix` keeps it whole.
+/// All endpoints that need a key. `document::every_endpoint_is_in_the_access_matrix` checks that none
+/// is missing.
 fn endpoints() -> Vec<Endpoint> {
     let endpoint = |method, path, scope, body| Endpoint {
         method,
@@ -107,7 +108,7 @@ fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// The paths of the matrix, as the document writes them.
+/// The methods and paths of the matrix, in the notation of the document.
 pub(crate) fn matrix() -> Vec<(String, String)> {
     let whole = |e: Endpoint| {
         (
@@ -144,7 +145,7 @@ async fn statuses(
     seen
 }
 
-/// What an allowed caller gets; the two 409s and the two 404s are about what there is, not who asks.
+/// The statuses for an allowed caller; 409 and 404 depend on the stored data, not on the caller.
 fn carried_out(status: StatusCode) -> bool {
     status.is_success() || status == StatusCode::NOT_FOUND || status == StatusCode::CONFLICT
 }
@@ -171,7 +172,7 @@ async fn without_a_good_key_everything_is_401() {
         Some(as_test.as_str()),
         Some(revoked.as_str()),
     ];
-    // A forged key may by chance be the good one.
+    // A forged key may be the valid one by chance.
     for key in bad.into_iter().filter(|key| *key != Some(good.as_str())) {
         for (endpoint, status) in statuses(&service, key, PROJECT).await {
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{endpoint} with {key:?}");
@@ -201,14 +202,14 @@ async fn a_key_of_another_project_is_403_everywhere_and_learns_nothing() {
         .call_as(Some(&key), Method::GET, &at("/traces/made-up"), None)
         .await;
     assert_eq!(real.body, made_up.body);
-    // The same id under its own project is simply not there.
+    // The id does not exist in the caller's own project.
     let path = format!("/v1/projects/other/traces/{trace}");
     let own = service.call_as(Some(&key), Method::GET, &path, None).await;
     assert_eq!(own.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
-async fn a_key_may_do_what_its_scope_says_and_nothing_else() {
+async fn key_may_call_only_the_operations_of_its_scopes() {
     for scope in Scope::KNOWN {
         let service = Service::start().await;
         let key = service.key(PROJECT, std::slice::from_ref(scope)).await;
@@ -225,7 +226,7 @@ async fn a_key_may_do_what_its_scope_says_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_master_key_may_do_everything_in_every_project() {
+async fn master_key_may_do_everything_in_every_project() {
     let service = Service::start().await;
     for project in [PROJECT, "brand-new"] {
         for (endpoint, status) in statuses(&service, Some(&service.master), project).await {
@@ -235,7 +236,7 @@ async fn a_master_key_may_do_everything_in_every_project() {
 }
 
 #[tokio::test]
-async fn deleting_memories_or_writing_them_into_a_review_needs_more_than_the_endpoint() {
+async fn deleting_and_authoring_memories_needs_memory_write() {
     let service = Service::start().await;
     let key = service
         .key(PROJECT, &[Scope::TraceWrite, Scope::ReviewWrite])

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
+use reflect_types::Request;
 use serde_json::{Value, json};
 
 use super::access::matrix;
@@ -31,7 +32,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
 }
 
 #[tokio::test]
-async fn every_reference_in_the_document_leads_somewhere() {
+async fn every_reference_in_the_document_resolves() {
     let document = serde_json::to_value(reflect_server::document()).unwrap();
     let text = document.to_string();
     let references: BTreeSet<&str> = text
@@ -46,7 +47,7 @@ async fn every_reference_in_the_document_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_and_an_unknown_method_are_refused_in_json() {
+async fn unknown_path_and_unsupported_method_are_json_errors() {
     let service = Service::start().await;
     let path = service.get("/v2/nothing").await;
     assert_eq!(
@@ -59,7 +60,27 @@ async fn an_unknown_path_and_an_unknown_method_are_refused_in_json() {
     assert!(method.headers.contains_key("allow"));
 }
 
-/// Every value in the document, with the key it stands under.
+#[test]
+fn documented_operations_are_those_of_the_table() {
+    let document = serde_json::to_value(reflect_server::document()).unwrap();
+    let mut documented = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap();
+            documented.insert((name.to_owned(), method.to_uppercase(), path.clone()));
+        }
+    }
+    let row = |(name, method, path): (&str, &str, &str)| {
+        (name.to_owned(), method.to_owned(), path.to_owned())
+    };
+    // Bootstrap has a token instead of a key, and no project in its path.
+    assert!(documented.remove(&row(("bootstrap", "POST", "/v1/bootstrap"))));
+    let table = Request::TABLE.iter();
+    let table = table.map(|(name, method, path, _)| row((*name, method.as_str(), *path)));
+    assert_eq!(documented, table.collect());
+}
+
+/// Every value in the document, with its key.
 fn walk<'a>(key: &'a str, value: &'a Value, seen: &mut Vec<(&'a str, &'a Value)>) {
     seen.push((key, value));
     match value {
@@ -72,7 +93,7 @@ fn walk<'a>(key: &'a str, value: &'a Value, seen: &mut Vec<(&'a str, &'a Value)>
 }
 
 #[test]
-fn every_operation_has_a_name_of_its_own_and_every_text_is_for_users_of_the_api() {
+fn operations_have_unique_names_and_plain_texts() {
     let document = serde_json::to_value(reflect_server::document()).unwrap();
     let mut seen = Vec::new();
     walk("", &document, &mut seen);
@@ -93,7 +114,7 @@ fn every_operation_has_a_name_of_its_own_and_every_text_is_for_users_of_the_api(
 }
 
 #[test]
-fn what_happens_when_nothing_is_said_stands_in_the_document() {
+fn document_states_the_defaults() {
     let document = serde_json::to_value(reflect_server::document()).unwrap();
     let schema = |path: &str| {
         let found = document.pointer(&format!("/components/schemas/{path}"));
@@ -133,7 +154,7 @@ fn what_happens_when_nothing_is_said_stands_in_the_document() {
 }
 
 #[tokio::test]
-async fn an_answer_has_every_field_that_the_document_promises() {
+async fn replies_have_every_required_field_of_the_document() {
     let service = Service::start().await;
     let trace = service.trace("t").await;
     let review = json!({"result": "success"});
@@ -178,7 +199,7 @@ async fn an_answer_has_every_field_that_the_document_promises() {
             .map(String::as_str)
             .collect();
         assert_eq!(answered, required, "{name}");
-        // All but what few runs have.
+        // All but the optional field.
         assert!(
             fields.len() - required.len() <= usize::from(name == "Trace"),
             "{name}"

@@ -1,4 +1,4 @@
-//! What the API shows of work that waits, fails and is tried again.
+//! Queued, failed and retried ingestions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::support::{Service, at};
 
-/// A writer that waits to be let go, and refuses for good until it is mended.
+/// A writer that blocks until released, and fails permanently until repaired.
 #[derive(Default)]
 struct Stubborn {
     go: Notify,
@@ -59,7 +59,7 @@ async fn until(service: &Service, id: &str, status: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_review_that_waits_is_a_conflict_and_one_that_failed_can_be_retried() {
+async fn queued_review_is_a_conflict_and_a_failed_one_can_be_retried() {
     let reflector = Arc::new(Stubborn::default());
     let engine = Engine::builder().reflector(Arc::clone(&reflector) as Arc<dyn ReflectionWriter>);
     let service = Service::of(engine.start().unwrap(), Settings::default()).await;
@@ -117,7 +117,7 @@ async fn a_model_that_refuses_a_deferred_review_is_a_502_that_says_why() {
         (StatusCode::BAD_GATEWAY, "model_failed")
     );
     assert!(failed.body.to_string().contains("paid"), "{failed:?}");
-    // What the reviewer said is kept, with the reason, and can be retried.
+    // The review is stored with the error, and can be retried.
     let kept = service.get(&at(&format!("/traces/{id}"))).await.body;
     assert_eq!(kept["review"]["result"], "pass");
     assert_eq!(kept["review_status"], "pending");

@@ -1,4 +1,4 @@
-//! Bad input: always a sentence, a code and where possible the field; never a 500.
+//! Invalid input: always a message, a code and, where possible, the field; never a 500.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::support::{Service, at};
 
 #[tokio::test]
-async fn what_is_not_json_is_400_and_what_is_json_of_another_shape_is_422() {
+async fn malformed_json_is_400() {
     let service = Service::start().await;
     let deep = "[".repeat(100_000);
     let not_json: [&[u8]; 8] = [
@@ -22,7 +22,7 @@ async fn what_is_not_json_is_400_and_what_is_json_of_another_shape_is_422() {
     ];
     for path in ["/memory/query", "/traces", "/traces/delete", "/api-keys"] {
         for body in not_json {
-            // What an endpoint does not know is not unescaped.
+            // Unknown fields are skipped without unescaping.
             if body.contains(&b'u') && !matches!(path, "/memory/query" | "/traces") {
                 continue;
             }
@@ -74,7 +74,7 @@ async fn each_names_its_field(service: &Service, cases: Vec<Case>) {
 }
 
 #[tokio::test]
-async fn the_field_that_is_wrong_in_a_query_is_named() {
+async fn invalid_field_of_a_query_is_named() {
     let cases = vec![
         (other("/memory/query", json!({})), "task"),
         (other("/memory/query", json!([])), "body"),
@@ -100,7 +100,7 @@ async fn the_field_that_is_wrong_in_a_query_is_named() {
 }
 
 #[tokio::test]
-async fn the_field_that_is_wrong_in_a_trace_is_named() {
+async fn invalid_field_of_a_trace_is_named() {
     let cases = vec![
         (other("/traces", json!({"task": "t"})), "trajectory"),
         (create(json!({"task": ""})), "task"),
@@ -144,7 +144,7 @@ async fn the_field_that_is_wrong_in_a_trace_is_named() {
 }
 
 #[tokio::test]
-async fn the_field_that_is_wrong_anywhere_else_is_named() {
+async fn invalid_field_of_other_requests_is_named() {
     let service = Service::start().await;
     let review = format!("/traces/{}/review", service.trace("t").await);
     let cases = vec![
@@ -217,7 +217,7 @@ async fn parameters_are_checked_like_bodies() {
         );
         assert_eq!(answer.body["field"], field, "{query}: {answer:?}");
     }
-    // What nobody knows is passed over, as everywhere on the web.
+    // Unknown parameters are ignored.
     let unknown = service.get(&at("/traces?verbose=1&%00=%ff")).await;
     assert_eq!(unknown.status, StatusCode::OK, "{unknown:?}");
 }
@@ -260,7 +260,7 @@ async fn strange_ids_are_refused_and_never_fail() {
 }
 
 #[tokio::test]
-async fn a_bad_idempotency_key_is_refused() {
+async fn invalid_idempotency_key_is_refused() {
     let service = Service::start().await;
     for key in [
         String::new(),
@@ -290,7 +290,7 @@ fn merge(mut body: Value, change: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_too_long_or_too_many_is_refused() {
+async fn values_over_their_limits_are_refused() {
     let service = Service::start().await;
     let ids: Vec<String> = (0..1_001).map(|n| format!("t-{n}")).collect();
     let cases = [
@@ -315,7 +315,7 @@ async fn what_is_too_long_or_too_many_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_beyond_what_is_not_there_is_422_everywhere() {
+async fn unknown_cursor_is_422() {
     let service = Service::start().await;
     service.trace("t").await;
     for (path, field) in [
@@ -327,7 +327,7 @@ async fn a_page_beyond_what_is_not_there_is_422_everywhere() {
         let refused = service.get(&at(path)).await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
         assert_eq!(refused.body["field"], field, "{refused:?}");
-        // A list of a project that is not there is empty; an archive of one is not.
+        // A missing project has empty lists, but no archive.
         let nowhere = service.get(&format!("/v1/projects/nowhere{path}")).await;
         let expected = if field == "after" { 404 } else { 422 };
         assert_eq!(nowhere.status, expected, "{path}");
@@ -335,7 +335,7 @@ async fn a_page_beyond_what_is_not_there_is_422_everywhere() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_told_from_one_that_is_too_long() {
+async fn interrupted_body_is_400() {
     let service = Service::start().await;
     for path in ["/traces", "/archive"] {
         let broken = futures_util::stream::iter([

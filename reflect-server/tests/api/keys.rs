@@ -21,7 +21,7 @@ fn ada(project: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_bootstrap_token_makes_an_admin_key_for_one_project() {
+async fn bootstrap_creates_an_admin_key_for_one_project() {
     let service = Service::start().await;
     let made = bootstrap(&service, Some(BOOTSTRAP), ada(PROJECT)).await;
     assert_eq!(made.status, StatusCode::CREATED);
@@ -44,20 +44,20 @@ async fn the_bootstrap_token_makes_an_admin_key_for_one_project() {
 }
 
 #[tokio::test]
-async fn bootstrap_gives_no_key_to_what_is_somebodys_already() {
+async fn bootstrap_of_an_existing_project_is_a_conflict() {
     let service = Service::start().await;
     let first = bootstrap(&service, Some(BOOTSTRAP), ada("p")).await;
     assert_eq!(first.status, StatusCode::CREATED);
     let again = bootstrap(&service, Some(BOOTSTRAP), ada("p")).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
-    // Recorded with the master key, which needs no key of the project.
+    // Recorded with the master key, so the project has no key.
     service.trace("t").await;
     let recorded = bootstrap(&service, Some(BOOTSTRAP), ada(PROJECT)).await;
     assert_eq!(recorded.status, StatusCode::CONFLICT);
 }
 
 #[tokio::test]
-async fn bootstrap_is_closed_to_a_wrong_token_and_without_one() {
+async fn bootstrap_needs_the_token() {
     let service = Service::start().await;
     for token in [None, Some(""), Some("guess")] {
         assert_eq!(
@@ -80,7 +80,7 @@ async fn bootstrap_is_closed_to_a_wrong_token_and_without_one() {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_once_listed_used_and_ended() {
+async fn key_is_shown_once_listed_used_and_revoked() {
     let service = Service::start().await;
     let create =
         json!({"label": "nightly", "scopes": ["trace:read", "trace:read"], "environment": "test"});
@@ -120,14 +120,14 @@ async fn a_key_is_shown_once_listed_used_and_ended() {
             .status,
         401
     );
-    // Ending it again changes nothing, and needs no body.
+    // A second revocation changes nothing. The body is optional.
     let again = service.call(Method::POST, &path, None).await;
     assert_eq!(again.body, service.get(&at("/api-keys")).await.body[0]);
     assert_eq!(again.body["revoked_at"], ended.body["revoked_at"]);
 }
 
 #[tokio::test]
-async fn a_key_of_another_project_cannot_be_ended_or_seen() {
+async fn key_of_another_project_is_not_found() {
     let service = Service::start().await;
     service.key("other", &[Scope::TraceRead]).await;
     let others = service.get("/v1/projects/other/api-keys").await;
@@ -141,7 +141,7 @@ async fn a_key_of_another_project_cannot_be_ended_or_seen() {
 }
 
 #[tokio::test]
-async fn a_key_cannot_give_what_it_does_not_have() {
+async fn key_grants_only_its_own_scopes() {
     let service = Service::start().await;
     let admin = service
         .key(PROJECT, &[Scope::KeyAdmin, Scope::TraceRead])
@@ -168,7 +168,7 @@ async fn a_key_cannot_give_what_it_does_not_have() {
 }
 
 #[tokio::test]
-async fn a_deleted_project_takes_its_keys_and_nothing_else_with_it() {
+async fn deleting_a_project_deletes_its_keys_only() {
     let service = Service::start().await;
     let key = service.key(PROJECT, Scope::KNOWN).await;
     let other = service.key("other", Scope::KNOWN).await;
@@ -202,10 +202,10 @@ async fn a_deleted_project_takes_its_keys_and_nothing_else_with_it() {
 }
 
 #[tokio::test]
-async fn only_a_master_key_makes_a_project() {
+async fn only_a_master_key_creates_projects() {
     let service = Service::start().await;
     let key = service.key(PROJECT, Scope::KNOWN).await;
-    // As a deletion that is under way leaves it: the project is gone, its keys still open it.
+    // The state during a deletion: the project is deleted, its keys are not yet.
     let engine = service.app.engine();
     engine.delete_project(&PROJECT.into()).await.unwrap();
     let trace = json!({"task": "t", "trajectory": "done"});
@@ -234,7 +234,7 @@ async fn only_a_master_key_makes_a_project() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_brings_a_project_back_while_it_is_deleted() {
+async fn deleted_project_is_not_recreated() {
     let folder = tempfile::tempdir().unwrap();
     let engine = reflect_engine::Engine::open_sqlite(folder.path().join("reflect.db")).await;
     let service = std::sync::Arc::new(Service::of(engine.unwrap(), Settings::default()).await);
@@ -255,7 +255,7 @@ async fn nothing_brings_a_project_back_while_it_is_deleted() {
                 tokio::spawn(async move {
                     let mut stored = 0;
                     loop {
-                        // A store in memory never waits, and so would not let others in.
+                        // The in-memory store never yields.
                         tokio::task::yield_now().await;
                         let call =
                             service.call_as(Some(&key), Method::POST, &path, Some(body.clone()));
@@ -280,7 +280,7 @@ async fn nothing_brings_a_project_back_while_it_is_deleted() {
         for task in busy {
             stored += task.await.unwrap();
         }
-        // On a busy machine not each of them has had a turn.
+        // On a busy machine some tasks have not run.
         assert!(stored > 0);
         let there = service.app.engine().list_projects().await.unwrap();
         assert!(there.is_empty(), "{there:?}");

@@ -33,7 +33,7 @@ async fn a_body_over_the_limit_is_413_with_and_without_a_declared_length() {
             (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
         );
     }
-    // Who may not enter learns that first.
+    // Authentication comes first.
     let stranger = service
         .call_as(
             None,
@@ -46,7 +46,7 @@ async fn a_body_over_the_limit_is_413_with_and_without_a_declared_length() {
 }
 
 #[tokio::test]
-async fn eight_mebibytes_are_let_in_by_default() {
+async fn default_body_limit_is_eight_mebibytes() {
     let service = Service::start().await;
     let body = json!({"task": "t", "trajectory": "x".repeat(8 * 1024 * 1024 - 100)});
     assert_eq!(
@@ -72,7 +72,7 @@ async fn a_key_that_asks_too_often_is_429_and_told_when_to_come_back() {
         .call_as(Some(&key), Method::GET, &at("/traces"), None)
         .await;
     assert_eq!(last.status, StatusCode::OK);
-    // Two in the same second: the second of them is too many, on any machine that answers at all.
+    // The second request within a second is over the limit.
     for _ in 0..100 {
         last = service
             .call_as(Some(&key), Method::GET, &at("/traces"), None)
@@ -102,14 +102,14 @@ async fn more_requests_than_there_are_places_for_are_503() {
         (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
     );
     assert!(refused.headers.contains_key("retry-after"));
-    // How it is doing is told above all when it is busy.
+    // Monitoring works under load.
     for path in ["/health", "/metrics"] {
         assert_eq!(service.get(path).await.status, StatusCode::OK, "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_never_comes_is_given_up() {
+async fn body_that_never_comes_times_out() {
     let settings = Settings {
         request_timeout: std::time::Duration::from_millis(20),
         ..Settings::default()
@@ -142,7 +142,7 @@ async fn a_server_that_shuts_down_is_503() {
 }
 
 #[tokio::test]
-async fn a_request_keeps_its_id_or_gets_one() {
+async fn request_keeps_its_id_or_gets_one() {
     let service = Service::start().await;
     let given = Request::get("/health")
         .header("x-request-id", "abc-1")
@@ -164,7 +164,7 @@ async fn a_request_keeps_its_id_or_gets_one() {
 }
 
 #[tokio::test]
-async fn the_metrics_count_routes_and_name_no_project() {
+async fn metrics_count_routes_and_name_no_project() {
     let service = Service::start().await;
     service.get(&at("/traces")).await;
     service.get("/v1/projects/hidden/traces/made-up").await;

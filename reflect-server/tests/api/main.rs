@@ -1,4 +1,4 @@
-//! The API over its router: what each endpoint answers, to whom, and what it refuses.
+//! The API through its router: replies, access and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 

@@ -1,4 +1,4 @@
-//! `/mcp` with a real client, and what it refuses.
+//! `/mcp` with a real client.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ impl Agent {
         self.0.call_tool(call).await.unwrap()
     }
 
-    /// What a tool that did its work answered.
+    /// The result of a successful tool call.
     async fn done(&self, tool: &'static str, arguments: Value) -> Value {
         let answer = self.call(tool, arguments).await;
         assert_ne!(answer.is_error, Some(true), "{answer:?}");
@@ -48,7 +48,7 @@ impl Agent {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_writes_a_memory_and_finds_it_again() {
+async fn agent_creates_a_memory_and_retrieves_it() {
     let service = Service::start().await;
     let live = service.listen().await;
     let key = service
@@ -102,7 +102,7 @@ async fn an_agent_writes_a_memory_and_finds_it_again() {
         ]
     );
 
-    // The older form: the run itself, with credit for what it was given.
+    // The older form: the run itself, with the memories it was given.
     let run = json!({
         "task": "Refund order 9", "trajectory": "Checked first.", "final_response": "No.",
         "result": "pass", "retrieved_memory_ids": [made["memory_id"]]
@@ -114,7 +114,7 @@ async fn an_agent_writes_a_memory_and_finds_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_project_is_the_keys_unless_a_master_names_another() {
+async fn project_is_the_keys_unless_a_master_key_names_another() {
     let service = Service::start().await;
     let live = service.listen().await;
     let lesson =
@@ -132,7 +132,7 @@ async fn the_project_is_the_keys_unless_a_master_names_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_key_may_not_do_and_what_makes_no_sense_is_told_to_the_agent() {
+async fn missing_scopes_and_invalid_arguments_are_tool_errors() {
     let service = Service::start().await;
     let live = service.listen().await;
     let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
@@ -234,7 +234,7 @@ async fn status(service: &Service, request: axum::http::request::Builder) -> Sta
 }
 
 #[tokio::test]
-async fn strangers_foreign_projects_hosts_and_pages_are_refused() {
+async fn unknown_keys_projects_hosts_and_origins_are_refused() {
     let settings = Settings {
         allowed_origins: vec!["https://app.example.com:443".to_owned()],
         ..Settings::default()
@@ -272,7 +272,7 @@ async fn strangers_foreign_projects_hosts_and_pages_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_body_is_told_as_everywhere_else() {
+async fn malformed_body_has_the_usual_errors() {
     let settings = Settings {
         body_limit: 1_000,
         ..Settings::default()

@@ -1,4 +1,4 @@
-//! The Rust client against the real service: every call it has.
+//! Every call of the Rust client against the service.
 
 use reflect_sdk::{
     Bootstrap, Environment, Error, KeyStatus, Message, ReflectClient, Review, ReviewStatus, Scope,
@@ -7,7 +7,7 @@ use reflect_sdk::{
 use super::support::{BOOTSTRAP, PROJECT, Service};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_call_of_the_client_is_answered() {
+async fn every_call_of_the_client_works() {
     let service = Service::start().await;
     let live = service.listen().await;
     let boot = Bootstrap::new("ada", PROJECT);
@@ -89,7 +89,7 @@ async fn every_call_of_the_client_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_reaches_the_client_with_its_field_and_request_id() {
+async fn client_error_has_the_field_and_the_request_id() {
     let service = Service::start().await;
     let live = service.listen().await;
     let client = ReflectClient::builder()

@@ -1,4 +1,4 @@
-//! How the service ends where a model does not answer.
+//! Shutdown while a model does not reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::support::{Service, at};
 
-/// A writer that never answers, and says when it was asked.
+/// A writer that never replies, and signals its calls.
 #[derive(Default)]
 struct Silent {
     asked: Notify,
@@ -32,7 +32,7 @@ impl ReflectionWriter for Silent {
     }
 }
 
-/// How long the end takes while a model is being asked, if the second word comes after `hurry`.
+/// The duration of a shutdown during a model call, with a second signal after `hurry`.
 async fn time_to_end(hurry: Duration) -> Duration {
     let writer = Arc::new(Silent::default());
     let engine = Engine::builder().reflector(writer.clone()).start().unwrap();
@@ -47,15 +47,15 @@ async fn time_to_end(hurry: Duration) -> Duration {
     start.elapsed()
 }
 
-/// The clock moves only when all else waits, so a second word that comes later finds no connection.
+/// The paused clock advances only when everything waits, so a later signal finds no connection.
 #[tokio::test(start_paused = true)]
-async fn a_second_word_ends_the_wait_for_a_model_whenever_it_comes() {
+async fn second_signal_ends_the_wait_for_a_model() {
     let moment = Duration::from_millis(100);
     for hurry in [Duration::ZERO, Duration::from_secs(2)] {
         let took = time_to_end(hurry).await;
         assert!((hurry..hurry + moment).contains(&took), "{took:?}");
     }
-    // Without one, the model gets its time.
+    // Without a second signal, the shutdown waits for the model.
     let took = time_to_end(Duration::MAX).await;
     assert!(took >= Duration::from_secs(5), "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! A service in memory, and requests to it.
+//! An in-memory service and requests to it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) const BOOTSTRAP: &str = "let-me-in";
 pub(crate) struct Service {
     pub(crate) router: Router,
     pub(crate) app: App,
-    /// Opens everything.
+    /// The master key.
     pub(crate) master: String,
 }
 
@@ -77,7 +77,7 @@ impl Service {
         }
     }
 
-    /// A call with the master key.
+    /// Sends a request with the master key.
     pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
         self.call_as(Some(&self.master), method, path, body).await
     }
@@ -105,7 +105,7 @@ impl Service {
         self.call(Method::POST, path, Some(body)).await
     }
 
-    /// Stores a run without a review and gives its id.
+    /// Stores a trace without a review and returns its id.
     pub(crate) async fn trace(&self, task: &str) -> String {
         let body = json!({"task": task, "trajectory": [{"role": "assistant", "content": "done"}]});
         let stored = self.post(&at("/traces"), body).await;
@@ -114,7 +114,7 @@ impl Service {
     }
 }
 
-/// The service on a port of its own, until this is dropped.
+/// The service on a free port, until dropped.
 pub(crate) struct Live {
     pub(crate) url: String,
     _stop: tokio::sync::oneshot::Sender<()>,
@@ -126,7 +126,7 @@ impl Service {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let told = async {
-            // The sender never sends: it is dropped.
+            // The sender is dropped, never used.
             let _ = stopped.await;
         };
         tokio::spawn(reflect_server::serve(listener, self.app.clone(), told));
@@ -135,7 +135,7 @@ impl Service {
 }
 
 impl Answer {
-    /// The error's code, and that it is one.
+    /// The code of an error.
     pub(crate) fn code(&self) -> &str {
         assert!(self.body["detail"].is_string(), "{self:?}");
         self.body["code"].as_str().unwrap()

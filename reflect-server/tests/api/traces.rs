@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{Answer, Service, at};
 
-/// Polls until the run is reviewed, as clients do.
+/// Polls until the trace is reviewed.
 async fn reviewed(service: &Service, id: &str) -> Value {
     let wait = async {
         loop {
@@ -44,7 +44,7 @@ async fn health_needs_no_key_and_every_value_is_text() {
 }
 
 #[tokio::test]
-async fn a_reviewed_run_is_queued_and_then_recalled() {
+async fn reviewed_run_is_queued_and_then_recalled() {
     let service = Service::start().await;
     let run = json!({
         "task": "Refund order 7", "trajectory": [{"role": "assistant", "content": "Refunded."}],
@@ -88,7 +88,7 @@ async fn a_reviewed_run_is_queued_and_then_recalled() {
 }
 
 #[tokio::test]
-async fn a_deferred_review_answers_with_the_memory_and_moves_what_was_retrieved() {
+async fn deferred_review_returns_the_memory_and_moves_utilities() {
     let service = Service::start().await;
     let authored = json!({
         "task": "Parse the CSV", "trajectory": [], "retrieved_memory_ids": [], "model": null,
@@ -127,7 +127,7 @@ async fn a_deferred_review_answers_with_the_memory_and_moves_what_was_retrieved(
     let moved = query(&service, json!({"task": "Parse the CSV", "lambda": 0})).await;
     assert_eq!(moved.body[0]["q_value"], 0.65);
 
-    // The same verdict again is the same answer, another one a conflict.
+    // A repeated verdict gets the same reply; another one is a conflict.
     assert_eq!(service.post(&path, pass).await.body, judged.body);
     let other = service.post(&path, json!({"result": "fail"})).await;
     assert_eq!(
@@ -137,7 +137,7 @@ async fn a_deferred_review_answers_with_the_memory_and_moves_what_was_retrieved(
 }
 
 #[tokio::test]
-async fn the_same_idempotency_key_stores_once_and_answers_the_same() {
+async fn repeated_idempotency_key_returns_the_first_receipt() {
     let service = Service::start().await;
     let send = async |task: &str| {
         let body = json!({"task": task, "trajectory": "d", "review": {"result": "pass"}});
@@ -165,7 +165,7 @@ async fn the_same_idempotency_key_stores_once_and_answers_the_same() {
 }
 
 #[tokio::test]
-async fn the_lists_are_newest_first_and_their_links_lead_through_all_pages() {
+async fn lists_are_newest_first_and_links_lead_through_all_pages() {
     let service = Service::start().await;
     let mut stored = Vec::new();
     for n in 0..5 {
@@ -190,7 +190,7 @@ async fn the_lists_are_newest_first_and_their_links_lead_through_all_pages() {
     assert_eq!(service.get(&pending).await.body, json!([]));
 }
 
-/// The ids that a list and the pages after it hold.
+/// The ids of a list, over all pages.
 async fn all_pages(service: &Service, first: &str) -> Vec<String> {
     let mut seen = Vec::new();
     let mut next = Some(first.to_owned());
@@ -210,7 +210,7 @@ async fn all_pages(service: &Service, first: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn deleted_traces_are_counted_and_their_memories_stay_unless_asked() {
+async fn memories_of_deleted_traces_stay_unless_requested() {
     let service = Service::start().await;
     let mut ids = Vec::new();
     for task in ["Water the plants", "Water the plants again"] {
@@ -274,7 +274,7 @@ async fn only_a_failed_ingestion_can_be_retried() {
 }
 
 #[tokio::test]
-async fn a_project_without_a_skill_says_so() {
+async fn missing_skill_is_404() {
     let service = Service::start().await;
     let none = service.get(&at("/skill")).await;
     assert_eq!(
@@ -284,7 +284,7 @@ async fn a_project_without_a_skill_says_so() {
 }
 
 #[tokio::test]
-async fn a_project_may_have_any_name() {
+async fn project_may_have_any_name() {
     let service = Service::start().await;
     let body = json!({"task": "t", "trajectory": "d"});
     for project in ["a%2Fb", "%C3%BC%20x", "a.b~c"] {

@@ -1,0 +1,353 @@
+//! A project as JSON lines: heading, memories, traces, skill, ending.
+
+use std::fs::{File as Disk, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use reflect_types::{ImportReport, Piece, ProjectId, Skill};
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{self, Archive};
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// Maximum records per import request.
+const BATCH: usize = 200;
+/// Maximum bytes per import request, below the body limit of a server.
+const BATCH_BYTES: usize = 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    place: Place,
+    /// The file to create; `-` for standard output. An existing file is not overwritten.
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    #[command(flatten)]
+    place: Place,
+    /// The file to read; `-` for standard input.
+    file: PathBuf,
+}
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename = "bundle")]
+struct Heading {
+    version: u32,
+    project: ProjectId,
+    #[serde(default)]
+    created_at: Option<String>,
+}
+
+/// The last line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Ending {
+    End(Counts),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Counts {
+    memories: u64,
+    traces: u64,
+    skills: u64,
+}
+
+pub(crate) async fn export(options: Export) -> Result<(), Failure> {
+    let Export { place, file } = options;
+    let archive = place.archive().await?;
+    if is_dash(&file) {
+        return write(&archive, &mut io::stdout()).await.map(drop);
+    }
+    let named = |error| Failure::general(format!("{}: {error}", file.display()));
+    let disk = new_file(&file).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::conflict(format!(
+            "{}: this file exists already: remove it, or choose another name",
+            file.display()
+        )),
+        _ => named(error),
+    })?;
+    let written = write_file(&archive, &disk).await;
+    let exported = written.inspect_err(|_| {
+        // An incomplete bundle would block the next export.
+        let _ = std::fs::remove_file(&file);
+    })?;
+    if place.json {
+        return output::json(&exported);
+    }
+    let Counts {
+        memories, traces, ..
+    } = exported;
+    output::say(format_args!(
+        "{memories} memories and {traces} traces exported"
+    ))
+}
+
+/// Writes the bundle; starts over if the project changed meanwhile.
+async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Counts, Failure> {
+    const ATTEMPTS: usize = 5;
+
+    let mut attempts = 0;
+    loop {
+        disk.set_len(0)?;
+        disk.rewind()?;
+        let mut out = BufWriter::new(disk);
+        let written = write(archive, &mut out).await;
+        attempts += 1;
+        match written {
+            Err(failure) if failure.is_conflict() && attempts < ATTEMPTS => {}
+            written => {
+                let exported = written?;
+                out.flush()?;
+                drop(out);
+                disk.sync_all()?;
+                return Ok(exported);
+            }
+        }
+    }
+}
+
+/// Creates a file that only its owner can read: trajectories may be confidential.
+fn new_file(path: &Path) -> io::Result<Disk> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes the bundle. The ending marks it as complete.
+async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failure> {
+    let before = archive.overview().await?;
+    let progress = bar(before.stats.memories + before.stats.traces);
+    let exported = pieces(archive, out, before.skill.clone(), &progress).await?;
+    progress.finish_and_clear();
+    // Pages are read separately: a change in between may be in one page and not in another.
+    if archive.overview().await? != before {
+        return Err(archive::changed());
+    }
+    line(out, &Ending::End(exported))?;
+    out.flush()?;
+    Ok(exported)
+}
+
+async fn pieces(
+    archive: &Archive,
+    out: &mut impl Write,
+    skill: Option<Skill>,
+    progress: &ProgressBar,
+) -> Result<Counts, Failure> {
+    let mut exported = Counts::default();
+    let heading = Heading {
+        version: VERSION,
+        project: archive.project.clone(),
+        created_at: Some(format!("{:.3}", jiff::Timestamp::now())),
+    };
+    line(out, &heading)?;
+    let mut after = None;
+    loop {
+        let page = archive.memories_after(after.as_ref()).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.memory.id.clone());
+        for memory in page {
+            line(out, &Piece::Memory(Box::new(memory)))?;
+            exported.memories += 1;
+            progress.inc(1);
+        }
+    }
+    let mut after = None;
+    loop {
+        let page = archive.traces_after(after.as_ref()).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.trace.id.clone());
+        for trace in page {
+            line(out, &Piece::Trace(Box::new(trace)))?;
+            exported.traces += 1;
+            progress.inc(1);
+        }
+    }
+    if let Some(skill) = skill {
+        line(out, &Piece::Skill(skill))?;
+        exported.skills += 1;
+    }
+    Ok(exported)
+}
+
+pub(crate) async fn import(options: Import) -> Result<(), Failure> {
+    let Import { place, file } = options;
+    let (input, size): (Box<dyn BufRead>, u64) = if is_dash(&file) {
+        (Box::new(BufReader::new(io::stdin())), 0)
+    } else {
+        let named = |error| Failure::general(format!("{}: {error}", file.display()));
+        let disk = Disk::open(&file).map_err(named)?;
+        let size = disk.metadata().map_err(named)?.len();
+        (Box::new(BufReader::new(disk)), size)
+    };
+    let mut lines = Lines { input, number: 0 };
+    let heading = heading(&mut lines)?;
+    let project = match &place.project {
+        // An import cannot be undone, so the environment alone does not choose the project.
+        Some(named) if !place.typed_project() && *named != heading.project.as_str() => {
+            return Err(Failure::usage(format!(
+                "the bundle is from project `{}`, but REFLECT_PROJECT_ID is `{named}`: choose one \
+                 with --project",
+                heading.project
+            )));
+        }
+        Some(_) => place.project(),
+        None => heading.project,
+    };
+    let archive = place.archive_to_fill(project.clone()).await?;
+    let progress = bar(size);
+    let imported = read(&archive, &mut lines, &progress).await?;
+    progress.finish_and_clear();
+    archive.close().await?;
+    if place.json {
+        return output::json(&imported);
+    }
+    let ImportReport { stored, present } = imported;
+    output::say(format_args!(
+        "{stored} stored in project `{project}`, {present} already present"
+    ))
+}
+
+async fn read(
+    archive: &Archive,
+    lines: &mut Lines,
+    progress: &ProgressBar,
+) -> Result<ImportReport, Failure> {
+    let (mut total, mut seen) = (ImportReport::default(), Counts::default());
+    let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+    let expected = loop {
+        let Some(text) = lines.next()? else {
+            break None;
+        };
+        progress.inc(text.len() as u64 + 1);
+        if is_ending(&text) {
+            let Ending::End(counts) =
+                serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
+            break Some(counts);
+        }
+        let piece = serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
+        seen.count(&piece);
+        if batch.len() == BATCH || bytes + text.len() > BATCH_BYTES {
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
+            store(archive, full, lines.number - 1, &mut total).await?;
+            bytes = 0;
+        }
+        bytes += text.len();
+        batch.push(piece);
+    };
+    store(archive, batch, lines.number, &mut total).await?;
+    if expected != Some(seen) {
+        return Err(Failure::general(format!(
+            "the bundle is cut off after line {}: its records are stored; export the project again \
+             and import that bundle",
+            lines.number
+        )));
+    }
+    Ok(total)
+}
+
+async fn store(
+    archive: &Archive,
+    batch: Vec<Piece>,
+    line: usize,
+    total: &mut ImportReport,
+) -> Result<(), Failure> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let done = archive.import(batch).await;
+    let done =
+        done.map_err(|failure| failure.of_contents().at(format_args!("up to line {line}")))?;
+    total.stored += done.stored;
+    total.present += done.present;
+    Ok(())
+}
+
+/// Whether the line is an [`Ending`], by its prefix: lines are not parsed twice.
+fn is_ending(line: &str) -> bool {
+    line.trim_start().starts_with(r#"{"kind":"end""#)
+}
+
+impl Counts {
+    fn count(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Memory(_) => self.memories += 1,
+            Piece::Trace(_) => self.traces += 1,
+            Piece::Skill(_) => self.skills += 1,
+        }
+    }
+}
+
+fn heading(lines: &mut Lines) -> Result<Heading, Failure> {
+    let Some(text) = lines.next()? else {
+        return Err(Failure::general("line 1: not a bundle: the file is empty"));
+    };
+    let heading: Heading = serde_json::from_str(&text).map_err(|error| {
+        Failure::general(format!("line {}: not a bundle: {error}", lines.number))
+    })?;
+    if heading.version != VERSION {
+        return Err(Failure::general(format!(
+            "the bundle has version {}, this program reads version {VERSION}: upgrade it",
+            heading.version
+        )));
+    }
+    Ok(heading)
+}
+
+/// The non-empty lines of a bundle, numbered.
+struct Lines {
+    input: Box<dyn BufRead>,
+    number: usize,
+}
+
+impl Lines {
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        loop {
+            let mut text = String::new();
+            if self.input.read_line(&mut text)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !text.trim().is_empty() {
+                return Ok(Some(text));
+            }
+        }
+    }
+
+    fn malformed(&self, error: &serde_json::Error) -> Failure {
+        if error.is_eof() {
+            return Failure::general(format!(
+                "line {}: the bundle is cut off here: export the project again and import that bundle",
+                self.number
+            ));
+        }
+        Failure::general(format!("line {}: {error}", self.number))
+    }
+}
+
+fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")?;
+    Ok(())
+}
+
+/// A progress bar on standard error, visible only in a terminal.
+fn bar(length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {percent:>3}% {eta}");
+    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

@@ -1,0 +1,345 @@
+use clap::Args;
+use reflect_models::Prompt;
+use reflect_sdk::ReflectClient;
+use reflect_server::keys::KeyText;
+use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::file::File;
+use crate::place::Place;
+use crate::{models, output, secret};
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    models: models::ModelOptions,
+}
+
+/// The result of one check.
+#[derive(Debug, Serialize)]
+struct Finding {
+    level: Level,
+    what: String,
+    /// How to fix it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Good,
+    Warning,
+    Bad,
+}
+
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let place = options.place;
+    let mut findings = Findings::default();
+    if let Err(invalid) = place.project().validate() {
+        findings.bad(
+            invalid.to_string(),
+            "set the project with --project (REFLECT_PROJECT_ID)",
+        );
+        return findings.report(place.json);
+    }
+    if place.data.is_some() {
+        check_file(&place, &mut findings).await;
+    }
+    if place.url.is_some() {
+        check_server(&place, &mut findings).await;
+    }
+    match options.models.models() {
+        Ok(configured) => check_models(&configured, &mut findings).await,
+        Err(failure) => findings.bad(failure.to_string(), "correct the model settings"),
+    }
+    if place.data.is_none() && place.url.is_none() {
+        findings.bad(
+            "no file and no server is configured",
+            "set a file with --data (REFLECT_DATA), or a server with --url (REFLECT_BASE_URL) \
+             and --key (REFLECT_API_KEY)",
+        );
+    }
+    findings.report(place.json)
+}
+
+/// Sends one short request to each model.
+async fn check_models(models: &models::Models, findings: &mut Findings) {
+    if let Some(llm) = &models.llm {
+        let question = Prompt::new("Answer in one word.", "Say: ready");
+        let what = |problem: String| format!("the model `{}` {problem}", llm.model());
+        match llm.complete(&question).await {
+            Ok(_) => findings.good(what(format!("answers ({})", llm.usage()))),
+            Err(error) => findings.bad(
+                what(format!("fails: {error}")),
+                "check --llm-model, --llm-base-url and --llm-api-key (REFLECT_LLM_MODEL, …)",
+            ),
+        }
+    }
+    if let Some(embeddings) = &models.embeddings {
+        let what =
+            |problem: String| format!("the embeddings of `{}` {problem}", embeddings.model());
+        match embeddings
+            .embed(&["Refund order 7"], models.dimensions)
+            .await
+        {
+            Ok(vectors) => {
+                let dims = vectors.first().map_or(0, Vec::len);
+                findings.good(what(format!("have {dims} dimensions")));
+            }
+            Err(error) => findings.bad(
+                what(format!("fail: {error}")),
+                "check --embeddings-model, --embeddings-base-url and --embeddings-api-key \
+                 (REFLECT_EMBEDDINGS_MODEL, …)",
+            ),
+        }
+    }
+}
+
+async fn check_file(place: &Place, findings: &mut Findings) {
+    match place.file().await {
+        Ok(file) => {
+            findings.good("the database opens");
+            check_permissions(place, findings);
+            check_contents(place, &file, findings).await;
+            // The checks are done, so an error while closing changes nothing.
+            let _ = file.engine.shutdown().await;
+        }
+        Err(failure) => findings.bad(
+            failure.to_string(),
+            "set --data (REFLECT_DATA) to the file that `reflect serve` uses",
+        ),
+    }
+}
+
+async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
+    check_master_key(file, findings).await;
+    match file.engine.list_projects().await {
+        Ok(projects) if projects.is_empty() => findings.warn(
+            "no runs are recorded yet",
+            "record a run: see `reflect serve` and the SDK",
+        ),
+        Ok(projects) => {
+            findings.good(format!("{} projects", projects.len()));
+            if !projects.contains(&place.project()) {
+                findings.warn(
+                    format!("project `{}` is empty", place.project()),
+                    "choose another with --project (REFLECT_PROJECT_ID)",
+                );
+            }
+            for project in projects {
+                check_ingestion(file, &project, findings).await;
+            }
+        }
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+async fn check_master_key(file: &File, findings: &mut Findings) {
+    const UNLESS: &str = "unless the server gets one with --master-key";
+
+    let masters = match file.existing_keys().await {
+        Ok(Some(keys)) => keys.list(None).await,
+        Ok(None) => {
+            return findings.warn(
+                "no server has used the file: it has no master key",
+                &format!("`reflect serve` creates one and shows it once, {UNLESS}"),
+            );
+        }
+        Err(error) => Err(error),
+    };
+    match masters {
+        Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
+            findings.good("the file has a master key");
+        }
+        Ok(_) => findings.warn(
+            "the file has no master key",
+            &format!("run `reflect keys create LABEL --master --data FILE`, {UNLESS}"),
+        ),
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+async fn check_ingestion(file: &File, project: &ProjectId, findings: &mut Findings) {
+    let found = match file.engine.stats(project).await {
+        Ok(stats) if stats.ingest_failed > 0 => failed_ids(file, project).await,
+        Ok(_) => return,
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(ids) => findings.warn(
+            format!("the ingestion of reviews failed in project `{project}`"),
+            &format!(
+                "`reflect traces retry --project {project} ID` queues one again: {}",
+                ids.join(", ")
+            ),
+        ),
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+/// Some of the traces whose ingestion failed.
+async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<Vec<String>> {
+    const SHOWN: usize = 5;
+
+    let mut ids = Vec::new();
+    let mut list = ListTraces {
+        review_status: Some(ReviewStatus::Pending),
+        ..ListTraces::default()
+    };
+    loop {
+        let page = file.engine.list_traces(project, &list).await?;
+        let failed = page
+            .items
+            .iter()
+            .filter(|trace| trace.ingest_status == IngestStatus::Failed);
+        ids.extend(failed.map(|trace| trace.id.to_string()));
+        if ids.len() > SHOWN {
+            ids.truncate(SHOWN);
+            ids.push("…".to_owned());
+            return Ok(ids);
+        }
+        match page.cursor() {
+            Some(last) => list.before = Some(last.id.clone()),
+            None => return Ok(ids),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn check_permissions(place: &Place, findings: &mut Findings) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let path = place.data.as_ref();
+    let Some(metadata) = path.and_then(|path| path.metadata().ok()) else {
+        return;
+    };
+    if metadata.permissions().mode() & 0o007 != 0 {
+        findings.warn(
+            "every user of this machine can read the database",
+            "chmod o-rwx the file and its folder",
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn check_permissions(_: &Place, _: &mut Findings) {}
+
+async fn check_server(place: &Place, findings: &mut Findings) {
+    let key = match secret::read("--key", place.key.clone(), place.key_file.clone()) {
+        Ok(Some(key)) => key,
+        Ok(None) => {
+            return findings.bad("no API key for the server", "set --key (REFLECT_API_KEY)");
+        }
+        Err(failure) => {
+            return findings.bad(failure.to_string(), "set --key-file to a readable file");
+        }
+    };
+    check_key_format(&key, findings);
+    let url = place.url.clone().unwrap_or_default();
+    let client = ReflectClient::builder()
+        .project(place.project())
+        .retry(reflect_sdk::RetryPolicy::default().attempts(1))
+        .http(url, key.expose_secret());
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return findings.bad(error.to_string(), "set --url (REFLECT_BASE_URL)"),
+    };
+    match client.health().await {
+        Ok(health) => findings.good(format!("the server is {}", health.status())),
+        Err(error) => {
+            return findings.bad(
+                format!("the server does not respond: {error}"),
+                "start it with `reflect serve`, or correct --url (REFLECT_BASE_URL)",
+            );
+        }
+    }
+    match client.list_traces().limit(1).await {
+        Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
+        Err(error) if error.status() == Some(401) => findings.bad(
+            "the server rejects the key: it is unknown or revoked",
+            "create one with `reflect keys create` and set --key (REFLECT_API_KEY)",
+        ),
+        // A key of another project and a key without the scope are both a 403.
+        Err(error) if lacks_a_scope(&error) => findings.good(format!(
+            "the key opens project `{}`, without the scope trace:read",
+            place.project()
+        )),
+        Err(error) if error.status() == Some(403) => findings.bad(
+            error.to_string(),
+            "use a key of that project, or set the key's project with --project \
+             (REFLECT_PROJECT_ID)",
+        ),
+        Err(error) => findings.bad(error.to_string(), "see the server's log"),
+    }
+}
+
+fn lacks_a_scope(error: &reflect_sdk::Error) -> bool {
+    error.status() == Some(403) && error.to_string().contains("scope")
+}
+
+fn check_key_format(key: &SecretString, findings: &mut Findings) {
+    if KeyText::parse(key.expose_secret()).is_none() {
+        findings.warn(
+            "the key does not look like `rf_live_<public>_<secret>`",
+            "check that it was copied completely, without quotes or spaces",
+        );
+    }
+}
+
+impl Findings {
+    /// Prints the findings. A bad one fails the command.
+    fn report(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            output::json(&self.0)?;
+        } else {
+            self.print()?;
+        }
+        if self.0.iter().any(|finding| finding.level == Level::Bad) {
+            return Err(Failure::general(""));
+        }
+        Ok(())
+    }
+
+    fn good(&mut self, what: impl Into<String>) {
+        self.add(Level::Good, what, None);
+    }
+
+    fn warn(&mut self, what: impl Into<String>, fix: &str) {
+        self.add(Level::Warning, what, Some(fix));
+    }
+
+    fn bad(&mut self, what: impl Into<String>, fix: &str) {
+        self.add(Level::Bad, what, Some(fix));
+    }
+
+    fn add(&mut self, level: Level, what: impl Into<String>, fix: Option<&str>) {
+        self.0.push(Finding {
+            level,
+            what: what.into(),
+            fix: fix.map(str::to_owned),
+        });
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        for finding in &self.0 {
+            let mark = match finding.level {
+                Level::Good => "ok  ",
+                Level::Warning => "warn",
+                Level::Bad => "BAD ",
+            };
+            output::say(format_args!("{mark}  {}", finding.what))?;
+            if let Some(fix) = &finding.fix {
+                output::say(format_args!("      {fix}"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+use clap::{Args, Subcommand};
+use reflect_types::{ApiKey, CreatedApiKey, Environment, KeyId, Scope};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the project's keys (the default).
+    List {
+        /// List the master keys instead. Needs --data.
+        #[arg(long)]
+        master: bool,
+    },
+    /// Create a key. Its secret is shown only once.
+    Create {
+        /// A label for the key.
+        label: String,
+        /// A scope of the key, such as `memory:read`; may be repeated.
+        #[arg(long = "scope", value_parser = scope, value_delimiter = ',')]
+        scopes: Vec<Scope>,
+        /// Grant every scope in the project.
+        #[arg(long, conflicts_with = "scopes")]
+        all: bool,
+        /// Create a test key.
+        #[arg(long)]
+        test: bool,
+        /// Create a master key, which opens every project. Needs --data.
+        #[arg(long, conflicts_with_all = ["scopes", "all", "test"])]
+        master: bool,
+    },
+    /// Revoke a key.
+    Revoke {
+        /// The key's id.
+        id: String,
+        /// The key is a master key. Needs --data.
+        #[arg(long)]
+        master: bool,
+    },
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let Options { place, action } = options;
+    match action.unwrap_or(Action::List { master: false }) {
+        Action::List { master } => {
+            let keys = if master {
+                match place.master_key_file().await?.existing_keys().await? {
+                    Some(keys) => keys.list(None).await?,
+                    None => Vec::new(),
+                }
+            } else {
+                place.client().await?.list_api_keys().await?
+            };
+            if place.json {
+                output::json(&keys)
+            } else {
+                table(&keys)
+            }
+        }
+        Action::Create {
+            label,
+            scopes,
+            all,
+            test,
+            master,
+        } => {
+            let scopes = if all { Scope::KNOWN.to_vec() } else { scopes };
+            if scopes.is_empty() && !master {
+                return Err(Failure::usage(
+                    "a key needs scopes: use --scope memory:read --scope trace:write, or --all",
+                ));
+            }
+            let created = if master {
+                let keys = place.master_key_file().await?.keys().await?;
+                keys.create_master(&label).await?
+            } else {
+                let environment = if test {
+                    Environment::Test
+                } else {
+                    Environment::Live
+                };
+                let client = place.client().await?;
+                client
+                    .create_api_key(label)
+                    .scopes(scopes)
+                    .environment(environment)
+                    .await?
+            };
+            show_created(&place, &created)
+        }
+        Action::Revoke { id, master } => {
+            let key = if master {
+                let keys = place.master_key_file().await?.keys().await?;
+                keys.revoke(None, &KeyId::new(id)).await?
+            } else {
+                place.client().await?.revoke_api_key(id).await?
+            };
+            if place.json {
+                return output::json(&key);
+            }
+            let label = output::line(&key.label, 100);
+            output::say(format_args!("{label} is {}", key.status))
+        }
+    }
+}
+
+fn show_created(place: &Place, created: &CreatedApiKey) -> Result<(), Failure> {
+    if place.json {
+        return output::json(created);
+    }
+    let text = &created.api_key;
+    output::say(format_args!(
+        "Keep this key, it is shown only once:\n\n    {text}\n"
+    ))
+}
+
+fn table(keys: &[ApiKey]) -> Result<(), Failure> {
+    let rows: Vec<_> = keys
+        .iter()
+        .map(|key| {
+            let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
+            let every = scopes.len() == Scope::KNOWN.len();
+            [
+                key.id.to_string(),
+                format!("rf_{}_{}_…", key.environment, key.public_id),
+                key.status.to_string(),
+                key.last_used_at
+                    .clone()
+                    .unwrap_or_else(|| "never".to_owned()),
+                output::line(&key.label, 30),
+                if every {
+                    "all".to_owned()
+                } else {
+                    scopes.join(" ")
+                },
+            ]
+        })
+        .collect();
+    output::table(
+        ["ID", "KEY", "STATUS", "LAST USED", "LABEL", "SCOPES"],
+        &rows,
+    )
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    let scope = Scope::from(text);
+    if scope.is_known() {
+        return Ok(scope);
+    }
+    let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
+    Err(format!("expected one of {}", known.join(", ")))
+}

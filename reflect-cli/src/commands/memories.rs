@@ -1,0 +1,247 @@
+use std::cmp::Ordering;
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use reflect_engine::{ListMemories, MemoryHistory, UtilityEvent};
+use reflect_types::{Memory, MemoryId};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    list: List,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Rank the memories for a task.
+    Query(Query),
+    /// List all memories with their utility, newest first (the default).
+    List(List),
+    /// Show one memory with every change of its utility.
+    Show {
+        /// The memory's id.
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct List {
+    /// Maximum number of memories, from 1 to 1,000 (default: 20).
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Only memories older than this one.
+    #[arg(long, value_name = "ID")]
+    before: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Query {
+    /// The task the agent is about to do.
+    task: String,
+    /// Maximum number of memories, from 1 to 100.
+    #[arg(long, default_value_t = 10)]
+    limit: u32,
+    /// Weight of utility against similarity, from 0 to 1.
+    #[arg(long, default_value_t = 0.5)]
+    lambda: f64,
+    /// Weight of score against variety, from 0 to 1.
+    #[arg(long, default_value_t = 0.7)]
+    mmr_lambda: f64,
+    /// Minimum similarity.
+    #[arg(long)]
+    threshold: Option<f64>,
+    /// Only memories with this metadata; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    filter: Vec<(String, Value)>,
+}
+
+impl List {
+    const DEFAULT_LIMIT: u32 = 20;
+
+    /// These options, completed by others.
+    fn or(self, other: Self) -> Self {
+        Self {
+            limit: self.limit.or(other.limit),
+            before: self.before.or(other.before),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.limit.is_none() && self.before.is_none()
+    }
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let Options {
+        place,
+        list: outer,
+        action,
+    } = options;
+    match action {
+        None => list(&place, outer).await,
+        Some(Action::List(options)) => list(&place, options.or(outer)).await,
+        Some(_) if !outer.is_empty() => Err(Failure::usage(
+            "--limit and --before before a subcommand are options of `reflect memories list`: write \
+             the options of a subcommand after it",
+        )),
+        Some(Action::Query(options)) => query(&place, options).await,
+        Some(Action::Show { id }) => {
+            let memory = place.archive().await?.memory(&MemoryId::new(id)).await?;
+            if place.json {
+                return output::json(&memory);
+            }
+            Ok(show(&memory, &mut io::stdout().lock())?)
+        }
+    }
+}
+
+async fn query(place: &Place, options: Query) -> Result<(), Failure> {
+    let client = place.client_with_models().await?;
+    let mut call = client
+        .query_memories(options.task)
+        .limit(options.limit)
+        .lambda(options.lambda)
+        .mmr_lambda(options.mmr_lambda);
+    if let Some(threshold) = options.threshold {
+        call = call.similarity_threshold(threshold);
+    }
+    for (key, value) in options.filter {
+        call = call.metadata_filter(key, value);
+    }
+    let found = call.await?;
+    if place.json {
+        output::json(&found)
+    } else {
+        ranked(&found)
+    }
+}
+
+async fn list(place: &Place, options: List) -> Result<(), Failure> {
+    let archive = place.archive().await?;
+    let page = |limit, before| ListMemories {
+        limit: Some(limit),
+        before,
+    };
+    let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
+    let before = options.before.map(MemoryId::new);
+    let memories = archive.list_memories(&page(limit, before)).await?;
+    if place.json {
+        return output::json(&memories);
+    }
+    listed(&memories)?;
+    if let Some(last) = memories.last() {
+        let id = &last.memory.id;
+        // The list is printed: an error of this probe, as after a deletion, must not fail the command.
+        let next = archive.list_memories(&page(1, Some(id.clone()))).await;
+        if next.is_ok_and(|next| !next.is_empty()) {
+            output::more_follow(memories.len(), id);
+        }
+    }
+    Ok(())
+}
+
+/// Prints memories in the order a task is shown them. Variety changes the order by score, so both
+/// ranks have a column.
+fn ranked(memories: &[Memory]) -> Result<(), Failure> {
+    let mut by_score: Vec<_> = memories.iter().collect();
+    by_score.sort_by(|a, b| b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal));
+    let rank = |memory: &Memory| by_score.iter().position(|other| other.id == memory.id);
+    let rows: Vec<_> = memories
+        .iter()
+        .enumerate()
+        .map(|(position, memory)| {
+            [
+                (position + 1).to_string(),
+                rank(memory).map_or_else(String::new, |rank| (rank + 1).to_string()),
+                format!("{:.2}", memory.score),
+                format!("{:.2}", memory.similarity),
+                format!("{:.2}", memory.q_value),
+                outcome(memory.success).to_owned(),
+                memory.id.to_string(),
+                output::line(&memory.task, 60),
+            ]
+        })
+        .collect();
+    output::table(
+        [
+            "RANK",
+            "BY SCORE",
+            "SCORE",
+            "SIMILARITY",
+            "UTILITY",
+            "OUTCOME",
+            "ID",
+            "TASK",
+        ],
+        &rows,
+    )
+}
+
+fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
+    let rows: Vec<_> = memories
+        .iter()
+        .map(|MemoryHistory { memory, .. }| {
+            [
+                format!("{:.2}", memory.q_value),
+                memory.uses.to_string(),
+                outcome(Some(memory.success)).to_owned(),
+                memory.id.to_string(),
+                output::line(&memory.task, 60),
+            ]
+        })
+        .collect();
+    output::table(["UTILITY", "USES", "OUTCOME", "ID", "TASK"], &rows)
+}
+
+fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
+    let memory = &history.memory;
+    writeln!(out, "{}", memory.id)?;
+    writeln!(out, "task     {}", output::line(&memory.task, 400))?;
+    writeln!(out, "outcome  {}", outcome(Some(memory.success)))?;
+    writeln!(
+        out,
+        "utility  {:.3} after {} uses",
+        memory.q_value, memory.uses
+    )?;
+    writeln!(out, "trace    {}", memory.trace_id)?;
+    writeln!(out, "\n{}", output::block(&memory.reflection.text()))?;
+    for event in &history.events {
+        let UtilityEvent {
+            before,
+            after,
+            alpha,
+            trace_id,
+            created_at,
+            ..
+        } = event;
+        writeln!(
+            out,
+            "\n{created_at}  {before:.3} → {after:.3}  alpha {alpha}  trace {trace_id}"
+        )?;
+    }
+    Ok(())
+}
+
+fn outcome(success: Option<bool>) -> &'static str {
+    match success {
+        Some(true) => "pass",
+        Some(false) => "fail",
+        None => "unknown",
+    }
+}
+
+/// Parses `key=value`. The value is JSON, or text if it is not valid JSON.
+fn pair(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or("write it as key=value")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    Ok((key.to_owned(), value))
+}

@@ -1,0 +1,12 @@
+//! One module per command.
+
+pub(crate) mod bundle;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod judge;
+pub(crate) mod keys;
+pub(crate) mod memories;
+pub(crate) mod review;
+pub(crate) mod serve;
+pub(crate) mod skill;
+pub(crate) mod traces;

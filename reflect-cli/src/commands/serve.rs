@@ -1,0 +1,292 @@
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, value_parser};
+use reflect_engine::Engine;
+use reflect_server::keys::Keys;
+use reflect_server::{App, Settings, serve_until};
+use reflect_types::KeyStatus;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::failure::Failure;
+use crate::{file, models, secret};
+
+/// A shorter master key can be guessed.
+const MIN_KEY_LENGTH: usize = 32;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The address to listen on; port 0 picks a free port.
+    #[arg(long, env = "REFLECT_LISTEN", default_value = "127.0.0.1:8000")]
+    listen: String,
+    /// The database file, created if missing.
+    #[arg(long, env = "REFLECT_DATA", default_value = "reflect.db")]
+    data: PathBuf,
+    /// A key that opens every project. Without it, the first start on a database creates one and
+    /// shows it once.
+    #[arg(long, env = "REFLECT_MASTER_KEY", hide_env_values = true, value_parser = secret::parse)]
+    master_key: Option<SecretString>,
+    /// A file containing the master key.
+    #[arg(long, env = "REFLECT_MASTER_KEY_FILE")]
+    master_key_file: Option<PathBuf>,
+    /// The token that enables `/v1/bootstrap`.
+    #[arg(
+        long, env = "REFLECT_BOOTSTRAP_TOKEN", hide_env_values = true,
+        value_parser = secret::parse
+    )]
+    bootstrap_token: Option<SecretString>,
+    /// A file containing the bootstrap token.
+    #[arg(long, env = "REFLECT_BOOTSTRAP_TOKEN_FILE")]
+    bootstrap_token_file: Option<PathBuf>,
+    /// Maximum request body, in bytes.
+    #[arg(
+        long, env = "REFLECT_BODY_LIMIT",
+        default_value_t = at_least_one(Settings::default().body_limit)
+    )]
+    body_limit: NonZeroUsize,
+    /// Request timeout, in seconds.
+    #[arg(
+        long, env = "REFLECT_REQUEST_TIMEOUT", default_value_t = 55,
+        value_parser = value_parser!(u64).range(1..)
+    )]
+    request_timeout: u64,
+    /// Maximum concurrent requests.
+    #[arg(
+        long, env = "REFLECT_MAX_IN_FLIGHT",
+        default_value_t = at_least_one(Settings::default().max_in_flight)
+    )]
+    max_in_flight: NonZeroUsize,
+    /// Maximum requests per second and key (default: unlimited).
+    #[arg(long, env = "REFLECT_RATE_LIMIT")]
+    rate_limit: Option<NonZeroU32>,
+    /// Time for open requests to finish at shutdown, in seconds.
+    #[arg(long, env = "REFLECT_SHUTDOWN_GRACE", default_value_t = 30)]
+    shutdown_grace: u64,
+    /// `Host` headers that `/mcp` accepts, comma-separated; `*` for any.
+    #[arg(
+        long, env = "REFLECT_ALLOWED_HOSTS", value_delimiter = ',',
+        default_values_t = Settings::default().allowed_hosts
+    )]
+    allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call `/mcp`, such as `https://app.example.com:443`,
+    /// comma-separated.
+    #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
+    allowed_origins: Vec<String>,
+    /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
+    #[arg(long, env = "REFLECT_ALPHA")]
+    alpha: Option<f64>,
+    /// Default similarity threshold of a query (default: the embedder's).
+    #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
+    similarity_floor: Option<f64>,
+    /// Reviews processed at once.
+    #[arg(
+        long, env = "REFLECT_WORKERS",
+        default_value_t = at_least_one(reflect_engine::Builder::DEFAULT_CONCURRENCY)
+    )]
+    workers: NonZeroUsize,
+    /// Time after which the jobs of a crashed process are taken over, in seconds.
+    #[arg(
+        long, env = "REFLECT_LEASE", default_value_t = 30,
+        value_parser = value_parser!(u64).range(1..)
+    )]
+    lease: u64,
+    #[command(flatten)]
+    models: models::ModelOptions,
+    #[command(flatten)]
+    judge: models::JudgeOptions,
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let bootstrap_token = secret::read(
+        "--bootstrap-token",
+        options.bootstrap_token,
+        options.bootstrap_token_file,
+    )?;
+    let master = secret::read("--master-key", options.master_key, options.master_key_file)?;
+    let settings = Settings {
+        body_limit: options.body_limit.get(),
+        request_timeout: Duration::from_secs(options.request_timeout),
+        max_in_flight: options.max_in_flight.get(),
+        rate_limit: options.rate_limit,
+        shutdown_grace: Duration::from_secs(options.shutdown_grace),
+        bootstrap_token,
+        allowed_hosts: if options.allowed_hosts.iter().any(|host| host == "*") {
+            Vec::new()
+        } else {
+            options.allowed_hosts
+        },
+        allowed_origins: options.allowed_origins,
+    };
+    let models = options.models.models()?;
+    let judge = options.judge.judge(&models)?;
+    // Before the file is created: a port in use is the most common mistake.
+    let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
+        Failure::general(format!(
+            "cannot listen on {}: {error}: choose another --listen address",
+            options.listen
+        ))
+    })?;
+    let store = file::open_store(options.data.clone()).await?;
+    let key_store = file::open_key_store(options.data.clone()).await?;
+    let mut engine = Engine::builder()
+        .store(Arc::new(store))
+        .alpha(alpha(options.alpha)?)
+        .concurrency(options.workers.get())
+        .lease(Duration::from_secs(options.lease));
+    if let Some(floor) = options.similarity_floor {
+        engine = engine.similarity_floor(floor);
+    }
+    let engine = models.install(engine).start()?;
+    // A file from an import or an embedded engine has projects, and no server has used it.
+    let is_new = key_store.is_new() || engine.list_projects().await?.is_empty();
+    let keys = Keys::new(Arc::new(key_store), master.as_ref());
+    match &master {
+        Some(key) => warn_if_short(key),
+        None => ensure_master_key(&keys, is_new, &options.data).await?,
+    }
+    keys.ensure_projects(&engine).await?;
+    let address = listener.local_addr()?;
+    // Before the address is printed: a client that knows it may send a signal.
+    let signals = signals()?;
+    // On standard output, so that scripts can read the chosen port.
+    println!("reflect listens on http://{address}");
+    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
+    let mut app = App::new(engine, keys, settings);
+    for (name, model) in [("llm", &models.llm), ("embeddings", &models.embeddings)] {
+        if let Some(model) = model {
+            tracing::info!(
+                purpose = name,
+                model = model.model(),
+                url = model.base_url(),
+                "model"
+            );
+            app = app.watching(name, model.clone());
+        }
+    }
+    if let Some(judge) = judge {
+        app = app.judging(judge);
+    }
+    let signalled = |times| {
+        let mut signals = signals.clone();
+        async move {
+            // The sender is gone, so no signal will come.
+            if signals.wait_for(|count| *count >= times).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    serve_until(listener, app, signalled(1), signalled(2)).await;
+    for model in [models.llm, models.embeddings].into_iter().flatten() {
+        tracing::info!(model = model.model(), usage = %model.usage(), "model usage");
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A non-zero default.
+fn at_least_one(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// The learning rate of the flag, or of the variable that other servers of this API read.
+fn alpha(given: Option<f64>) -> Result<f64, Failure> {
+    const VARIABLE: &str = "Q_LEARNING_ALPHA";
+
+    match (given, std::env::var(VARIABLE)) {
+        (Some(alpha), _) => Ok(alpha),
+        (None, Ok(text)) => text
+            .trim()
+            .parse()
+            .map_err(|_| Failure::usage(format!("{VARIABLE} must be a number, got `{text}`"))),
+        (None, Err(_)) => Ok(reflect_types::Review::DEFAULT_ALPHA),
+    }
+}
+
+fn warn_if_short(master: &SecretString) {
+    if master.expose_secret().len() < MIN_KEY_LENGTH {
+        tracing::warn!("the master key is short: use one of `reflect keys create --master`");
+    }
+}
+
+/// Creates a master key on a new database and prints it, once. A server that was started without its
+/// usual `--master-key` must not put another one into its log.
+async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Path) -> Result<(), Failure> {
+    if is_new {
+        if let Some(created) = keys.ensure_master().await? {
+            println!(
+                "This is the master key. It is shown only once, so keep it:\n\n    {}\n",
+                created.api_key
+            );
+        }
+        return Ok(());
+    }
+    let masters = keys.list(None).await?;
+    if !masters.iter().any(|key| key.status == KeyStatus::Active) {
+        tracing::warn!(
+            "no master key: start with --master-key, or create one with `reflect keys create LABEL \
+             --master --data {}`",
+            data.display()
+        );
+    }
+    Ok(())
+}
+
+/// Counts termination signals: the first one starts a graceful shutdown, the second one ends it.
+fn signals() -> Result<watch::Receiver<u32>, Failure> {
+    let mut signals = Signals::listen()?;
+    let (count, counted) = watch::channel(0);
+    tokio::spawn(async move {
+        while signals.next().await {
+            count.send_modify(|count| *count += 1);
+        }
+    });
+    Ok(counted)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next signal; `false` if none can come.
+    async fn next(&mut self) -> bool {
+        let received = tokio::select! {
+            received = self.interrupt.recv() => received,
+            received = self.terminate.recv() => received,
+        };
+        received.is_some()
+    }
+}
+
+/// Ctrl-C, the only signal.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
+    fn listen() -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    /// Waits for the next signal; `false` if none can come.
+    async fn next(&mut self) -> bool {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
+}

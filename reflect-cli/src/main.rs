@@ -1,0 +1,114 @@
+#![doc = include_str!("../README.md")]
+
+mod archive;
+mod commands;
+mod failure;
+mod file;
+mod listing;
+mod local;
+mod log;
+mod models;
+mod output;
+mod place;
+mod remote;
+mod secret;
+mod transcript;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use commands::{bundle, completions, doctor, judge, keys, memories, review, serve, skill, traces};
+use failure::Failure;
+
+/// Let an AI agent learn from its own runs.
+#[derive(Debug, Parser)]
+#[command(name = "reflect", version, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(flatten)]
+    log: log::Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found, 5 unreachable (retry),\n\
+6 conflict with what is stored.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the Reflect API.
+    Serve(Box<serve::Options>),
+    /// List, show, delete or retry recorded runs.
+    Traces(traces::Options),
+    /// Review one run, or every pending run in turn: y, n or d.
+    Review(review::Options),
+    /// Compare a judge's verdicts with those of people.
+    Judge(judge::Options),
+    /// List, show or query memories.
+    Memories(memories::Options),
+    /// Show the project's skill, or write a new version of it.
+    Skill(skill::Options),
+    /// List, create and revoke API keys.
+    Keys(keys::Options),
+    /// Export a project to a file of JSON lines.
+    Export(bundle::Export),
+    /// Import a project from an exported file.
+    Import(bundle::Import),
+    /// Check the configuration and say how to fix it.
+    Doctor(doctor::Options),
+    /// Print a shell completion script.
+    Completions(completions::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = arguments.log.start().and_then(|()| {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::general(format!("the runtime cannot start: {error}")))?;
+        runtime.block_on(dispatch(arguments.command))
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+async fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(options) => serve::run(*options).await,
+        Command::Traces(options) => traces::run(options).await,
+        Command::Review(options) => review::run(options).await,
+        Command::Judge(options) => judge::run(options).await,
+        Command::Memories(options) => memories::run(options).await,
+        Command::Skill(options) => skill::run(options).await,
+        Command::Keys(options) => keys::run(options).await,
+        Command::Export(options) => bundle::export(options).await,
+        Command::Import(options) => bundle::import(options).await,
+        Command::Doctor(options) => doctor::run(options).await,
+        Command::Completions(options) => completions::run(&options, Arguments::command()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_of_the_service_has_a_variable() {
+        let command = Arguments::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        for argument in serve.get_arguments().filter(|a| a.get_id() != "help") {
+            let variable = argument.get_env().and_then(|name| name.to_str());
+            let expected = format!("REFLECT_{}", argument.get_id().as_str().to_uppercase());
+            assert_eq!(variable, Some(expected.as_str()), "{}", argument.get_id());
+        }
+    }
+}

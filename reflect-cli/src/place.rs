@@ -1,0 +1,181 @@
+//! The project that a command works on, on a server or in a file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use reflect_sdk::ReflectClient;
+use reflect_types::ProjectId;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::archive::{Archive, Source};
+use crate::failure::Failure;
+use crate::file::File;
+use crate::local::Local;
+use crate::models::Models;
+use crate::remote::Remote;
+use crate::secret;
+
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The database file to open directly, without a server.
+    #[arg(long, env = "REFLECT_DATA", global = true)]
+    pub(crate) data: Option<PathBuf>,
+    /// The URL of a server, such as `http://localhost:8000`.
+    #[arg(long, env = "REFLECT_BASE_URL", global = true)]
+    pub(crate) url: Option<String>,
+    /// The API key for that server.
+    #[arg(
+        long, env = "REFLECT_API_KEY", hide_env_values = true, value_parser = secret::parse,
+        global = true
+    )]
+    pub(crate) key: Option<SecretString>,
+    /// A file containing the API key.
+    #[arg(long, env = "REFLECT_API_KEY_FILE", global = true)]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The project (default: `default`; for `import`, the exported project).
+    #[arg(long, env = "REFLECT_PROJECT_ID", global = true)]
+    pub(crate) project: Option<String>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+impl Place {
+    pub(crate) fn project(&self) -> ProjectId {
+        self.project
+            .as_deref()
+            .map_or_else(ProjectId::default, ProjectId::from)
+    }
+
+    /// A client for calls that need no model.
+    pub(crate) async fn client(&self) -> Result<ReflectClient, Failure> {
+        self.client_with(|| Ok(Models::default())).await
+    }
+
+    /// A client for calls that may need a model. On a file, the models are those that the
+    /// environment configures.
+    pub(crate) async fn client_with_models(&self) -> Result<ReflectClient, Failure> {
+        self.client_with(Models::from_env).await
+    }
+
+    async fn client_with(
+        &self,
+        models: impl FnOnce() -> Result<Models, Failure>,
+    ) -> Result<ReflectClient, Failure> {
+        let builder = ReflectClient::builder().project(self.project());
+        if self.is_file()? {
+            let file = File::open(self.existing()?.clone(), &models()?).await?;
+            return Ok(builder.transport(Arc::new(Local(file)))?);
+        }
+        let (url, key) = self.server()?;
+        Ok(builder.http(url, key.expose_secret())?)
+    }
+
+    /// The project's archive. A file must exist.
+    pub(crate) async fn archive(&self) -> Result<Archive, Failure> {
+        let source = if self.is_file()? {
+            Source::File(self.file().await?.engine)
+        } else {
+            self.remote()?
+        };
+        Ok(Archive {
+            project: self.project(),
+            source,
+        })
+    }
+
+    /// The archive to import into. A missing file is created.
+    pub(crate) async fn archive_to_fill(&self, project: ProjectId) -> Result<Archive, Failure> {
+        let source = match &self.data {
+            Some(path) if self.is_file()? => {
+                Source::File(File::open(path.clone(), &Models::default()).await?.engine)
+            }
+            _ => self.remote()?,
+        };
+        Ok(Archive { project, source })
+    }
+
+    /// Whether the command works on the file rather than on the server. A flag takes precedence over
+    /// an environment variable; two flags or two variables are an error.
+    fn is_file(&self) -> Result<bool, Failure> {
+        if self.data.is_none() || self.url.is_none() {
+            return Ok(self.data.is_some());
+        }
+        let (typed_data, typed_url) = (is_typed("--data"), is_typed("--url"));
+        if typed_data == typed_url {
+            return Err(Failure::usage(
+                "both a file and a server are given: keep either --data (REFLECT_DATA) or --url \
+                 (REFLECT_BASE_URL)",
+            ));
+        }
+        Ok(typed_data)
+    }
+
+    /// Whether the project comes from the flag rather than from the environment.
+    pub(crate) fn typed_project(&self) -> bool {
+        self.project.is_some() && is_typed("--project")
+    }
+
+    fn remote(&self) -> Result<Source, Failure> {
+        let (url, key) = self.server()?;
+        Ok(Source::Server(Remote::new(url, key)?))
+    }
+
+    fn server(&self) -> Result<(&str, SecretString), Failure> {
+        let Some(url) = &self.url else {
+            return Err(Failure::usage(
+                "no file and no server given: use --data FILE, or --url URL with --key KEY \
+                 (REFLECT_DATA, or REFLECT_BASE_URL with REFLECT_API_KEY)",
+            ));
+        };
+        let key = secret::read("--key", self.key.clone(), self.key_file.clone())?;
+        let Some(key) = key else {
+            return Err(Failure::usage(
+                "a server needs an API key: use --key KEY (REFLECT_API_KEY)",
+            ));
+        };
+        Ok((url, key))
+    }
+
+    /// The existing file, without models.
+    pub(crate) async fn file(&self) -> Result<File, Failure> {
+        File::open(self.existing()?.clone(), &Models::default()).await
+    }
+
+    /// The existing file, for work on master keys, which the HTTP API does not offer. With a server
+    /// given by flag, a file given by the environment is not used.
+    pub(crate) async fn master_key_file(&self) -> Result<File, Failure> {
+        if !self.is_file()? && self.url.is_some() {
+            return Err(Failure::usage(
+                "master keys are managed in the database file, not over HTTP: use --data FILE \
+                 without --url",
+            ));
+        }
+        self.file().await
+    }
+
+    fn existing(&self) -> Result<&PathBuf, Failure> {
+        let Some(path) = &self.data else {
+            return Err(Failure::usage(
+                "this command works on a file: use --data FILE (REFLECT_DATA)",
+            ));
+        };
+        if !path.exists() {
+            return Err(Failure::usage(format!(
+                "{}: no such file; `reflect serve --data` creates one",
+                path.display()
+            )));
+        }
+        Ok(path)
+    }
+}
+
+/// Whether the flag is on the command line.
+fn is_typed(flag: &str) -> bool {
+    let with_value = format!("{flag}=");
+    std::env::args_os().any(|argument| {
+        let argument = argument.to_string_lossy();
+        argument == flag || argument.starts_with(&with_value)
+    })
+}

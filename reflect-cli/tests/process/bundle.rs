@@ -1,0 +1,186 @@
+//! Exports and imports.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Output;
+
+use reflect_sdk::ReflectClient;
+use serde_json::json;
+
+use super::support::{KEY, Server, errors, json, on_file, reflect, two_pending};
+
+#[test]
+fn exported_project_is_imported_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let exported = json(&on_file(&data, &["export", bundle, "--json"], ""));
+    assert_eq!(exported, json!({"memories": 2, "traces": 2, "skills": 0}));
+    // An existing file is not overwritten.
+    assert_eq!(
+        on_file(&data, &["export", bundle], "").status.code(),
+        Some(6)
+    );
+
+    let copy = folder.path().join("copy.db");
+    let imported = json(&on_file(&copy, &["import", bundle, "--json"], ""));
+    assert_eq!(imported, json!({"stored": 4, "present": 0}));
+    let again = json(&on_file(&copy, &["import", bundle, "--json"], ""));
+    assert_eq!(again, json!({"stored": 0, "present": 4}));
+    for command in [&["traces", "--json"][..], &["memories", "list", "--json"]] {
+        assert_eq!(
+            json(&on_file(&copy, command, "")),
+            json(&on_file(&data, command, ""))
+        );
+    }
+    // Equal to the byte, except for the heading with its date.
+    let second = on_file(&copy, &["export", "-"], "");
+    let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let first = std::fs::read_to_string(bundle).unwrap();
+    assert_eq!(
+        lines(&String::from_utf8(second.stdout).unwrap()),
+        lines(&first)
+    );
+}
+
+#[test]
+fn server_exports_and_imports_like_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let whole = |output: Output| {
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let at = |server: &Server, arguments: &[&str]| {
+        let place = ["--url", &server.url, "--key", KEY];
+        reflect().args(arguments).args(place).output().unwrap()
+    };
+    let first = Server::start(&data, &["--master-key", KEY]);
+    let second = Server::start(&folder.path().join("second.db"), &["--master-key", KEY]);
+
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let exported = json(&at(&first, &["export", bundle, "--json"]));
+    assert_eq!(exported["memories"], 2);
+    let imported = json(&at(&second, &["import", bundle, "--json"]));
+    assert_eq!(imported, json!({"stored": 4, "present": 0}));
+    let here = whole(at(&second, &["export", "-"]));
+    assert_eq!(here, whole(on_file(&data, &["export", "-"], "")));
+
+    let listed = json(&at(
+        &second,
+        &["memories", "list", "--limit", "1", "--json"],
+    ));
+    let id = listed[0]["id"].as_str().unwrap();
+    let older = ["memories", "list", "--before", id, "--json"];
+    assert_eq!(json(&at(&second, &older)).as_array().unwrap().len(), 1);
+    let shown = json(&at(&second, &["memories", "show", id, "--json"]));
+    assert_eq!(shown, listed[0]);
+
+    let nothing = at(&second, &["memories", "show", "none"]);
+    assert_eq!(nothing.status.code(), Some(4));
+    let stranger = reflect()
+        .args(["export", "-", "--url", &first.url, "--key", "rf_live_a_b"])
+        .output()
+        .unwrap();
+    assert_eq!(stranger.status.code(), Some(3));
+}
+
+#[test]
+fn run_over_the_body_limit_is_exported_and_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Server::start(&folder.path().join("first.db"), &["--master-key", KEY]);
+    let second = Server::start(&folder.path().join("second.db"), &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&first.url, KEY).unwrap();
+    // The bundle contains it twice: as the trajectory and as the final response.
+    let prose = "long ".repeat(1024 * 1024);
+    client.blocking().create_trace("t", prose).call().unwrap();
+    let bundle = folder.path().join("bundle.jsonl");
+    let at = |server: &Server, command: &str| {
+        let place = ["--url", &server.url, "--key", KEY, "--json"];
+        reflect()
+            .arg(command)
+            .arg(&bundle)
+            .args(place)
+            .output()
+            .unwrap()
+    };
+    assert_eq!(json(&at(&first, "export"))["traces"], 1);
+    assert_eq!(json(&at(&second, "import"))["stored"], 1);
+}
+
+#[test]
+fn truncated_bundle_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let bundle = folder.path().join("bundle.jsonl");
+    on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    let mode = bundle.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let whole = std::fs::read_to_string(&bundle).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(lines.len(), 4);
+    for missing in [&lines[..3], &lines[..2], &[lines[0], lines[1], lines[3]]] {
+        let copy = folder.path().join("copy.db");
+        let refused = on_file(&copy, &["import", "-"], &missing.join("\n"));
+        assert_eq!(refused.status.code(), Some(1));
+        let errors = errors(&refused);
+        assert!(errors.contains("cut off"), "{errors}");
+    }
+}
+
+#[test]
+fn malformed_bundle_is_refused_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let header = r#"{"kind":"bundle","version":1,"project":"default"}"#;
+    for (text, expected) in [
+        ("", "line 1"),
+        ("nonsense", "line 1"),
+        (
+            r#"{"kind":"bundle","version":2,"project":"p"}"#,
+            "version 2",
+        ),
+        (&format!("{header}\n{{\"kind\":\"trace\"}}"), "line 2"),
+        (&format!("{header}\n\n{{"), "line 3"),
+    ] {
+        let refused = on_file(&data, &["import", "-"], text);
+        assert_eq!(refused.status.code(), Some(1), "{text}");
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn missing_project_is_not_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let at_server = |key: &str, more: &[&str]| {
+        let place = ["export", bundle, "--url", &server.url, "--key", key];
+        reflect().args(place).args(more).output().unwrap()
+    };
+    for missing in [
+        on_file(&data, &["export", bundle, "--project", "typo"], ""),
+        at_server(KEY, &["--project", "typo"]),
+    ] {
+        assert_eq!(missing.status.code(), Some(4), "{}", errors(&missing));
+        assert!(!std::path::Path::new(bundle).exists());
+    }
+    // The scope that the README names is enough.
+    let create = [
+        "keys",
+        "create",
+        "mover",
+        "--scope",
+        "project:admin",
+        "--json",
+    ];
+    let made = json(&on_file(&data, &create, ""));
+    let key = made["api_key"].as_str().unwrap();
+    assert_eq!(json(&at_server(key, &["--json"]))["traces"], 2);
+}

@@ -1,0 +1,14 @@
+//! The `reflect` program as a process: servers, commands and their exit codes.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+#![cfg(unix)]
+
+mod bundle;
+mod doctor;
+mod keys;
+mod lifecycle;
+mod lists;
+mod models;
+mod review;
+mod support;
+mod usage;

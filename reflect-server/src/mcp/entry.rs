@@ -1,0 +1,62 @@
+//! Authentication of MCP requests.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::Method;
+use reflect_types::ProjectId;
+use rmcp::model::ClientJsonRpcMessage;
+
+use crate::access::caller;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract;
+use crate::keys::Caller;
+
+/// The header that names another project than the key's.
+const PROJECT_ID: &str = "x-project-id";
+
+/// The caller of a tool and its project.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) caller: Caller,
+    pub(super) project: ProjectId,
+}
+
+/// Authenticates the caller and determines the project: that of the header, that of the key, or
+/// `default`.
+pub(super) async fn enter(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let caller = caller(&parts, &app).await?;
+    // Not `to_str`, which accepts only ASCII: a project may have any name.
+    let named = parts.headers.get(PROJECT_ID);
+    let named = named.map(|value| std::str::from_utf8(value.as_bytes()));
+    let project = match (named, caller.project()) {
+        (Some(Ok(named)), _) => ProjectId::from(named),
+        (Some(Err(_)), _) => {
+            return Err(ApiError::field(
+                "X-Project-Id",
+                "`X-Project-Id` must be UTF-8",
+            ));
+        }
+        (None, Some(own)) => own.clone(),
+        (None, None) => ProjectId::default(),
+    };
+    if !caller.opens(&project) {
+        return Err(ApiError::other_project(&project));
+    }
+    parts.extensions.insert(Entry { caller, project });
+    // Read here, so that a malformed body gets the same errors as on other endpoints.
+    let head = parts.clone();
+    let body = extract::read(Request::from_parts(parts, body), &app).await?;
+    if head.method == Method::POST {
+        serde_json::from_slice::<ClientJsonRpcMessage>(&body).map_err(|error| {
+            ApiError::malformed(format!("the body is not one JSON-RPC message: {error}"))
+        })?;
+    }
+    Ok(next.run(Request::from_parts(head, body.into())).await)
+}
