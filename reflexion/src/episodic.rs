@@ -2,19 +2,19 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// What one failed trial taught.
+/// The reflection on one failed trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEntry {
-    /// The trial's number in the run that it was part of, from 1.
+    /// The trial's number in its run, from 1.
     pub trial: u32,
-    /// What it teaches.
+    /// The reflection.
     pub reflection: String,
 }
 
-/// The latest lessons of a run: when it is full, the oldest makes room.
+/// The latest reflections of a run. A full memory drops its oldest entry.
 ///
 /// ```
-/// use reflect_sdk::reflexion::{EpisodicMemory, MemoryEntry};
+/// use reflexion::{EpisodicMemory, MemoryEntry};
 ///
 /// let mut memory = EpisodicMemory::new(2);
 /// for trial in 1..=3 {
@@ -30,16 +30,16 @@ pub struct EpisodicMemory {
 }
 
 impl EpisodicMemory {
-    /// An empty memory for this many entries; 0 remembers nothing.
+    /// An empty memory for up to `capacity` entries; 0 keeps none.
     pub fn new(capacity: usize) -> Self {
         Self {
-            // Room is made as entries come: the capacity is whatever a user configured.
+            // The capacity is configured and may be huge, so nothing is allocated for it.
             entries: VecDeque::new(),
             capacity,
         }
     }
 
-    /// Adds an entry and drops the oldest where there are too many.
+    /// Adds an entry, and drops the oldest if the memory is full.
     pub fn push(&mut self, entry: MemoryEntry) {
         self.entries.push_back(entry);
         if self.entries.len() > self.capacity {
@@ -52,22 +52,22 @@ impl EpisodicMemory {
         self.entries.iter()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is nothing to remember.
+    /// Whether the memory is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many entries there can be.
+    /// The maximum number of entries.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The entries, oldest first, as a list of their own.
+    /// The entries, oldest first, cloned.
     pub fn to_vec(&self) -> Vec<MemoryEntry> {
         self.iter().cloned().collect()
     }
@@ -96,18 +96,16 @@ mod tests {
         memory
     }
 
-    // Row 9.
     #[test]
-    fn the_oldest_makes_room_and_the_others_keep_their_numbers() {
+    fn a_full_memory_drops_the_oldest_and_keeps_trial_numbers() {
         assert_eq!(trials(&filled(3, 2)), [1, 2]);
         assert_eq!(trials(&filled(3, 4)), [2, 3, 4]);
         assert_eq!(trials(&filled(1, 4)), [4]);
         assert!(filled(0, 4).is_empty());
     }
 
-    // Row 8.
     #[test]
-    fn an_enormous_capacity_costs_nothing() {
+    fn a_huge_capacity_allocates_nothing() {
         let memory = filled(usize::MAX, 2);
         assert_eq!(memory.len(), 2);
         assert_eq!(memory.capacity(), usize::MAX);

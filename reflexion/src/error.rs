@@ -1,81 +1,79 @@
 use std::fmt;
 
-use super::{BoxError, Outcome};
+use crate::boxed::BoxError;
+use crate::outcome::Outcome;
 
-/// Why a run could not be set up or finished.
+/// Why a loop could not be built, or a run not finished.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReflexionError {
-    /// The builder was given options that cannot work.
+    /// The builder's options cannot work.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A part of the loop failed. What was done until then is in `partial`.
+    /// A part of the loop failed. The trials so far are in `partial`.
     #[error("{stage} failed in trial {trial}")]
     Stage {
-        /// The trial it happened in, from 1.
+        /// The number of the trial, from 1.
         trial: u32,
         /// The part that failed.
         stage: Stage,
         /// The part's own error.
         #[source]
         source: BoxError,
-        /// The trials so far, this one included as far as it got.
+        /// The trials so far, including the unfinished one.
         partial: Box<Outcome>,
     },
-    /// No trial did the task; only from [`Outcome::into_success`].
+    /// All trials failed; only from [`Outcome::into_success`].
     #[error("the task was not done in {} trials", .0.trials.len())]
     Exhausted(Box<Outcome>),
-    /// The run is over, but not all of it is stored; only under
-    /// [`strict_persist`](super::ReflexionBuilder::strict_persist).
+    /// The run is over, but not all of it is stored; only with `strict_persist` of the builder
+    /// (feature `memory`).
     #[error("the run could not be stored")]
     Persist {
-        /// The first problem, a [`reflect_sdk::Error`](crate::Error); all of them are in
+        /// The first error, a `reflect_sdk::Error`; all of them are in
         /// [`Outcome::persist_errors`].
         #[source]
         source: BoxError,
-        /// All that came of the run.
+        /// The outcome of the run.
         outcome: Box<Outcome>,
     },
+    /// The blocking run could not be started.
+    #[error("no runtime or thread for a blocking run")]
+    Runtime(#[source] std::io::Error),
 }
 
 impl ReflexionError {
-    /// What was done until the run failed.
+    /// The outcome so far.
     pub fn partial(&self) -> Option<&Outcome> {
         match self {
-            Self::Config(_) => None,
-            Self::Stage {
-                partial: outcome, ..
-            }
-            | Self::Exhausted(outcome)
-            | Self::Persist { outcome, .. } => Some(outcome),
+            Self::Config(_) | Self::Runtime(_) => None,
+            Self::Stage { partial, .. } => Some(partial),
+            Self::Exhausted(outcome) | Self::Persist { outcome, .. } => Some(outcome),
         }
     }
 
-    /// What was done until the run failed.
+    /// The outcome so far.
     pub fn into_partial(self) -> Option<Outcome> {
         match self {
-            Self::Config(_) => None,
-            Self::Stage {
-                partial: outcome, ..
-            }
-            | Self::Exhausted(outcome)
-            | Self::Persist { outcome, .. } => Some(*outcome),
-        }
-    }
-
-    pub(super) fn partial_mut(&mut self) -> Option<&mut Outcome> {
-        match self {
-            Self::Config(_) => None,
-            Self::Stage {
-                partial: outcome, ..
-            }
-            | Self::Exhausted(outcome)
-            | Self::Persist { outcome, .. } => Some(outcome),
+            Self::Config(_) | Self::Runtime(_) => None,
+            Self::Stage { partial, .. } => Some(*partial),
+            Self::Exhausted(outcome) | Self::Persist { outcome, .. } => Some(*outcome),
         }
     }
 }
 
-/// Options that cannot work, and what to do about them.
+impl Outcome {
+    /// The outcome if the task is done, otherwise [`ReflexionError::Exhausted`].
+    pub fn into_success(self) -> Result<Self, ReflexionError> {
+        if self.succeeded() {
+            Ok(self)
+        } else {
+            Err(ReflexionError::Exhausted(Box::new(self)))
+        }
+    }
+}
+
+/// Options that cannot work, with the fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -88,13 +86,13 @@ pub enum ConfigError {
     /// Neither an evaluator nor a model is set.
     #[error("nothing judges the trials: call `evaluate_with`, `evaluator` or `llm`")]
     NoEvaluator,
-    /// Neither a self-reflection nor a model is set, and a trial may follow a failed one.
+    /// Neither a self-reflection nor a model is set, and failed trials are reflected on.
     #[error(
         "nothing reflects on failed trials: call `reflect_with`, `self_reflection` (such as \
          `FeedbackReflection`) or `llm`, or set max_trials to 1"
     )]
     NoReflection,
-    /// `recall` asks for no memories, or for more than there may be.
+    /// `recall` asks for 0 memories, or for more than 100.
     #[error("recall asks for {0} memories: ask for 1 to 100, or leave `recall` out")]
     RecallLimit(u32),
 }
@@ -113,7 +111,7 @@ pub enum Stage {
     Hook(HookPoint),
 }
 
-/// Where a hook stands.
+/// When a hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HookPoint {

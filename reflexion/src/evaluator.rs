@@ -1,15 +1,17 @@
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
-use super::boxed::{BoxError, BoxFuture};
-use super::into_result::IntoResult;
-use super::{Evaluation, Trajectory};
+use crate::boxed::{BoxError, BoxFuture};
+use crate::evaluation::Evaluation;
+use crate::into_result::IntoResult;
+use crate::trajectory::Trajectory;
 
-/// Says whether a trial did the task.
+/// Decides whether a trial did the task.
 ///
 /// Closures become evaluators through [`evaluator_fn`] and [`evaluator_async`].
 pub trait Evaluator: Send + Sync + 'static {
-    /// The verdict on a trial. An `Err` ends the run, and keeps the answer in the error.
+    /// Evaluates a trial. An `Err` ends the run; the error holds the answer.
     fn evaluate(
         &self,
         trajectory: &Trajectory,
@@ -19,7 +21,7 @@ pub trait Evaluator: Send + Sync + 'static {
 /// An evaluator from a closure that returns a `bool`, an [`Evaluation`] or a `Result` of either.
 ///
 /// ```
-/// use reflect_sdk::reflexion::{Evaluation, evaluator_fn};
+/// use reflexion::{Evaluation, evaluator_fn};
 ///
 /// let yes_or_no = evaluator_fn(|trial| trial.answer().contains("42"));
 /// let with_reason = evaluator_fn(|trial| match trial.answer().parse::<i64>() {
@@ -28,29 +30,29 @@ pub trait Evaluator: Send + Sync + 'static {
 ///     Err(_) => Evaluation::fail("answer with a number"),
 /// });
 /// ```
-pub fn evaluator_fn<F, R>(judge: F) -> EvaluatorFn<F>
+pub fn evaluator_fn<F, R>(evaluate: F) -> EvaluatorFn<F>
 where
     F: Fn(&Trajectory) -> R + Send + Sync + 'static,
     R: IntoResult<Evaluation>,
 {
-    EvaluatorFn(judge)
+    EvaluatorFn(evaluate)
 }
 
-/// An evaluator from an async closure; it gets the trajectory for itself.
-pub fn evaluator_async<F, Fut>(judge: F) -> EvaluatorAsync<F>
+/// An evaluator from an async closure, which owns the trajectory.
+pub fn evaluator_async<F, Fut>(evaluate: F) -> EvaluatorAsync<F>
 where
     F: Fn(Trajectory) -> Fut + Send + Sync + 'static,
     Fut: Future + Send,
     Fut::Output: IntoResult<Evaluation>,
 {
-    EvaluatorAsync(judge)
+    EvaluatorAsync(evaluate)
 }
 
-/// The evaluator that [`evaluator_fn`] makes.
+/// The evaluator of [`evaluator_fn`].
 #[derive(Clone)]
 pub struct EvaluatorFn<F>(F);
 
-/// The evaluator that [`evaluator_async`] makes.
+/// The evaluator of [`evaluator_async`].
 #[derive(Clone)]
 pub struct EvaluatorAsync<F>(F);
 
@@ -90,7 +92,30 @@ impl<F> fmt::Debug for EvaluatorAsync<F> {
     }
 }
 
-pub(super) trait DynEvaluator: Send + Sync {
+/// A type-erased [`Evaluator`] that is cheap to clone.
+#[derive(Clone)]
+pub struct SharedEvaluator(Arc<dyn DynEvaluator>);
+
+impl SharedEvaluator {
+    /// Erases the type of an evaluator.
+    pub fn new(evaluator: impl Evaluator) -> Self {
+        Self(Arc::new(evaluator))
+    }
+}
+
+impl Evaluator for SharedEvaluator {
+    async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
+        self.0.evaluate(trajectory).await
+    }
+}
+
+impl fmt::Debug for SharedEvaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedEvaluator").finish_non_exhaustive()
+    }
+}
+
+trait DynEvaluator: Send + Sync {
     fn evaluate<'a>(
         &'a self,
         trajectory: &'a Trajectory,

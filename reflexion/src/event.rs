@@ -1,32 +1,56 @@
 use serde::{Deserialize, Serialize};
 
-/// What happens in a run, for a log: `{"kind": "trial_start", "data": {"trial_number": 1}}`.
+use crate::id::RunId;
+
+/// An event of a run, for a log. In JSON:
+/// `{"run_id": "0198…", "kind": "trial_start", "data": {"trial_number": 1}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Event {
+    /// The run.
+    pub run_id: RunId,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "data", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Event {
-    /// A trial begins.
+pub enum EventKind {
+    /// A trial starts.
     TrialStart {
-        /// From 1.
+        /// The trial's number, from 1.
         trial_number: u32,
     },
-    /// A failed trial has been reflected on.
+    /// The self-reflection on a failed trial is written.
     ReflectionGenerated {
-        /// The trial that failed.
+        /// The number of the failed trial.
         trial_number: u32,
-        /// What it teaches.
+        /// The reflection.
         reflection: String,
     },
-    /// A trial has ended, whether another follows or not.
+    /// A trial has ended, whether or not another follows.
     TrialEnd {
-        /// From 1.
+        /// The trial's number, from 1.
         trial_number: u32,
         /// Whether the task is done.
         success: bool,
-        /// What the evaluator said; left out of the JSON where empty.
+        /// The evaluator's feedback; absent from the JSON if empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         feedback: String,
     },
+}
+
+impl Event {
+    /// An event of a run.
+    pub fn new(run_id: impl Into<RunId>, kind: EventKind) -> Self {
+        Self {
+            run_id: run_id.into(),
+            kind,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -35,46 +59,52 @@ mod tests {
 
     use super::*;
 
-    // Row 29.
     #[test]
-    fn events_have_their_names_and_fields_in_json() {
+    fn events_have_stable_json() {
         let reflection = "Look first.".to_owned();
-        let cases: [(Event, Value); 4] = [
+        let cases: [(EventKind, Value); 4] = [
             (
-                Event::TrialStart { trial_number: 1 },
-                json!({"kind": "trial_start", "data": {"trial_number": 1}}),
+                EventKind::TrialStart { trial_number: 1 },
+                json!({"run_id": "r", "kind": "trial_start", "data": {"trial_number": 1}}),
             ),
             (
-                Event::ReflectionGenerated {
+                EventKind::ReflectionGenerated {
                     trial_number: 1,
                     reflection,
                 },
                 json!({
+                    "run_id": "r",
                     "kind": "reflection_generated",
                     "data": {"trial_number": 1, "reflection": "Look first."}
                 }),
             ),
             (
-                Event::TrialEnd {
+                EventKind::TrialEnd {
                     trial_number: 2,
                     success: false,
                     feedback: "no".to_owned(),
                 },
                 json!({
+                    "run_id": "r",
                     "kind": "trial_end",
                     "data": {"trial_number": 2, "success": false, "feedback": "no"}
                 }),
             ),
             (
-                Event::TrialEnd {
+                EventKind::TrialEnd {
                     trial_number: 2,
                     success: true,
                     feedback: String::new(),
                 },
-                json!({"kind": "trial_end", "data": {"trial_number": 2, "success": true}}),
+                json!({
+                    "run_id": "r",
+                    "kind": "trial_end",
+                    "data": {"trial_number": 2, "success": true}
+                }),
             ),
         ];
-        for (event, json) in cases {
+        for (kind, json) in cases {
+            let event = Event::new("r", kind);
             assert_eq!(serde_json::to_value(&event).unwrap(), json);
             assert_eq!(serde_json::from_value::<Event>(json).unwrap(), event);
         }

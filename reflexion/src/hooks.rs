@@ -1,37 +1,38 @@
 use std::fmt;
 use std::future::Future;
 
-use super::Evaluation;
-use super::boxed::{BoxError, BoxFuture};
-use super::into_result::IntoResult;
+use crate::boxed::{BoxError, BoxFuture};
+use crate::evaluation::Evaluation;
+use crate::id::TrialId;
+use crate::into_result::IntoResult;
 
-/// What a hook returns; an `Err` ends the run, and keeps what was done so far in the error.
+/// The result of a hook. An `Err` ends the run; the error holds the trials so far.
 pub type HookResult = Result<(), BoxError>;
 
-/// Code of yours at the turning points of a run; write only the methods you need.
+/// Callbacks at the turning points of a run. Every method has a default that does nothing.
 ///
-/// The order in a trial is: start, then (if it failed and another follows) reflection, then end.
+/// The order within a trial is: start, reflection (if the trial failed and another follows), end.
 pub trait Hooks: Send + Sync + 'static {
-    /// Before a trial.
-    fn on_trial_start(&self, trial: u32) -> impl Future<Output = HookResult> + Send {
+    /// Called before a trial.
+    fn on_trial_start(&self, trial: &TrialId) -> impl Future<Output = HookResult> + Send {
         let _ = trial;
         async { Ok(()) }
     }
 
-    /// After a trial, whether it is the last or not.
+    /// Called after every trial.
     fn on_trial_end(
         &self,
-        trial: u32,
+        trial: &TrialId,
         evaluation: &Evaluation,
     ) -> impl Future<Output = HookResult> + Send {
         let _ = (trial, evaluation);
         async { Ok(()) }
     }
 
-    /// When a failed trial has been reflected on.
+    /// Called after the self-reflection on a failed trial.
     fn on_reflection_generated(
         &self,
-        trial: u32,
+        trial: &TrialId,
         reflection: &str,
     ) -> impl Future<Output = HookResult> + Send {
         let _ = (trial, reflection);
@@ -39,18 +40,18 @@ pub trait Hooks: Send + Sync + 'static {
     }
 }
 
-type OnStart = dyn Fn(u32) -> HookResult + Send + Sync;
-type OnEnd = dyn Fn(u32, &Evaluation) -> HookResult + Send + Sync;
-type OnReflection = dyn Fn(u32, &str) -> HookResult + Send + Sync;
+type OnStart = dyn Fn(&TrialId) -> HookResult + Send + Sync;
+type OnEnd = dyn Fn(&TrialId, &Evaluation) -> HookResult + Send + Sync;
+type OnReflection = dyn Fn(&TrialId, &str) -> HookResult + Send + Sync;
 
 /// [`Hooks`] from closures, each returning `()` or a `Result`.
 ///
 /// ```
-/// use reflect_sdk::reflexion::HookFns;
+/// use reflexion::HookFns;
 ///
 /// let hooks = HookFns::new()
-///     .on_trial_start(|trial| println!("trial {trial}"))
-///     .on_trial_end(|trial, evaluation| match (trial, evaluation.success) {
+///     .on_trial_start(|trial| println!("run {}, trial {}", trial.run_id, trial.number))
+///     .on_trial_end(|trial, evaluation| match (trial.number, evaluation.success) {
 ///         (2, false) => Err("two failures are enough"),
 ///         _ => Ok(()),
 ///     });
@@ -63,26 +64,26 @@ pub struct HookFns {
 }
 
 impl HookFns {
-    /// No hooks yet.
+    /// No hooks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Calls this before each trial.
+    /// Sets the closure called before each trial.
     #[must_use]
     pub fn on_trial_start<R: IntoResult<()>>(
         mut self,
-        hook: impl Fn(u32) -> R + Send + Sync + 'static,
+        hook: impl Fn(&TrialId) -> R + Send + Sync + 'static,
     ) -> Self {
         self.start = Some(Box::new(move |trial| hook(trial).into_result()));
         self
     }
 
-    /// Calls this after each trial.
+    /// Sets the closure called after each trial.
     #[must_use]
     pub fn on_trial_end<R: IntoResult<()>>(
         mut self,
-        hook: impl Fn(u32, &Evaluation) -> R + Send + Sync + 'static,
+        hook: impl Fn(&TrialId, &Evaluation) -> R + Send + Sync + 'static,
     ) -> Self {
         self.end = Some(Box::new(move |trial, evaluation| {
             hook(trial, evaluation).into_result()
@@ -90,11 +91,11 @@ impl HookFns {
         self
     }
 
-    /// Calls this for each reflection.
+    /// Sets the closure called for each reflection.
     #[must_use]
     pub fn on_reflection_generated<R: IntoResult<()>>(
         mut self,
-        hook: impl Fn(u32, &str) -> R + Send + Sync + 'static,
+        hook: impl Fn(&TrialId, &str) -> R + Send + Sync + 'static,
     ) -> Self {
         self.reflection = Some(Box::new(move |trial, text| hook(trial, text).into_result()));
         self
@@ -102,16 +103,16 @@ impl HookFns {
 }
 
 impl Hooks for HookFns {
-    async fn on_trial_start(&self, trial: u32) -> HookResult {
+    async fn on_trial_start(&self, trial: &TrialId) -> HookResult {
         self.start.as_ref().map_or(Ok(()), |hook| hook(trial))
     }
 
-    async fn on_trial_end(&self, trial: u32, evaluation: &Evaluation) -> HookResult {
+    async fn on_trial_end(&self, trial: &TrialId, evaluation: &Evaluation) -> HookResult {
         let hook = self.end.as_ref();
         hook.map_or(Ok(()), |hook| hook(trial, evaluation))
     }
 
-    async fn on_reflection_generated(&self, trial: u32, reflection: &str) -> HookResult {
+    async fn on_reflection_generated(&self, trial: &TrialId, reflection: &str) -> HookResult {
         let hook = self.reflection.as_ref();
         hook.map_or(Ok(()), |hook| hook(trial, reflection))
     }
@@ -127,22 +128,39 @@ impl fmt::Debug for HookFns {
     }
 }
 
-pub(super) trait DynHooks: Send + Sync {
-    fn on_trial_start(&self, trial: u32) -> BoxFuture<'_, HookResult>;
-    fn on_trial_end<'a>(&'a self, trial: u32, e: &'a Evaluation) -> BoxFuture<'a, HookResult>;
-    fn on_reflection_generated<'a>(&'a self, trial: u32, r: &'a str) -> BoxFuture<'a, HookResult>;
+/// [`Hooks`] as a trait object.
+pub(crate) trait DynHooks: Send + Sync {
+    fn on_trial_start<'a>(&'a self, trial: &'a TrialId) -> BoxFuture<'a, HookResult>;
+    fn on_trial_end<'a>(
+        &'a self,
+        trial: &'a TrialId,
+        evaluation: &'a Evaluation,
+    ) -> BoxFuture<'a, HookResult>;
+    fn on_reflection_generated<'a>(
+        &'a self,
+        trial: &'a TrialId,
+        reflection: &'a str,
+    ) -> BoxFuture<'a, HookResult>;
 }
 
 impl<T: Hooks> DynHooks for T {
-    fn on_trial_start(&self, trial: u32) -> BoxFuture<'_, HookResult> {
+    fn on_trial_start<'a>(&'a self, trial: &'a TrialId) -> BoxFuture<'a, HookResult> {
         Box::pin(Hooks::on_trial_start(self, trial))
     }
 
-    fn on_trial_end<'a>(&'a self, trial: u32, e: &'a Evaluation) -> BoxFuture<'a, HookResult> {
-        Box::pin(Hooks::on_trial_end(self, trial, e))
+    fn on_trial_end<'a>(
+        &'a self,
+        trial: &'a TrialId,
+        evaluation: &'a Evaluation,
+    ) -> BoxFuture<'a, HookResult> {
+        Box::pin(Hooks::on_trial_end(self, trial, evaluation))
     }
 
-    fn on_reflection_generated<'a>(&'a self, trial: u32, r: &'a str) -> BoxFuture<'a, HookResult> {
-        Box::pin(Hooks::on_reflection_generated(self, trial, r))
+    fn on_reflection_generated<'a>(
+        &'a self,
+        trial: &'a TrialId,
+        reflection: &'a str,
+    ) -> BoxFuture<'a, HookResult> {
+        Box::pin(Hooks::on_reflection_generated(self, trial, reflection))
     }
 }

@@ -1,12 +1,14 @@
-use super::{Attempted, BoxError, Evaluation};
+use crate::attempted::Attempted;
+use crate::boxed::BoxError;
+use crate::evaluation::Evaluation;
 
-/// What a closure may return where a `T` is wanted: the value, or a `Result` of it.
+/// A return value of a closure that converts into a `Result<T, BoxError>`.
 ///
 /// An actor may return a `String`, `&str`, [`Attempted`] or `Vec<Message>`; an evaluator a `bool` or
-/// an [`Evaluation`]; a model or a self-reflection a `String` or `&str`; a hook `()`; each of them
-/// also as the `Ok` of a `Result` whose error is any error.
+/// an [`Evaluation`]; a model or a self-reflection a `String` or `&str`; a hook `()`; each also as
+/// the `Ok` of a `Result`.
 pub trait IntoResult<T> {
-    /// The value, or the boxed error.
+    /// Converts the value and boxes the error.
     fn into_result(self) -> Result<T, BoxError>;
 }
 

@@ -1,15 +1,14 @@
-//! A model that is told a rubric judges trials. What it says is stored as a judge's review: with a
-//! note of the model, and a smaller step.
-
 use reflect_models::{Judge, JudgeRun};
 use reflect_types::Verdict;
 
-use super::boxed::BoxError;
-use super::{Evaluation, Evaluator, Trajectory};
+use crate::boxed::BoxError;
+use crate::evaluation::Evaluation;
+use crate::evaluator::Evaluator;
+use crate::trajectory::Trajectory;
 
-/// What the judge cannot tell is a failure marked [`unclear`](Evaluation::unclear), and where a run
-/// ends with one it is recorded without a review, for people to give. It asks over HTTP, so the loop
-/// has to run inside a tokio runtime.
+/// An opinion without a verdict is a failure marked [`unclear`](Evaluation::unclear). A run that
+/// ends with one is recorded without a review, for a person to give. The judge asks over HTTP and
+/// needs a tokio runtime.
 impl Evaluator for Judge {
     async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
         let answer = trajectory.answer();

@@ -2,29 +2,29 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::boxed::{BoxError, BoxFuture};
-use super::into_result::IntoResult;
+use crate::boxed::{BoxError, BoxFuture};
+use crate::into_result::IntoResult;
 
 /// A language model: text in, text out.
 ///
-/// Any closure `Fn(String) -> Future` whose future gives a `String`, a `&str` or a `Result` of
-/// either is one:
+/// Any closure `Fn(String) -> Future` whose output is a `String`, a `&str` or a `Result` of either
+/// is a model:
 ///
 /// ```
-/// use reflect_sdk::reflexion::{Llm, SharedLlm};
+/// use reflexion::{BoxError, Llm, SharedLlm};
 ///
 /// async fn ask(prompt: String) -> Result<String, std::io::Error> {
 ///     Ok(prompt.to_uppercase())
 /// }
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), reflect_sdk::reflexion::BoxError> {
+/// # async fn main() -> Result<(), BoxError> {
 /// let llm = SharedLlm::new(ask);
 /// assert_eq!(llm.complete("hello".to_owned()).await?, "HELLO");
 /// # Ok(())
 /// # }
 /// ```
 pub trait Llm: Send + Sync + 'static {
-    /// The model's reply to a prompt.
+    /// Returns the model's reply to a prompt.
     fn complete(&self, prompt: String) -> impl Future<Output = Result<String, BoxError>> + Send;
 }
 
@@ -39,12 +39,12 @@ where
     }
 }
 
-/// One [`Llm`] for several parts: cheap to clone, and itself an `Llm`.
+/// A type-erased [`Llm`] that is cheap to clone.
 #[derive(Clone)]
 pub struct SharedLlm(Arc<dyn DynLlm>);
 
 impl SharedLlm {
-    /// Shares a model.
+    /// Erases the type of a model.
     pub fn new(llm: impl Llm) -> Self {
         Self(Arc::new(llm))
     }

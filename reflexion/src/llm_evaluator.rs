@@ -1,23 +1,30 @@
-use super::boxed::BoxError;
-use super::llm::{Llm, SharedLlm};
-use super::{Evaluation, Evaluator, Trajectory, prompt, verdict};
+use crate::boxed::BoxError;
+use crate::evaluation::Evaluation;
+use crate::evaluator::Evaluator;
+use crate::llm::{Llm, SharedLlm};
+use crate::trajectory::Trajectory;
+use crate::{prompt, verdict};
 
 /// An [`Evaluator`] that asks a model.
 ///
-/// The reply must *begin* with its verdict: a first line (or else a last line) whose first word is
-/// SUCCESS or PASS, FAILURE or FAIL, or a JSON object `{"success": …, "score": …, "feedback": …}`.
-/// Words like "successful" within the text are no verdict. A reply without a verdict, or with two
-/// that contradict each other, is a failure with [`Evaluation::unclear`] set.
+/// The verdict is the first word of the reply's first line, or else of its last line: SUCCESS or
+/// PASS, FAILURE or FAIL. A JSON object `{"success": …, "score": …, "feedback": …}` is read too.
+/// Words like "successful" are no verdict. The rest of the reply is the feedback.
+///
+/// Doubt is never a pass: a reply without a verdict, with verdicts that contradict each other, or
+/// with a passing verdict that the text beside it denies ("SUCCESS: No, the file is missing") is a
+/// failure with [`Evaluation::unclear`] set and the whole reply as feedback.
 ///
 /// ```
-/// use reflect_sdk::reflexion::{Evaluator, LlmEvaluator, Trajectory};
+/// use reflexion::{BoxError, Evaluator, LlmEvaluator, Trajectory};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), reflect_sdk::reflexion::BoxError> {
-/// let judge = LlmEvaluator::new(|_: String| async { "FAILURE: it did not finish successfully" })
+/// # async fn main() -> Result<(), BoxError> {
+/// let evaluator = LlmEvaluator::new(|_: String| async { "FAILURE: it did not finish successfully" })
 ///     .criteria("The answer names a source.");
-/// let verdict = judge.evaluate(&Trajectory::new(1, "Who built it?", "Brunel")).await?;
-/// assert!(!verdict.success && !verdict.unclear);
+/// let evaluation = evaluator.evaluate(&Trajectory::new(1, "Who built it?", "Brunel")).await?;
+/// assert!(!evaluation.success && !evaluation.unclear);
+/// assert_eq!(evaluation.feedback, "it did not finish successfully");
 /// # Ok(())
 /// # }
 /// ```
@@ -28,7 +35,7 @@ pub struct LlmEvaluator {
 }
 
 impl LlmEvaluator {
-    /// An evaluator that asks this model.
+    /// An evaluator on this model.
     pub fn new(llm: impl Llm) -> Self {
         Self {
             llm: SharedLlm::new(llm),
@@ -36,7 +43,7 @@ impl LlmEvaluator {
         }
     }
 
-    /// Says what else makes a trial a success.
+    /// Adds criteria of success to the prompt.
     #[must_use]
     pub fn criteria(mut self, criteria: impl Into<String>) -> Self {
         self.criteria = criteria.into();
@@ -46,8 +53,8 @@ impl LlmEvaluator {
 
 impl Evaluator for LlmEvaluator {
     async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
-        let asked = prompt::evaluator(trajectory, &self.criteria);
-        let reply = self.llm.complete(asked).await?;
+        let prompt = prompt::evaluator(trajectory, &self.criteria);
+        let reply = self.llm.complete(prompt).await?;
         Ok(verdict::read(&reply))
     }
 }

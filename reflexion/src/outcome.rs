@@ -1,31 +1,37 @@
 use std::cmp::Ordering;
+use std::fmt;
 
 use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
-use super::{Evaluation, MemoryEntry, PersistError, ReflexionError, Trajectory};
+use crate::episodic::MemoryEntry;
+use crate::evaluation::Evaluation;
+use crate::id::RunId;
+use crate::trajectory::Trajectory;
 
-/// All that came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
+    /// The run's ID, as in its events and hooks.
+    pub run_id: RunId,
     /// How the run ended.
     pub status: Status,
-    /// Every trial, in order, with its reflection whether it is still remembered or not.
+    /// All trials, in order, with their reflections.
     pub trials: Vec<Trial>,
-    /// What is remembered at the end, oldest first; see
-    /// [`run_with`](super::Reflexion::run_with).
+    /// The episodic memory at the end, oldest first; see
+    /// [`run_with`](crate::Reflexion::run_with).
     pub memory: Vec<MemoryEntry>,
-    /// What earlier runs taught, as [`recall`](super::ReflexionBuilder::recall) found it.
+    /// The memories of earlier runs that were recalled, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recalled: Vec<Memory>,
-    /// Why nothing was recalled, where the memories could not be asked for or did not come in time.
+    /// Why memories could not be recalled, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall_error: Option<String>,
-    /// What [`persist`](super::ReflexionBuilder::persist) stored, in the order of the trials.
+    /// The stored traces, in the order of the trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trace_ids: Vec<TraceId>,
-    /// What it did not store, or not in time.
+    /// What was not stored, or not learned from, in time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub persist_errors: Vec<PersistError>,
 }
@@ -37,27 +43,53 @@ pub struct Outcome {
 pub enum Status {
     /// The last trial did the task.
     Succeeded,
-    /// No trial did, and there are no more.
+    /// All trials failed.
     Exhausted,
-    /// Something failed in between; only within an error.
+    /// A part of the loop failed; only in the outcome inside an error.
     Aborted,
 }
 
-/// One trial, with what was made of it.
+/// One trial of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Trial {
-    /// What was done.
+    /// The record of the trial.
     pub trajectory: Trajectory,
-    /// The verdict; `None` only where the evaluator failed.
+    /// The verdict; `None` only if the evaluator failed.
     pub evaluation: Option<Evaluation>,
-    /// What the trial teaches; `None` where nothing was written, as after a success.
+    /// The reflection; `None` if there is none, as after a success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reflection: Option<String>,
-    /// Why there is no reflection of its own, under
-    /// [`OnReflectionError::UseFeedback`](super::OnReflectionError).
+    /// The error of the self-reflection, under
+    /// [`OnReflectionError::UseFeedback`](crate::OnReflectionError::UseFeedback).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reflection_error: Option<String>,
+}
+
+/// A trace that was not stored, or that no memory was made of, in time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PersistError {
+    /// The number of the trial, from 1.
+    pub trial: u32,
+    /// The stored trace, if only its memory is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<TraceId>,
+    /// What went wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for PersistError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trial, problem) = (self.trial, &self.problem);
+        match &self.trace_id {
+            None => write!(f, "trial {trial} was not stored: {problem}"),
+            Some(id) => write!(
+                f,
+                "trial {trial} is stored as {id}, without a memory: {problem}"
+            ),
+        }
+    }
 }
 
 impl Outcome {
@@ -66,44 +98,35 @@ impl Outcome {
         self.status == Status::Succeeded
     }
 
-    /// The last trial's answer; `""` where no trial was finished.
+    /// The answer of the last trial; empty without a finished trial.
     pub fn response(&self) -> String {
         self.last()
             .map(|trial| trial.trajectory.answer())
             .unwrap_or_default()
     }
 
-    /// The last trial that was finished.
+    /// The last finished trial.
     pub fn last(&self) -> Option<&Trial> {
         self.trials.last()
     }
 
-    /// The best trial: a success before a failure, then the higher score, then the later one.
-    /// A trial without a score counts less than one with any.
+    /// The best trial: a success before a failure, then the higher score, then the later trial.
+    /// No score ranks below any score.
     pub fn best(&self) -> Option<&Trial> {
-        // Of equal elements, `max_by` gives the last.
+        // Of equal elements, `max_by` returns the last.
         self.trials.iter().max_by(|a, b| a.compare(b))
     }
 
-    /// The reflections, in order, whether still remembered or not.
+    /// All reflections, in order, including those dropped from the episodic memory.
     pub fn reflections(&self) -> impl Iterator<Item = &str> {
         self.trials
             .iter()
             .filter_map(|trial| trial.reflection.as_deref())
     }
-
-    /// The outcome if the task is done, otherwise [`ReflexionError::Exhausted`] with the outcome.
-    pub fn into_success(self) -> Result<Self, ReflexionError> {
-        if self.succeeded() {
-            Ok(self)
-        } else {
-            Err(ReflexionError::Exhausted(Box::new(self)))
-        }
-    }
 }
 
 impl Trial {
-    pub(super) fn new(trajectory: Trajectory) -> Self {
+    pub(crate) fn new(trajectory: Trajectory) -> Self {
         Self {
             trajectory,
             evaluation: None,
@@ -122,7 +145,7 @@ impl Trial {
         self.evaluation.as_ref().is_some_and(|e| e.success)
     }
 
-    /// The trial's score, where the evaluator gave one.
+    /// The trial's score, if the evaluator gave one.
     pub fn score(&self) -> Option<f64> {
         self.evaluation.as_ref()?.score
     }

@@ -1,12 +1,10 @@
 use std::fmt::Write as _;
 
-use reflect_types::Memory;
-
-use super::clip::clip;
-use super::render::{MAX_TEXT, history};
-use super::template::fill;
-use super::{FailedTrial, MemoryEntry, Trajectory};
-use crate::client::memory_blocks;
+use crate::episodic::MemoryEntry;
+use crate::failed_trial::FailedTrial;
+use crate::render::{MAX_TEXT, history};
+use crate::text::{clip, fill};
+use crate::trajectory::Trajectory;
 
 const EVALUATOR: &str = include_str!("prompts/evaluator.md");
 const REFLECTION: &str = include_str!("prompts/reflection.md");
@@ -14,7 +12,7 @@ const NEXT_TRIAL: &str = include_str!("prompts/next_trial.md");
 const RECALLED: &str = include_str!("prompts/recalled.md");
 
 /// Asks whether a trial did the task.
-pub(super) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
+pub(crate) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
     fill(
         EVALUATOR,
         &[
@@ -27,7 +25,7 @@ pub(super) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
 }
 
 /// Asks what a failed trial teaches.
-pub(super) fn reflection(failed: &FailedTrial<'_>) -> String {
+pub(crate) fn reflection(failed: &FailedTrial<'_>) -> String {
     let trial = &failed.trajectory;
     fill(
         REFLECTION,
@@ -41,20 +39,21 @@ pub(super) fn reflection(failed: &FailedTrial<'_>) -> String {
     )
 }
 
-/// What the actor is given: the task alone, or what is known from before and then the task.
-pub(super) fn attempt(
+/// The actor's prompt: recalled memories, the previous attempt and reflections, if any, then the
+/// task.
+pub(crate) fn attempt(
     task: &str,
-    recalled: &[Memory],
-    memory: &[MemoryEntry],
+    memories: &str,
+    reflections: &[MemoryEntry],
     previous: Option<&Trajectory>,
 ) -> String {
     let mut parts = Vec::new();
-    if !recalled.is_empty() {
-        parts.push(fill(RECALLED, &[("memories", &memory_blocks(recalled))]));
+    if !memories.is_empty() {
+        parts.push(fill(RECALLED, &[("memories", memories)]));
     }
-    if !memory.is_empty() || previous.is_some() {
+    if !reflections.is_empty() || previous.is_some() {
         let previous = previous.map(last_attempt).unwrap_or_default();
-        let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(memory))];
+        let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(reflections))];
         parts.push(fill(NEXT_TRIAL, &values));
     } else if !parts.is_empty() {
         parts.push("The task:".to_owned());
@@ -63,9 +62,10 @@ pub(super) fn attempt(
     parts.join("\n\n")
 }
 
-pub(super) fn notes(memory: &[MemoryEntry]) -> String {
+/// Reflections as text, oldest first.
+pub(crate) fn notes(reflections: &[MemoryEntry]) -> String {
     let mut text = String::new();
-    for entry in memory {
+    for entry in reflections {
         let gap = if text.is_empty() { "" } else { "\n\n" };
         let note = clip(entry.reflection.trim(), MAX_TEXT);
         let _ = write!(text, "{gap}After trial {}: {note}", entry.trial);

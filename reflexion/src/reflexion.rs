@@ -4,65 +4,93 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::actor::{Actor, DynActor, LlmActor};
-use super::boxed::BoxFuture;
-use super::builder::{Config, ReflexionBuilder};
-use super::error::ReflexionError;
-use super::evaluator::DynEvaluator;
-use super::llm::{Llm, SharedLlm};
-use super::run::Runner;
-use super::self_reflection::{DynSelfReflection, LlmReflection};
-use super::{LlmEvaluator, MemoryEntry, Outcome};
+use crate::actor::{LlmActor, SharedActor};
+use crate::boxed::BoxFuture;
+use crate::clock::block_on;
+use crate::config::{Config, Parts};
+use crate::episodic::MemoryEntry;
+use crate::error::ReflexionError;
+use crate::evaluator::SharedEvaluator;
+use crate::llm::{Llm, SharedLlm};
+use crate::llm_evaluator::LlmEvaluator;
+use crate::outcome::Outcome;
+use crate::runner::Runner;
+use crate::self_reflection::{LlmReflection, SharedSelfReflection};
+use crate::task::Task;
 
-/// A loop that tries a task, judges the result, and tries again with what was learned.
+/// The Reflexion loop: attempts a task, evaluates the result, and tries again with what the
+/// failures taught.
 ///
-/// It holds no state of a run: clone it, share it, and run it as often and as concurrently as you
-/// like.
+/// A loop holds no state of its runs. Clone it, share it, and run it concurrently.
 #[derive(Clone)]
 pub struct Reflexion {
-    pub(super) actor: Arc<dyn DynActor>,
-    pub(super) evaluator: Arc<dyn DynEvaluator>,
-    pub(super) reflection: Option<Arc<dyn DynSelfReflection>>,
-    pub(super) config: Arc<Config>,
+    parts: Parts,
+    config: Arc<Config>,
 }
 
 impl Reflexion {
-    /// A loop in which one model acts, judges and reflects, with the default options.
+    /// A loop in which one model acts, evaluates and reflects, with default options. For other
+    /// options, see [`with_llm`](Self::with_llm).
     pub fn new(llm: impl Llm) -> Self {
         let llm = SharedLlm::new(llm);
         Self {
-            actor: Arc::new(LlmActor::new(llm.clone())),
-            evaluator: Arc::new(LlmEvaluator::new(llm.clone())),
-            reflection: Some(Arc::new(LlmReflection::new(llm))),
+            parts: Parts {
+                actor: SharedActor::new(LlmActor::new(llm.clone())),
+                evaluator: SharedEvaluator::new(LlmEvaluator::new(llm.clone())),
+                reflection: Some(SharedSelfReflection::new(LlmReflection::new(llm))),
+            },
             config: Arc::new(Config::default()),
         }
     }
 
-    /// Sets up a loop around an actor: your agent, often just an async closure.
-    pub fn builder(actor: impl Actor) -> ReflexionBuilder {
-        ReflexionBuilder::new(actor)
+    pub(crate) fn from_parts(parts: Parts, config: Config) -> Self {
+        Self {
+            parts,
+            config: Arc::new(config),
+        }
     }
 
     /// Runs the loop on a task.
     ///
-    /// Running out of trials is no error: see [`Outcome::status`] and [`Outcome::into_success`].
-    pub fn run(&self, task: impl Into<String>) -> Run {
+    /// Running out of trials is not an error: see [`Outcome::status`] and
+    /// [`Outcome::into_success`].
+    pub fn run(&self, task: impl Into<Task>) -> Run {
         self.run_with(task, [])
     }
 
-    /// Runs the loop on a task with what earlier runs taught, such as their [`Outcome::memory`];
-    /// as much of it as the memory holds.
+    /// Runs the loop on a task with reflections of earlier runs, such as their
+    /// [`Outcome::memory`], as many as the episodic memory holds.
     pub fn run_with(
         &self,
-        task: impl Into<String>,
+        task: impl Into<Task>,
         memory: impl IntoIterator<Item = MemoryEntry>,
     ) -> Run {
-        let runner = Runner::new(self.clone(), task.into(), memory.into_iter().collect());
+        let (parts, config) = (self.parts.clone(), Arc::clone(&self.config));
+        let runner = Runner::new(parts, config, task.into(), memory);
         Run(Box::pin(runner.run()))
+    }
+
+    /// Runs the loop on a task and blocks the thread until it ends.
+    ///
+    /// The parts run inside a tokio runtime made for the run. Inside an async function, use
+    /// [`run`](Self::run): this call would hold up the other tasks on the thread.
+    ///
+    /// ```
+    /// use reflexion::{Attempt, Reflexion, ReflexionError};
+    ///
+    /// let reflexion = Reflexion::builder(|attempt: Attempt| async move { attempt.prompt })
+    ///     .evaluate_with(|trial| trial.answer() == "2 + 2")
+    ///     .max_trials(1)
+    ///     .build()?;
+    /// assert!(reflexion.run_blocking("2 + 2")?.succeeded());
+    /// # Ok::<(), ReflexionError>(())
+    /// ```
+    pub fn run_blocking(&self, task: impl Into<Task>) -> Result<Outcome, ReflexionError> {
+        block_on(self.run(task)).map_err(ReflexionError::Runtime)?
     }
 }
 
-/// A run that is going on. Dropping it stops it at once: nothing runs elsewhere.
+/// A run in progress. Dropping it stops it.
 #[must_use = "a run does nothing until it is awaited"]
 pub struct Run(BoxFuture<'static, Result<Outcome, ReflexionError>>);
 

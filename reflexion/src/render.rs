@@ -1,17 +1,16 @@
 use reflect_types::{Message, Role};
 
-use super::clip::clip;
+use crate::text::clip;
 
-/// How much of a tool call's arguments, and of its result, is shown, in characters.
-pub(super) const MAX_TOOL: usize = 2_000;
-/// How much of a task, an answer, a note or a feedback is shown, in characters.
-pub(super) const MAX_TEXT: usize = 16_000;
-/// How much of a trial's history is shown, in characters: its beginning and its end.
-pub(super) const MAX_HISTORY: usize = 48_000;
+/// The longest tool arguments and tool result shown, in characters.
+pub(crate) const MAX_TOOL: usize = 2_000;
+/// The longest task, answer, reflection and feedback shown, in characters.
+pub(crate) const MAX_TEXT: usize = 16_000;
+/// The longest history shown, in characters.
+pub(crate) const MAX_HISTORY: usize = 48_000;
 
-/// A trial's messages as an evaluator or a self-reflection reads them, tools with their arguments
-/// and results. What is too long is cut from the middle.
-pub(super) fn history(messages: &[Message]) -> String {
+/// A trial's messages as text, with tool arguments and results. The middle of long texts is cut.
+pub(crate) fn history(messages: &[Message]) -> String {
     if messages.is_empty() {
         return "(nothing was recorded)".to_owned();
     }
@@ -49,7 +48,7 @@ fn line(message: &Message) -> String {
     format!("{role}{}: {}", label(message), parts.join("\n"))
 }
 
-/// Which tool a result is from, and which call it answers.
+/// The tool and the call of a tool result.
 fn label(message: &Message) -> String {
     let name = message.name.as_deref().unwrap_or_default();
     let id = message.tool_call_id.as_deref().unwrap_or_default();
@@ -67,7 +66,6 @@ mod tests {
 
     use super::*;
 
-    // Row 13.
     #[test]
     fn tools_are_shown_with_arguments_and_results() {
         let messages = [
@@ -86,7 +84,6 @@ mod tests {
         assert_eq!(history(&[]), "(nothing was recorded)");
     }
 
-    // Row 13.
     #[test]
     fn long_arguments_and_results_lose_their_middle() {
         let long = format!("head{}tail", "é".repeat(5_000));
@@ -101,7 +98,6 @@ mod tests {
         }
     }
 
-    // Row 40.
     #[test]
     fn a_huge_history_keeps_its_beginning_and_its_end() {
         let mut messages = vec![Message::user("the beginning")];

@@ -1,66 +1,32 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
-use super::boxed::{BoxError, BoxFuture};
-use super::into_result::IntoResult;
-use super::llm::{Llm, SharedLlm};
-use super::think::without_thoughts;
-use super::{Evaluation, MemoryEntry, Trajectory, prompt};
+use crate::boxed::{BoxError, BoxFuture};
+use crate::failed_trial::FailedTrial;
+use crate::into_result::IntoResult;
+use crate::llm::{Llm, SharedLlm};
+use crate::prompt;
+use crate::text::without_thoughts;
 
-/// Says in words what a failed trial teaches.
+/// Writes what a failed trial teaches.
 ///
 /// Closures become self-reflections through [`reflection_fn`] and [`reflection_async`].
 pub trait SelfReflection: Send + Sync + 'static {
-    /// What to remember for the next trial. A blank text means that there is nothing to say.
+    /// Returns the note for the next trial. A blank text, or a bare verdict such as "FAILURE", is
+    /// replaced by the evaluator's feedback.
     fn reflect(
         &self,
         failed: FailedTrial<'_>,
     ) -> impl Future<Output = Result<String, BoxError>> + Send;
 }
 
-/// A trial that failed, and what was remembered before it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct FailedTrial<'a> {
-    /// What was done.
-    pub trajectory: Cow<'a, Trajectory>,
-    /// What is wrong with it.
-    pub evaluation: Cow<'a, Evaluation>,
-    /// What earlier trials taught, oldest first, so that the same advice is not given twice.
-    pub memory: Cow<'a, [MemoryEntry]>,
-}
-
-impl<'a> FailedTrial<'a> {
-    /// A failed trial, borrowed.
-    pub fn new(
-        trajectory: &'a Trajectory,
-        evaluation: &'a Evaluation,
-        memory: &'a [MemoryEntry],
-    ) -> Self {
-        Self {
-            trajectory: Cow::Borrowed(trajectory),
-            evaluation: Cow::Borrowed(evaluation),
-            memory: Cow::Borrowed(memory),
-        }
-    }
-
-    /// The same, owning what it holds.
-    pub fn into_owned(self) -> FailedTrial<'static> {
-        FailedTrial {
-            trajectory: Cow::Owned(self.trajectory.into_owned()),
-            evaluation: Cow::Owned(self.evaluation.into_owned()),
-            memory: Cow::Owned(self.memory.into_owned()),
-        }
-    }
-}
-
-/// The default self-reflection: a model writes it, from a prompt with worked examples.
+/// A [`SelfReflection`] by a model, from a prompt with worked examples.
 #[derive(Clone, Debug)]
 pub struct LlmReflection(SharedLlm);
 
 impl LlmReflection {
-    /// A self-reflection written by this model.
+    /// A self-reflection by this model.
     pub fn new(llm: impl Llm) -> Self {
         Self(SharedLlm::new(llm))
     }
@@ -73,7 +39,7 @@ impl SelfReflection for LlmReflection {
     }
 }
 
-/// A self-reflection without a model: the evaluator's feedback is the lesson.
+/// A [`SelfReflection`] without a model: the evaluator's feedback.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeedbackReflection;
 
@@ -84,29 +50,29 @@ impl SelfReflection for FeedbackReflection {
 }
 
 /// A self-reflection from a closure that returns a text or a `Result` of one.
-pub fn reflection_fn<F, R>(write: F) -> ReflectionFn<F>
+pub fn reflection_fn<F, R>(reflect: F) -> ReflectionFn<F>
 where
     F: Fn(FailedTrial<'_>) -> R + Send + Sync + 'static,
     R: IntoResult<String>,
 {
-    ReflectionFn(write)
+    ReflectionFn(reflect)
 }
 
-/// A self-reflection from an async closure; it gets the trial for itself.
-pub fn reflection_async<F, Fut>(write: F) -> ReflectionAsync<F>
+/// A self-reflection from an async closure, which owns the trial.
+pub fn reflection_async<F, Fut>(reflect: F) -> ReflectionAsync<F>
 where
     F: Fn(FailedTrial<'static>) -> Fut + Send + Sync + 'static,
     Fut: Future + Send,
     Fut::Output: IntoResult<String>,
 {
-    ReflectionAsync(write)
+    ReflectionAsync(reflect)
 }
 
-/// The self-reflection that [`reflection_fn`] makes.
+/// The self-reflection of [`reflection_fn`].
 #[derive(Clone)]
 pub struct ReflectionFn<F>(F);
 
-/// The self-reflection that [`reflection_async`] makes.
+/// The self-reflection of [`reflection_async`].
 #[derive(Clone)]
 pub struct ReflectionAsync<F>(F);
 
@@ -146,7 +112,31 @@ impl<F> fmt::Debug for ReflectionAsync<F> {
     }
 }
 
-pub(super) trait DynSelfReflection: Send + Sync {
+/// A type-erased [`SelfReflection`] that is cheap to clone.
+#[derive(Clone)]
+pub struct SharedSelfReflection(Arc<dyn DynSelfReflection>);
+
+impl SharedSelfReflection {
+    /// Erases the type of a self-reflection.
+    pub fn new(reflection: impl SelfReflection) -> Self {
+        Self(Arc::new(reflection))
+    }
+}
+
+impl SelfReflection for SharedSelfReflection {
+    async fn reflect(&self, failed: FailedTrial<'_>) -> Result<String, BoxError> {
+        self.0.reflect(failed).await
+    }
+}
+
+impl fmt::Debug for SharedSelfReflection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedSelfReflection")
+            .finish_non_exhaustive()
+    }
+}
+
+trait DynSelfReflection: Send + Sync {
     fn reflect<'a>(&'a self, failed: FailedTrial<'a>) -> BoxFuture<'a, Result<String, BoxError>>;
 }
 

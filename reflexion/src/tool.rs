@@ -4,17 +4,17 @@ use std::future::Future;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::boxed::{BoxError, BoxFuture};
-use super::into_result::IntoResult;
+use crate::boxed::{BoxError, BoxFuture};
+use crate::into_result::IntoResult;
 
-/// Something the model in a [`ToolLoop`](super::ToolLoop) can call.
+/// A tool that the model in a [`ToolLoop`](crate::ToolLoop) can call.
 ///
-/// An `Err` is shown to the model as the call's result; it ends neither the trial nor the run.
+/// An `Err` is the result of the call as the model sees it; neither the trial nor the run ends.
 pub trait Tool: Send + Sync + 'static {
-    /// The name by which the model calls it.
+    /// The tool's name.
     fn name(&self) -> &str;
 
-    /// What it does, for the model.
+    /// The description for the model.
     #[expect(
         clippy::unnecessary_literal_bound,
         reason = "implementors return fields of their own"
@@ -23,28 +23,29 @@ pub trait Tool: Send + Sync + 'static {
         ""
     }
 
-    /// The JSON schema of its arguments, for the model.
+    /// The JSON schema of the arguments.
     fn parameters(&self) -> Value {
         json!({"type": "object"})
     }
 
-    /// The result of a call.
+    /// Calls the tool.
     fn call(&self, arguments: Value) -> impl Future<Output = Result<String, BoxError>> + Send;
 }
 
-/// A tool as it is told to the model.
+/// The description of a tool in a [`Chat`](crate::Chat).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// The name by which the model calls it.
+    /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// What the tool does.
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of the arguments.
     pub parameters: Value,
 }
 
-/// A tool from an async closure that takes the arguments as JSON and gives a text, or a `Result`.
+/// A tool from an async closure that takes the arguments as JSON and returns a text or a `Result` of
+/// one.
 pub fn tool_fn<F, Fut>(
     name: impl Into<String>,
     description: impl Into<String>,
@@ -63,7 +64,7 @@ where
     }
 }
 
-/// The tool that [`tool_fn`] makes.
+/// The tool of [`tool_fn`].
 #[derive(Clone)]
 pub struct ToolFn<F> {
     name: String,
@@ -112,7 +113,7 @@ impl<F> fmt::Debug for ToolFn<F> {
     }
 }
 
-pub(super) trait DynTool: Send + Sync {
+pub(crate) trait DynTool: Send + Sync {
     fn spec(&self) -> ToolSpec;
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<String, BoxError>>;
 }

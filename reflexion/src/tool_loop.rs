@@ -5,28 +5,29 @@ use std::sync::Arc;
 use reflect_types::{Message, ToolCall};
 use serde_json::{Map, Value};
 
-use super::attempt::texts;
-use super::boxed::{BoxError, BoxFuture};
-use super::tool::{DynTool, Tool, ToolSpec};
-use super::{Actor, Attempt, Attempted};
+use crate::actor::Actor;
+use crate::attempt::Attempt;
+use crate::attempted::{Attempted, texts};
+use crate::boxed::{BoxError, BoxFuture};
+use crate::tool::{DynTool, Tool, ToolSpec};
 
 /// A chat model that can call tools.
 ///
 /// Any closure `Fn(Chat) -> Future<Output = Result<Message, E>>` is one.
 pub trait ChatModel: Send + Sync + 'static {
-    /// The assistant's next message: tool calls, or the answer.
+    /// Returns the assistant's next message: tool calls, or the answer.
     fn reply(&self, chat: Chat) -> impl Future<Output = Result<Message, BoxError>> + Send;
 }
 
-/// What a [`ChatModel`] replies to.
+/// The input of a [`ChatModel`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Chat {
-    /// The trial so far.
+    /// The messages of the trial so far.
     pub messages: Vec<Message>,
-    /// What can be called.
+    /// The tools that can be called.
     pub tools: Vec<ToolSpec>,
-    /// How many replies are left in this trial, this one included.
+    /// The replies left in this trial, including this one.
     pub steps_left: u32,
 }
 
@@ -41,19 +42,18 @@ where
     }
 }
 
-/// A small [`Actor`] that lets a chat model call tools until it answers.
+/// An [`Actor`] in which a chat model calls tools until it answers.
 ///
 /// A trial ends at the first reply without tool calls; text beside tool calls is no answer. An
-/// unknown tool, arguments that are no JSON and a tool's error are told to the model. When the
-/// steps of a trial are used up, the trial has failed; the next one gets as many again.
+/// unknown tool, arguments that are not JSON, and a tool's error become results for the model. A
+/// trial that runs out of steps has failed; the next trial has all steps again.
 ///
 /// ```
-/// use reflect_sdk::reflexion::{Chat, Reflexion, ToolLoop, tool_fn};
-/// use reflect_sdk::{Message, ToolCall};
+/// use reflexion::{BoxError, Chat, Message, Reflexion, ToolCall, ToolLoop, tool_fn};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), reflect_sdk::reflexion::BoxError> {
-/// // Stands for a model: it looks the price up, then answers with what it found.
+/// # async fn main() -> Result<(), BoxError> {
+/// // A scripted model: it looks the price up, then answers with the result.
 /// let model = |chat: Chat| async move {
 ///     Ok::<_, std::io::Error>(match chat.messages.last() {
 ///         Some(last) if last.tool_call_id.is_some() => Message::assistant(last.text()),
@@ -81,7 +81,7 @@ pub struct ToolLoop {
 }
 
 impl ToolLoop {
-    /// An actor on this model, without tools, with 16 steps a trial.
+    /// An actor on this model, without tools, with 16 steps per trial.
     pub fn new(model: impl ChatModel) -> Self {
         Self {
             model: Arc::new(model),
@@ -91,14 +91,14 @@ impl ToolLoop {
         }
     }
 
-    /// The rules that open every trial.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system(mut self, prompt: impl Into<String>) -> Self {
         self.system = Some(prompt.into());
         self
     }
 
-    /// Adds a tool; it replaces an earlier one of the same name.
+    /// Adds a tool. It replaces an earlier one with the same name.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.tools.retain(|known| known.spec().name != tool.name());
@@ -106,7 +106,7 @@ impl ToolLoop {
         self
     }
 
-    /// How many replies the model has for one trial; at least 1.
+    /// Sets the maximum number of replies per trial, at least 1.
     #[must_use]
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.max_steps = steps;
@@ -170,7 +170,7 @@ impl Actor for ToolLoop {
     }
 }
 
-/// Gives every call an id, so that its result can name it.
+/// Gives every call an ID for its result to refer to.
 fn name_calls(reply: &mut Message, step: u32) {
     for (index, call) in reply.tool_calls.iter_mut().flatten().enumerate() {
         call.id
@@ -178,7 +178,7 @@ fn name_calls(reply: &mut Message, step: u32) {
     }
 }
 
-/// The arguments of a call: chat APIs send them as JSON text.
+/// The arguments of a call. Chat APIs send them as JSON text.
 fn arguments(call: &ToolCall) -> Result<Value, serde_json::Error> {
     match &call.function.arguments {
         Some(Value::String(text)) if !text.trim().is_empty() => serde_json::from_str(text),

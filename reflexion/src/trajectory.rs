@@ -3,45 +3,52 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reflect_types::Message;
 use serde::{Serialize, Serializer};
 
-use super::Attempted;
+use crate::attempted::Attempted;
+use crate::task::Task;
 
-/// One trial as it went: what was asked, done and answered, and when.
+/// The record of one trial: task, steps, answer and times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Trajectory {
     /// The trial's number, from 1.
     pub trial: u32,
-    /// The task, without the memory.
+    /// The task, without memories. Several inputs are joined by newlines.
     pub task: String,
-    /// Everything said and done in this trial, and in no other.
+    /// The inputs of the task.
+    pub inputs: Vec<String>,
+    /// The messages of this trial alone.
     pub messages: Vec<Message>,
     /// The texts of the answer.
     pub response: Vec<String>,
     /// Why the trial ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
-    /// When it began; in JSON, milliseconds since 1970.
+    /// The start time; in JSON, milliseconds since 1970.
     #[serde(serialize_with = "milliseconds")]
     pub started_at: SystemTime,
-    /// When it ended, never before it began; in JSON, milliseconds since 1970.
+    /// The end time, never before the start; in JSON, milliseconds since 1970.
     #[serde(serialize_with = "milliseconds")]
     pub ended_at: SystemTime,
 }
 
 impl Trajectory {
-    /// A trial that has just been made, without duration.
+    /// A trial that starts and ends now.
     ///
-    /// Where the actor gave no messages, the task and the answer stand for them.
-    pub fn new(trial: u32, task: impl Into<String>, attempted: impl Into<Attempted>) -> Self {
+    /// Without messages from the actor, the task and the answer are its messages.
+    pub fn new(trial: u32, task: impl Into<Task>, attempted: impl Into<Attempted>) -> Self {
         let (task, attempted, now) = (task.into(), attempted.into(), SystemTime::now());
+        let text = task.text();
         let mut messages = attempted.messages;
         if messages.is_empty() {
-            let said = attempted.response.iter().map(Message::assistant);
-            messages = std::iter::once(Message::user(&task)).chain(said).collect();
+            let answer = attempted.response.iter().map(Message::assistant);
+            messages = std::iter::once(Message::user(&text))
+                .chain(answer)
+                .collect();
         }
         Self {
             trial,
-            task,
+            task: text,
+            inputs: task.inputs,
             messages,
             response: attempted.response,
             halted: attempted.halted,
@@ -62,8 +69,9 @@ impl Trajectory {
             .unwrap_or_default()
     }
 
-    /// Sets the times. The end is counted from the start, since a clock may be set back in between.
-    pub(super) fn timed(mut self, started_at: SystemTime, took: Duration) -> Self {
+    /// Sets the times. The end is counted from the start, since the system clock may be set back
+    /// in between.
+    pub(crate) fn timed(mut self, started_at: SystemTime, took: Duration) -> Self {
         self.started_at = started_at;
         self.ended_at = started_at.checked_add(took).unwrap_or(started_at);
         self

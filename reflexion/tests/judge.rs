@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 use reflect_sdk::TraceOutput;
-use reflect_sdk::models::Client;
-use reflect_sdk::models::scripted::{Act, Asked, ModelServer};
-use reflect_sdk::reflexion::{Attempt, Evaluator, Judge, Reflexion, ReflexionError, Trajectory};
+use reflexion::models::Client;
+use reflexion::models::scripted::{Act, Asked, ModelServer};
+use reflexion::{Attempt, Evaluator, Judge, Reflexion, ReflexionError, Trajectory};
 use serde_json::json;
 
-/// Passes what names a currency.
+/// Passes answers that name a currency.
 fn strict(asked: &Asked) -> Act {
     let good = asked.text().contains("20 EUR");
     let (verdict, feedback) = if good {

@@ -1,29 +1,29 @@
 use serde_json::{Map, Value};
 
-/// What the first step of a reflection finds.
+/// The result of the first step of a [`Reflector`](super::Reflector).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Analysis {
-    /// The run in a sentence.
+    /// A sentence on the run.
     pub summary: String,
-    /// What was seen.
+    /// Observations.
     pub key_findings: Vec<String>,
-    /// Why it went as it did.
+    /// Causes.
     pub root_causes: Vec<String>,
-    /// What there is to learn.
+    /// Lessons that hold beyond the run.
     pub insights: Vec<String>,
-    /// What to do next time.
+    /// Next steps.
     pub suggestions: Vec<String>,
-    /// Whether the judge's reply held no usable JSON, so that `summary` is just its beginning.
+    /// Whether the judge's reply held no usable JSON. The summary is then the start of the reply.
     pub parse_error: bool,
-    /// Whether there was no analysis at all, so that `summary` says why.
+    /// Whether there is no analysis. The summary then says why.
     pub error: bool,
-    /// The fields of the judge's reply that have no name here.
+    /// The other fields of the judge's reply.
     pub extra: Map<String, Value>,
 }
 
 impl Analysis {
-    /// The keys by which a judge's reply is recognised.
+    /// The keys that identify an analysis in a judge's reply.
     pub(crate) const KEYS: [&'static str; 5] = [
         "summary",
         "key_findings",
@@ -32,7 +32,7 @@ impl Analysis {
         "suggestions",
     ];
 
-    /// An analysis with a summary and nothing else.
+    /// An analysis with a summary.
     pub fn new(summary: impl Into<String>) -> Self {
         Self {
             summary: summary.into(),
@@ -40,28 +40,28 @@ impl Analysis {
         }
     }
 
-    /// Sets what was seen.
+    /// Sets the observations.
     #[must_use]
     pub fn key_findings<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
         self.key_findings = items.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets why it went as it did.
+    /// Sets the causes.
     #[must_use]
     pub fn root_causes<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
         self.root_causes = items.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets what there is to learn.
+    /// Sets the lessons.
     #[must_use]
     pub fn insights<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
         self.insights = items.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets what to do next time.
+    /// Sets the next steps.
     #[must_use]
     pub fn suggestions<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
         self.suggestions = items.into_iter().map(Into::into).collect();
@@ -69,7 +69,7 @@ impl Analysis {
     }
 }
 
-/// Models often give a string where a list is due, or `null`; both are made usable.
+/// A string becomes a list of one, and `null` an empty list, because models often return these.
 impl From<Map<String, Value>> for Analysis {
     fn from(mut fields: Map<String, Value>) -> Self {
         Self {
@@ -114,11 +114,10 @@ mod tests {
     fn read(value: Value) -> Analysis {
         match value {
             Value::Object(fields) => fields.into(),
-            other => panic!("{other} is no object"),
+            other => panic!("{other} is not an object"),
         }
     }
 
-    // Row 44.
     #[test]
     fn values_of_the_wrong_type_become_usable() {
         let analysis = read(json!({
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_without_a_name_here_are_kept() {
+    fn unknown_fields_are_kept() {
         let analysis = read(json!({"summary": "s", "confidence": 0.9}));
         assert_eq!(analysis.extra["confidence"], 0.9);
     }

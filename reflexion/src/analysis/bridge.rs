@@ -1,21 +1,27 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{ReflectionContext, ReflectionHistory, ReflectionResult, Reflector};
-use crate::reflexion::{BoxError, FailedTrial, SelfReflection};
+use super::context::ReflectionContext;
+use super::history::ReflectionHistory;
+use super::reflector::Reflector;
+use super::result::ReflectionResult;
+use crate::boxed::BoxError;
+use crate::failed_trial::FailedTrial;
+use crate::self_reflection::SelfReflection;
 
-/// A [`Reflector`] as the [`SelfReflection`] of a [`Reflexion`](crate::reflexion::Reflexion).
+/// A [`Reflector`] as the [`SelfReflection`] of a [`Reflexion`](crate::Reflexion).
 ///
-/// The reflector is told the task (`input`), the answer (`output`), the feedback (`error`) and the
-/// trial's number (`iteration`); the next trial is told its summary and its suggestions.
+/// The reflector gets the task as `input`, the answer as `output`, the feedback as `error` and the
+/// trial's number as `iteration`. The reflection is its summary and its suggestions.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use reflect_sdk::reflection::{GeneralReflector, ReflectionHistory, ReflectorReflection};
-/// use reflect_sdk::reflexion::{Attempt, Reflexion};
+///
+/// use reflexion::analysis::{GeneralReflector, ReflectionHistory, ReflectorReflection};
+/// use reflexion::{Attempt, BoxError, Reflexion};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), reflect_sdk::reflexion::BoxError> {
+/// # async fn main() -> Result<(), BoxError> {
 /// let judge = |_: String| async { r#"{"summary": "Too curt", "suggestions": ["Say why"]}"# };
 /// let history = Arc::new(Mutex::new(ReflectionHistory::new()));
 /// let reflexion = Reflexion::builder(|attempt: Attempt| async move { attempt.prompt })
@@ -42,7 +48,7 @@ impl<R: Reflector> ReflectorReflection<R> {
         }
     }
 
-    /// Adds every result to this history as well.
+    /// Adds every result to this history.
     #[must_use]
     pub fn history(mut self, history: &Arc<Mutex<ReflectionHistory>>) -> Self {
         self.history = Some(Arc::clone(history));
@@ -59,7 +65,7 @@ impl<R: Reflector + 'static> SelfReflection for ReflectorReflection<R> {
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
             history.add(result);
         }
-        // What says why there is no analysis is no lesson for the agent.
+        // The reason for a missing analysis is no reflection.
         failure.map_or(Ok(text), |reason| Err(reason.into()))
     }
 }

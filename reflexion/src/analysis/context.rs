@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a reflector is told about a run: `input`, `output`, `error`, `iteration` and more.
+/// The input of a [`Reflector`](super::Reflector): `input`, `output`, `error`, `iteration` and more.
 ///
-/// A value of `null` is the same as no value; an empty string is a value.
+/// `null` is the same as no value; an empty string is a value.
 ///
 /// ```
-/// use reflect_sdk::reflection::ReflectionContext;
+/// use reflexion::analysis::ReflectionContext;
 ///
 /// let context = ReflectionContext::new()
 ///     .input("Sum the invoices")
@@ -26,43 +26,43 @@ impl ReflectionContext {
         Self::default()
     }
 
-    /// What the agent was asked.
+    /// Sets the task of the agent.
     #[must_use]
     pub fn input(self, value: impl Into<Value>) -> Self {
         self.with("input", value)
     }
 
-    /// What the agent answered.
+    /// Sets the answer of the agent.
     #[must_use]
     pub fn output(self, value: impl Into<Value>) -> Self {
         self.with("output", value)
     }
 
-    /// What was wrong.
+    /// Sets what was wrong.
     #[must_use]
     pub fn error(self, value: impl Into<Value>) -> Self {
         self.with("error", value)
     }
 
-    /// Which attempt it was.
+    /// Sets the number of the attempt.
     #[must_use]
     pub fn iteration(self, value: impl Into<Value>) -> Self {
         self.with("iteration", value)
     }
 
-    /// Adds anything else; a reflector of your own may read it.
+    /// Sets any other value, for reflectors that read it.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.insert(key.into(), value.into());
         self
     }
 
-    /// The value of a key; `None` where it is absent or `null`.
+    /// The value of a key; `None` if it is absent or `null`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
-    /// The value of a key as text: a string as it is, anything else as compact JSON.
+    /// The value of a key as text: a string itself, any other value as compact JSON.
     pub fn text(&self, key: &str) -> Option<String> {
         self.get(key).map(|value| match value {
             Value::String(text) => text.clone(),
@@ -77,7 +77,7 @@ impl From<Map<String, Value>> for ReflectionContext {
     }
 }
 
-/// An object is taken as it is; any other value becomes the `input`.
+/// An object is the context; any other value is its `input`.
 impl From<Value> for ReflectionContext {
     fn from(value: Value) -> Self {
         match value {

@@ -1,19 +1,19 @@
-use crate::reflexion::BoxError;
+use crate::boxed::BoxError;
 
-/// Why a reflection could not be made.
+/// Why a [`Reflector`](super::Reflector) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReflectError {
-    /// The judge failed; its own error is the source.
+    /// The judge failed. The source is its own error.
     #[error("the judge failed")]
     Judge(#[source] BoxError),
-    /// A step of a reflector of your own failed; its own error is the source.
+    /// A step of a custom reflector failed. The source is its own error.
     #[error("a step of the reflector failed")]
     Step(#[source] BoxError),
 }
 
 impl ReflectError {
-    /// An error of a step of your own.
+    /// An error of a step of a custom reflector.
     pub fn step(source: impl Into<BoxError>) -> Self {
         Self::Step(source.into())
     }

@@ -1,23 +1,24 @@
 use serde_json::{Map, Value};
 
-use super::json::find_object;
-use super::{
-    Analysis, ReflectError, ReflectionContext, ReflectionLevel, ReflectionType, Reflector,
-};
-use crate::reflexion::think::without_thoughts;
-use crate::reflexion::{Llm, SharedLlm};
+use super::analysis::Analysis;
+use super::context::ReflectionContext;
+use super::error::ReflectError;
+use super::kind::{ReflectionLevel, ReflectionType};
+use super::reflector::Reflector;
+use crate::llm::{Llm, SharedLlm};
+use crate::text::{find_object, without_thoughts};
 
-/// How much of a reply that holds no usable JSON becomes the summary, in characters.
+/// The length of the summary of a reply without usable JSON, in characters.
 const FALLBACK_CHARS: usize = 200;
-const SYSTEM_PROMPT: &str = include_str!("prompts/general.md");
+const SYSTEM_PROMPT: &str = include_str!("../prompts/general_reflector.md");
 
-/// A [`Reflector`] that asks a model, the judge, and reads the JSON in its reply.
+/// A [`Reflector`] that asks a model, the judge, for JSON.
 ///
 /// ```
-/// use reflect_sdk::reflection::{GeneralReflector, ReflectionContext, Reflector};
+/// use reflexion::analysis::{GeneralReflector, ReflectError, ReflectionContext, Reflector};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), reflect_sdk::reflection::ReflectError> {
+/// # async fn main() -> Result<(), ReflectError> {
 /// let judge = |_prompt: String| async {
 ///     r#"Here you are: {"summary": "Off by one", "suggestions": "Start at 0"}"#
 /// };
@@ -37,18 +38,18 @@ pub struct GeneralReflector {
     judge: Option<SharedLlm>,
 }
 
-/// Sets up a [`GeneralReflector`].
+/// Builds a [`GeneralReflector`].
 #[derive(Clone, Debug)]
 #[must_use = "call `build` to get the reflector"]
 pub struct GeneralReflectorBuilder(GeneralReflector);
 
 impl GeneralReflector {
-    /// A reflector with this judge: type insight, level deep, our own system prompt.
+    /// A reflector with this judge, type insight, level deep and the default system prompt.
     pub fn new(judge: impl Llm) -> Self {
         Self::builder().judge(judge).build()
     }
 
-    /// Sets up a reflector. Without a judge it still works: its results are marked as errors.
+    /// Builds a reflector. Without a judge, its results are marked as errors.
     pub fn builder() -> GeneralReflectorBuilder {
         GeneralReflectorBuilder(Self {
             name: "general_reflector".to_owned(),
@@ -59,7 +60,7 @@ impl GeneralReflector {
         })
     }
 
-    /// What the judge is asked about this run.
+    /// The judge's prompt for a run.
     pub fn prompt(&self, context: &ReflectionContext) -> String {
         let mut parts = vec![self.system_prompt.clone(), String::new()];
         for (key, title) in [
@@ -79,25 +80,25 @@ impl GeneralReflector {
 }
 
 impl GeneralReflectorBuilder {
-    /// Stands in the results' metadata.
+    /// Sets the name in the results' metadata.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
     }
 
-    /// What the results are about.
+    /// Sets the type of the results.
     pub fn reflection_type(mut self, reflection_type: ReflectionType) -> Self {
         self.0.reflection_type = reflection_type;
         self
     }
 
-    /// How deep the results go.
+    /// Sets the level of the results.
     pub fn level(mut self, level: ReflectionLevel) -> Self {
         self.0.level = level;
         self
     }
 
-    /// What stands before the run in the judge's prompt; an empty text leaves the default.
+    /// Sets the text before the run in the judge's prompt. An empty text keeps the default.
     pub fn system_prompt(mut self, prompt: impl Into<String>) -> Self {
         let prompt = prompt.into();
         if !prompt.is_empty() {
@@ -106,13 +107,13 @@ impl GeneralReflectorBuilder {
         self
     }
 
-    /// The model that is asked.
+    /// Sets the judge.
     pub fn judge(mut self, judge: impl Llm) -> Self {
         self.0.judge = Some(SharedLlm::new(judge));
         self
     }
 
-    /// The reflector.
+    /// Builds the reflector.
     pub fn build(self) -> GeneralReflector {
         self.0
     }
@@ -145,13 +146,13 @@ impl Reflector for GeneralReflector {
     }
 }
 
-/// Reads a judge's reply, whatever it is.
-pub(super) fn read(reply: &str) -> Analysis {
+/// Reads any reply of a judge.
+fn read(reply: &str) -> Analysis {
     let answer = without_thoughts(reply);
     if let Some(fields) = find_object(&answer, is_analysis) {
         return fields.into();
     }
-    // A reply that is all thought has no answer to show; its thoughts are better than nothing.
+    // A reply that is all thought has no other summary.
     let shown = if answer.trim().is_empty() {
         reply
     } else {

@@ -2,12 +2,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ReflectionResult, ReflectionType};
+use super::kind::ReflectionType;
+use super::result::ReflectionResult;
 
-/// The reflections so far, in order, with counts over all that were ever added.
+/// Reflections in order, with counts over all that were ever added. It can be saved and loaded with
+/// serde.
 ///
 /// ```
-/// use reflect_sdk::reflection::{
+/// use reflexion::analysis::{
 ///     ReflectionHistory, ReflectionLevel, ReflectionResult, ReflectionType,
 /// };
 ///
@@ -23,36 +25,37 @@ use super::{ReflectionResult, ReflectionType};
 /// assert_eq!(kept, ["wrong file", "done"]);
 /// assert_eq!(history.failure_count(), 2);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "SavedHistory", into = "SavedHistory")]
 pub struct ReflectionHistory {
-    /// Up to twice the limit, so that dropping the oldest costs next to nothing per addition.
+    /// Up to twice the limit, so that an addition rarely moves entries.
     entries: Vec<ReflectionResult>,
     limit: Option<usize>,
     total: usize,
     by_type: BTreeMap<ReflectionType, usize>,
 }
 
-/// The counts of a [`ReflectionHistory`], over all that were ever added.
+/// The counts of a [`ReflectionHistory`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReflectionSummary {
     /// All reflections.
     pub total: usize,
-    /// Those on something that went well.
+    /// Reflections of type success.
     pub success: usize,
-    /// Those on something that went wrong.
+    /// Reflections of type failure.
     pub failure: usize,
-    /// Each type's count, zeros included.
+    /// The count of each type, including zeros.
     pub types: BTreeMap<ReflectionType, usize>,
 }
 
 impl ReflectionHistory {
-    /// A history that keeps everything.
+    /// A history without a limit.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A history that keeps the latest `limit`; the counts go on counting all.
+    /// A history of the latest `limit` reflections. The counts include dropped ones.
     pub fn with_capacity_limit(limit: usize) -> Self {
         Self {
             limit: Some(limit),
@@ -60,7 +63,7 @@ impl ReflectionHistory {
         }
     }
 
-    /// Adds a reflection at the end.
+    /// Adds a reflection.
     pub fn add(&mut self, result: ReflectionResult) {
         self.total += 1;
         *self.by_type.entry(result.reflection_type).or_default() += 1;
@@ -72,26 +75,26 @@ impl ReflectionHistory {
         }
     }
 
-    /// The reflections that are kept, oldest first.
+    /// The reflections, oldest first.
     pub fn entries(&self) -> &[ReflectionResult] {
         let limit = self.limit.unwrap_or(usize::MAX);
         &self.entries[self.entries.len().saturating_sub(limit)..]
     }
 
-    /// The latest `n`, oldest first: fewer where there are fewer, none for 0.
+    /// The latest `n` reflections, oldest first.
     pub fn get_recent(&self, n: usize) -> &[ReflectionResult] {
         let entries = self.entries();
         &entries[entries.len().saturating_sub(n)..]
     }
 
-    /// The reflections of one type that are kept, oldest first.
+    /// The reflections of one type, oldest first.
     pub fn get_by_type(&self, wanted: ReflectionType) -> impl Iterator<Item = &ReflectionResult> {
         self.entries()
             .iter()
             .filter(move |result| result.reflection_type == wanted)
     }
 
-    /// The counts, over all that were ever added.
+    /// The counts over all reflections ever added.
     pub fn summarize(&self) -> ReflectionSummary {
         ReflectionSummary {
             total: self.total,
@@ -104,17 +107,17 @@ impl ReflectionHistory {
         }
     }
 
-    /// How many were ever added.
+    /// The number of reflections ever added.
     pub fn total_count(&self) -> usize {
         self.total
     }
 
-    /// How many of them were on something that went well.
+    /// The number of reflections of type success ever added.
     pub fn success_count(&self) -> usize {
         self.count(ReflectionType::Success)
     }
 
-    /// How many of them were on something that went wrong.
+    /// The number of reflections of type failure ever added.
     pub fn failure_count(&self) -> usize {
         self.count(ReflectionType::Failure)
     }
@@ -124,12 +127,42 @@ impl ReflectionHistory {
     }
 }
 
+/// A history as it is saved: without dropped entries.
+#[derive(Serialize, Deserialize)]
+struct SavedHistory {
+    entries: Vec<ReflectionResult>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<usize>,
+    types: BTreeMap<ReflectionType, usize>,
+}
+
+impl From<ReflectionHistory> for SavedHistory {
+    fn from(history: ReflectionHistory) -> Self {
+        Self {
+            entries: history.entries().to_vec(),
+            limit: history.limit,
+            types: history.by_type,
+        }
+    }
+}
+
+impl From<SavedHistory> for ReflectionHistory {
+    fn from(saved: SavedHistory) -> Self {
+        Self {
+            entries: saved.entries,
+            limit: saved.limit,
+            total: saved.types.values().sum(),
+            by_type: saved.types,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::reflection::ReflectionLevel;
+    use crate::analysis::kind::ReflectionLevel;
 
     fn filled(mut history: ReflectionHistory, count: usize) -> ReflectionHistory {
         for i in 0..count {
@@ -147,22 +180,20 @@ mod tests {
     }
 
     #[test]
-    fn recent_are_the_latest_oldest_first() {
+    fn recent_reflections_come_oldest_first() {
         let history = filled(ReflectionHistory::new(), 7);
         assert_eq!(summaries(history.get_recent(3)), ["4", "5", "6"]);
         assert_eq!(history.get_recent(99).len(), 7);
         assert!(ReflectionHistory::new().get_recent(3).is_empty());
     }
 
-    // Row 49.
     #[test]
-    fn the_latest_zero_are_none() {
+    fn zero_recent_reflections_are_none() {
         assert!(filled(ReflectionHistory::new(), 7).get_recent(0).is_empty());
     }
 
-    // Row 50.
     #[test]
-    fn a_bounded_history_drops_the_oldest_and_goes_on_counting() {
+    fn a_bounded_history_drops_the_oldest_and_counts_all() {
         for limit in [0, 1, 2, 3, 10] {
             for count in [0, 1, 2, 5, 9, 31] {
                 let history = filled(ReflectionHistory::with_capacity_limit(limit), count);
@@ -178,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn by_type_keeps_the_order() {
+    fn reflections_of_a_type_keep_their_order() {
         let history = filled(ReflectionHistory::new(), 5);
         let failures: Vec<_> = history.get_by_type(ReflectionType::Failure).collect();
         assert_eq!(failures.len(), 2);
@@ -198,5 +229,23 @@ mod tests {
                 }
             })
         );
+    }
+
+    #[test]
+    fn a_saved_history_loads_and_goes_on() {
+        let mut history = filled(ReflectionHistory::with_capacity_limit(3), 5);
+        let json = serde_json::to_string(&history).unwrap();
+        let mut loaded: ReflectionHistory = serde_json::from_str(&json).unwrap();
+        for history in [&mut history, &mut loaded] {
+            history.add(ReflectionResult::new(
+                ReflectionType::Failure,
+                ReflectionLevel::Medium,
+                "new",
+            ));
+        }
+        assert_eq!(summaries(loaded.entries()), ["3", "4", "new"]);
+        assert_eq!(loaded.entries(), history.entries());
+        assert_eq!(loaded.summarize(), history.summarize());
+        assert_eq!(loaded.total_count(), 6);
     }
 }

@@ -3,39 +3,39 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What a reflection is about.
+/// The kind of a reflection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReflectionType {
-    /// Something went well.
+    /// On something that went well.
     Success,
-    /// Something went wrong.
+    /// On something that went wrong.
     Failure,
-    /// Something could go better.
+    /// On something that could be better.
     Optimization,
-    /// Something keeps happening.
+    /// On something that recurs.
     Pattern,
-    /// Anything else worth knowing.
+    /// On anything else.
     Insight,
 }
 
-/// How deep a reflection goes.
+/// The depth of a reflection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReflectionLevel {
-    /// What can be seen on the surface.
+    /// The surface.
     Shallow,
     /// The usual depth.
     Medium,
-    /// Down to the root causes.
+    /// The root causes.
     Deep,
-    /// About the reflecting itself.
+    /// Reflection itself.
     Meta,
 }
 
-/// A text that names no type or level.
+/// A text that is not the name of a type or level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no reflection {what}: use one of {known}")]
+#[error("`{text}` is not a reflection {what}: use one of {known}")]
 pub struct UnknownName {
     text: String,
     what: &'static str,
@@ -52,7 +52,7 @@ impl ReflectionType {
         Self::Insight,
     ];
 
-    /// The type as it stands in JSON.
+    /// The type as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -68,7 +68,7 @@ impl ReflectionLevel {
     /// Every level, from shallow to meta.
     pub const ALL: [Self; 4] = [Self::Shallow, Self::Medium, Self::Deep, Self::Meta];
 
-    /// The level as it stands in JSON.
+    /// The level as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shallow => "shallow",
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_in_json_in_text_and_when_read_back() {
+    fn names_round_trip_in_json_and_text() {
         for kind in ReflectionType::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
             assert_eq!(kind.to_string().parse(), Ok(kind));
@@ -146,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_the_known_ones() {
+    fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
         let error = "profound".parse::<ReflectionLevel>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`profound` is no reflection level: use one of shallow, medium, deep, meta"
+            "`profound` is not a reflection level: use one of shallow, medium, deep, meta"
         );
     }
 }

@@ -1,18 +1,19 @@
-//! Reflection: say why a run went as it did, and what to do next time.
+//! The analysis pipeline: why a run went as it did, and what to do next time.
 //!
-//! A [`Reflector`] works in three steps, *analyze → insight → suggest*, and gives a
-//! [`ReflectionResult`]. [`GeneralReflector`] asks a model, the judge; a reflector of your own is one
-//! `async fn`. [`ReflectionHistory`] keeps the results and counts them, and [`ReflectorReflection`]
-//! makes any reflector the self-reflection of a [`Reflexion`](crate::reflexion::Reflexion) loop.
+//! A [`Reflector`] works in three steps, *analyze → insight → suggest*, and returns a
+//! [`ReflectionResult`]. [`GeneralReflector`] asks a model, the judge; a custom reflector is one
+//! `async fn`. [`ReflectionHistory`] keeps and counts results, [`ReflectorReflection`] makes any
+//! reflector the self-reflection of a [`Reflexion`](crate::Reflexion) loop, and
+//! `ReflectionResult::create_memory` stores a result as a memory (feature `memory`).
 //!
 //! ```
-//! use reflect_sdk::reflection::{
-//!     GeneralReflector, ReflectionContext, ReflectionHistory, ReflectionType, Reflector,
+//! use reflexion::analysis::{
+//!     GeneralReflector, ReflectError, ReflectionContext, ReflectionHistory, ReflectionType, Reflector,
 //! };
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), reflect_sdk::reflection::ReflectError> {
-//! // Stands for a model; any `Fn(String) -> Future` will do.
+//! # async fn main() -> Result<(), ReflectError> {
+//! // A scripted model; any `Fn(String) -> Future` will do.
 //! let judge = |_prompt: String| async {
 //!     "<think>{\"summary\": \"a draft\"}</think>
 //!      {\"summary\": \"The filter {x} was never applied\", \"suggestions\": [\"Apply it first\"]}"
@@ -31,34 +32,40 @@
 //! # }
 //! ```
 //!
-//! # Where this differs from its model, on purpose
+//! # Differences from `orbiter.eval.reflection`
 //!
-//! The model is `orbiter.eval.reflection`. Here
-//! - a judge's reply is read with a real JSON parser from each brace on, so braces in strings do no
-//!   harm; an object without any known key is passed over, and so are drafts in `<think>` tags;
-//! - the work on a reply is bounded, whatever it holds;
-//! - values of the wrong type are made usable: a string becomes a list of one, `null` an empty one;
-//! - the flags `parse_error` and `error` reach the result's metadata, where they are true;
-//! - `suggest` sees the insights; `null` in a context is no value; the latest 0 of a history are none;
-//!   and a history can be bounded.
+//! The pipeline follows that Python module, except that
+//! - a JSON parser reads the judge's reply from each brace on, so that braces in strings are no
+//!   problem; objects without a known key and drafts in `<think>` tags are skipped;
+//! - the work on a reply is bounded;
+//! - a string in place of a list becomes a list of one, `null` an empty list;
+//! - the flags `parse_error` and `error` reach the result's metadata, if true;
+//! - unknown fields reach the result's `extra`;
+//! - `suggest` sees the insights; `null` in a context is no value; the latest 0 of a history are
+//!   none; and a history can be bounded.
 
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named after the type it holds"
+)]
 mod analysis;
 mod bridge;
 mod context;
 mod error;
 mod general;
 mod history;
-pub(crate) mod json;
 mod kind;
+mod points;
 mod reflector;
 mod result;
 
-pub use analysis::Analysis;
-pub use bridge::ReflectorReflection;
-pub use context::ReflectionContext;
-pub use error::ReflectError;
-pub use general::{GeneralReflector, GeneralReflectorBuilder};
-pub use history::{ReflectionHistory, ReflectionSummary};
-pub use kind::{ReflectionLevel, ReflectionType, UnknownName};
-pub use reflector::Reflector;
-pub use result::ReflectionResult;
+pub use self::analysis::Analysis;
+pub use self::bridge::ReflectorReflection;
+pub use self::context::ReflectionContext;
+pub use self::error::ReflectError;
+pub use self::general::{GeneralReflector, GeneralReflectorBuilder};
+pub use self::history::{ReflectionHistory, ReflectionSummary};
+pub use self::kind::{ReflectionLevel, ReflectionType, UnknownName};
+pub use self::points::Points;
+pub use self::reflector::{Reflector, SharedReflector};
+pub use self::result::ReflectionResult;

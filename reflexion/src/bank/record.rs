@@ -1,79 +1,82 @@
 use std::error::Error as _;
 use std::fmt::Write as _;
 
-use reflect_types::{AuthoredReflection, CreateTrace, Message, Metadata, Review, Verdict};
-use serde_json::json;
+use reflect_sdk::TraceOutput;
+use reflect_types::{AuthoredReflection, Message, Metadata, Review, Verdict};
+use serde_json::{Value, json};
 
-use super::prompt::notes;
-use super::{MemoryEntry, Outcome, ReflexionError, Trial};
-use crate::TraceOutput;
+use crate::episodic::MemoryEntry;
+use crate::error::ReflexionError;
+use crate::outcome::{Outcome, Trial};
+use crate::prompt::notes;
+use crate::recording::RunResult;
 
-/// What is recorded of a run or of a trial, whichever way it goes.
+/// The record of a run or a trial in a trace.
 #[derive(Debug)]
-pub(super) struct Account {
-    /// What was said and done, and answered; `None` where no trial was finished.
-    did: Option<(Vec<Message>, String)>,
-    /// `None` where a judge could not tell: then the review is left to people.
+pub(super) struct Record {
+    /// The messages and the answer; `None` if no trial is finished.
+    conversation: Option<(Vec<Message>, String)>,
+    /// `None` if a judge gave no verdict, which leaves the review to people.
     verdict: Option<Verdict>,
     feedback: String,
-    lesson: Option<AuthoredReflection>,
-    /// The model behind the verdict, and how far its review moves the memories.
+    reflection: Option<AuthoredReflection>,
+    /// The model that gave the verdict.
     judge: Option<String>,
     alpha: Option<f64>,
-    /// Stands in the metadata under `reflexion`.
+    /// The metadata under `reflexion`.
     details: Metadata,
 }
 
-impl Account {
-    /// A whole run: its last trial, and what the others taught.
+impl Record {
+    /// A whole run: its last trial, and the reflections on the others.
     pub(super) fn of_run(outcome: &Outcome) -> Self {
         let last = outcome.last();
-        let said = last.map(feedback).unwrap_or_default();
-        let lessons: Vec<MemoryEntry> = outcome
+        let feedback = last.map(feedback).unwrap_or_default();
+        let reflections: Vec<MemoryEntry> = outcome
             .trials
             .iter()
             .filter_map(|trial| {
                 Some(MemoryEntry {
                     trial: trial.number(),
-                    reflection: trial.reflection.clone().filter(|text| text != said)?,
+                    reflection: trial.reflection.clone().filter(|text| text != feedback)?,
                 })
             })
             .collect();
         Self {
-            did: last.map(did),
-            verdict: if last.is_some_and(is_open) {
+            conversation: last.map(conversation),
+            verdict: if last.is_some_and(is_undecided) {
                 None
             } else {
                 Some(outcome.succeeded().into())
             },
-            feedback: paragraphs([said, &notes(&lessons)]),
-            lesson: None,
+            feedback: paragraphs([feedback, &notes(&reflections)]),
+            reflection: None,
             judge: last.and_then(judge),
             alpha: last.and_then(alpha),
             details: summary(outcome),
         }
     }
 
-    /// A run that ended with an error, as far as it got.
+    /// A run that ended with an error.
     pub(super) fn of_error(error: &ReflexionError) -> Self {
-        let account = match error.partial() {
+        let record = match error.partial() {
             Some(partial) => Self::of_run(partial),
             None => Self::unfinished(),
         };
-        account.because_of(error)
+        record.because_of(error)
     }
 
-    /// One trial of several.
+    /// One trial.
     pub(super) fn of_trial(trial: &Trial) -> Self {
-        let (said, lesson) = (feedback(trial), own_reflection(trial));
+        let (feedback, reflection) = (feedback(trial), own_reflection(trial));
         Self {
-            did: Some(did(trial)),
-            verdict: (!is_open(trial)).then(|| trial.success().into()),
-            feedback: paragraphs([said, lesson.unwrap_or_default()]),
-            lesson: lesson.map(|lesson| AuthoredReflection {
-                summary: paragraphs(["This trial failed.", said]),
-                guidance: lesson.to_owned(),
-                key_mistake: said.to_owned(),
+            conversation: Some(conversation(trial)),
+            verdict: (!is_undecided(trial)).then(|| trial.success().into()),
+            feedback: paragraphs([feedback, reflection.unwrap_or_default()]),
+            reflection: reflection.map(|reflection| AuthoredReflection {
+                summary: paragraphs(["This trial failed.", feedback]),
+                guidance: reflection.to_owned(),
+                key_mistake: feedback.to_owned(),
                 ..AuthoredReflection::default()
             }),
             judge: judge(trial),
@@ -83,8 +86,8 @@ impl Account {
         .detail("score", trial.score())
     }
 
-    /// The trial that a run ended with. Where an error ended it, that trial may not be finished.
-    pub(super) fn of_last_trial(result: &Result<Outcome, ReflexionError>) -> Self {
+    /// The last trial of a run, which an error may have left unfinished.
+    pub(super) fn of_last_trial(result: &RunResult) -> Self {
         let (outcome, error) = match result {
             Ok(outcome) => (Some(outcome), None),
             Err(error) => (error.partial(), Some(error)),
@@ -94,65 +97,38 @@ impl Account {
             _ => outcome.and_then(Outcome::last).map(Trial::number),
         };
         let last = outcome.and_then(Outcome::last);
-        let mut account = match last.filter(|last| Some(last.number()) == number) {
+        let mut record = match last.filter(|last| Some(last.number()) == number) {
             Some(trial) => Self::of_trial(trial),
             None => Self::unfinished(),
         };
-        account
+        record
             .details
             .extend(outcome.map(summary).unwrap_or_default());
-        let account = account.detail("trial", number);
+        let record = record.detail("trial", number);
         match error {
-            Some(error) => account.because_of(error),
-            None => account,
+            Some(error) => record.because_of(error),
+            None => record,
         }
     }
 
-    /// Adds to what the metadata says of the loop, unless there is nothing to say.
-    pub(super) fn detail(
-        mut self,
-        name: &str,
-        value: Option<impl Into<serde_json::Value>>,
-    ) -> Self {
+    /// Adds to the metadata under `reflexion`, if there is a value.
+    pub(super) fn detail(mut self, name: &str, value: Option<impl Into<Value>>) -> Self {
         if let Some(value) = value {
             self.details.insert(name.to_owned(), value.into());
         }
         self
     }
 
-    pub(super) fn into_trace(self, task: &str) -> CreateTrace {
+    pub(super) fn into_output(self) -> TraceOutput {
         let review = self.review();
-        let (messages, response) = self
-            .did
-            .map_or((vec![Message::user(task)], None), |(messages, response)| {
-                (messages, Some(response))
-            });
-        let mut trace = CreateTrace::new(task, messages);
-        trace.final_response = response;
-        trace
-            .metadata
-            .insert("reflexion".to_owned(), self.details.into());
-        trace.review = review;
-        trace
-    }
-
-    fn into_output(self) -> TraceOutput {
-        let review = self.review();
-        let output = match self.did {
-            Some((messages, response)) => TraceOutput::new(messages).final_response(response),
-            // What the run noted on its way is all there is.
+        let output = match self.conversation {
+            Some((messages, answer)) => TraceOutput::new(messages).final_response(answer),
+            // The messages that the trace recorded itself.
             None => TraceOutput::recorded(),
         };
-        let mut output = output.metadata("reflexion", self.details);
-        let Some(review) = review else {
-            return output;
-        };
-        output = output.verdict(review.result);
-        if let Some(feedback) = review.feedback_text {
-            output = output.feedback(feedback);
-        }
-        match review.alpha {
-            Some(alpha) => output.alpha(alpha),
+        let output = output.metadata("reflexion", self.details);
+        match review {
+            Some(review) => output.review(review),
             None => output,
         }
     }
@@ -161,7 +137,7 @@ impl Account {
         let review = Review {
             feedback_text: Some(self.feedback.clone()).filter(|text| !text.is_empty()),
             alpha: self.alpha,
-            reflection: self.lesson.clone(),
+            reflection: self.reflection.clone(),
             ..Review::new(self.verdict?)
         };
         Some(match &self.judge {
@@ -172,23 +148,24 @@ impl Account {
 
     fn unfinished() -> Self {
         Self {
-            did: None,
+            conversation: None,
             verdict: Some(Verdict::Fail),
             feedback: String::new(),
-            lesson: None,
+            reflection: None,
             judge: None,
             alpha: None,
             details: Metadata::new(),
         }
     }
 
-    /// What ended the run comes first. That it ran out of trials is known from its status.
+    /// Puts the error that ended a run before the feedback. Running out of trials is no such error:
+    /// the status says it.
     fn because_of(mut self, error: &ReflexionError) -> Self {
         if matches!(
             error,
-            ReflexionError::Stage { .. } | ReflexionError::Config(_)
+            ReflexionError::Stage { .. } | ReflexionError::Config(_) | ReflexionError::Runtime(_)
         ) {
-            // That is no model's verdict.
+            // The verdict is not the model's.
             (self.judge, self.alpha) = (None, None);
             self.verdict = Some(Verdict::Fail);
             self.feedback = paragraphs([&with_sources(error), &self.feedback]);
@@ -197,22 +174,7 @@ impl Account {
     }
 }
 
-/// All that a guard's [`set_output`](crate::TraceGuard::set_output) needs: what the last trial did,
-/// the verdict by the status, the last feedback and what failed trials taught.
-impl From<&Outcome> for TraceOutput {
-    fn from(outcome: &Outcome) -> Self {
-        Account::of_run(outcome).into_output()
-    }
-}
-
-/// A failed run, with the error as feedback and whatever was done until then.
-impl From<&ReflexionError> for TraceOutput {
-    fn from(error: &ReflexionError) -> Self {
-        Account::of_error(error).into_output()
-    }
-}
-
-fn did(trial: &Trial) -> (Vec<Message>, String) {
+fn conversation(trial: &Trial) -> (Vec<Message>, String) {
     let trajectory = &trial.trajectory;
     (trajectory.messages.clone(), trajectory.answer())
 }
@@ -226,8 +188,8 @@ fn judge(trial: &Trial) -> Option<String> {
     trial.evaluation.as_ref()?.judge.clone()
 }
 
-/// Whether a judge looked at the trial and could not tell.
-fn is_open(trial: &Trial) -> bool {
+/// Whether a judge looked at the trial and gave no verdict.
+fn is_undecided(trial: &Trial) -> bool {
     let evaluation = trial.evaluation.as_ref();
     evaluation.is_some_and(|evaluation| evaluation.unclear && evaluation.judge.is_some())
 }
@@ -236,7 +198,7 @@ fn alpha(trial: &Trial) -> Option<f64> {
     trial.evaluation.as_ref()?.alpha
 }
 
-/// What the trial taught, unless that is the feedback once more.
+/// The reflection on the trial, unless it is the feedback.
 fn own_reflection(trial: &Trial) -> Option<&str> {
     let text = trial.reflection.as_deref()?.trim();
     (!text.is_empty() && text != feedback(trial)).then_some(text)
@@ -246,6 +208,7 @@ fn summary(outcome: &Outcome) -> Metadata {
     let scores: Vec<Option<f64>> = outcome.trials.iter().map(Trial::score).collect();
     let reflections: Vec<&str> = outcome.reflections().collect();
     Metadata::from_iter([
+        ("run".to_owned(), json!(outcome.run_id)),
         ("trials".to_owned(), json!(outcome.trials.len())),
         ("status".to_owned(), json!(outcome.status)),
         ("scores".to_owned(), json!(scores)),

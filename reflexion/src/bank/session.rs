@@ -1,93 +1,93 @@
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
-use reflect_types::{CreateTrace, TraceId};
-use tokio::time::timeout;
+use reflect_sdk::{AugmentedTask, Error, TraceGuard, TraceHandle};
+use reflect_types::TraceId;
 
-use super::account::Account;
-use super::builder::Config;
-use super::{Outcome, Persist, PersistError, ReflexionError, Trial};
-use crate::client::{Handle, idempotency_key};
-use crate::error::Error;
-use crate::worker::delivery::Delivery;
-use crate::worker::job::Job;
-use crate::worker::notice::Cause;
+use super::record::Record;
+use super::settings::{Bank, Persist};
+use crate::boxed::BoxFuture;
+use crate::clock::within;
+use crate::error::ReflexionError;
+use crate::id::RunId;
+use crate::outcome::{Outcome, PersistError, Trial};
+use crate::recording::{Recalled, Recorder, Recording, RunResult};
 
-/// Stores one run.
-pub(super) struct Keeper {
-    client: Arc<Handle>,
-    what: Persist,
-    limit: Duration,
-    strict: bool,
-    /// As the user gave it, without anything learned.
+/// The recording of one run. Its trace is open from the recall to the end of the run.
+pub(super) struct Session {
+    bank: Arc<Bank>,
+    run_id: RunId,
     task: String,
-    /// Names the run in the traces of its trials.
-    run: String,
-    sent: Vec<Sent>,
+    recalled: Recalled,
+    /// The trace of the run; `None` if nothing is stored.
+    trace: Option<TraceGuard>,
+    submitted: Vec<Submission>,
 }
 
-struct Sent {
+/// A trace on its way to Reflect.
+struct Submission {
     trial: u32,
-    delivery: Arc<Delivery>,
+    handle: TraceHandle,
 }
 
 /// What became of the traces of a run.
 #[derive(Default)]
-struct Kept {
-    stored: Vec<TraceId>,
-    failed: Vec<(u32, Error)>,
+struct Storage {
+    trace_ids: Vec<TraceId>,
+    errors: Vec<PersistError>,
+    /// The first error that left a trace unstored.
+    loss: Option<Error>,
 }
 
-impl Keeper {
-    /// `None` where nothing is to be stored.
-    pub(super) fn new(config: &Config, task: &str) -> Option<Self> {
-        let (client, what) = config.persist.as_ref()?;
-        client.core().is_enabled().then(|| Self {
-            client: Arc::clone(client),
-            what: *what,
-            limit: config.persist_timeout,
-            strict: config.strict_persist,
-            task: task.to_owned(),
-            run: idempotency_key(),
-            sent: Vec::new(),
-        })
-    }
-
-    /// A trial has failed, and another follows.
-    pub(super) fn keep_trial(&mut self, trial: &Trial) {
-        if self.what == Persist::EachTrial {
-            let account = Account::of_trial(trial).detail("trial", Some(trial.number()));
-            let account = account.detail("run", Some(self.run.as_str()));
-            self.hand_over(trial.number(), account.into_trace(&self.task));
-        }
-    }
-
-    /// The run has ended: stores the rest, and adds to the result what became of it all.
-    pub(super) async fn finish(
-        mut self,
-        mut result: Result<Outcome, ReflexionError>,
-    ) -> Result<Outcome, ReflexionError> {
-        let account = match (self.what, &result) {
-            (Persist::EachTrial, result) => {
-                Account::of_last_trial(result).detail("run", Some(self.run.as_str()))
-            }
-            (Persist::Final, Ok(outcome)) => Account::of_run(outcome),
-            (Persist::Final, Err(error)) => Account::of_error(error),
+impl Session {
+    pub(super) async fn open(bank: Arc<Bank>, run_id: RunId, task: String) -> Self {
+        let trace = bank.run_trace(&task).await;
+        let augmented = AugmentedTask::new(task, trace.memories().to_vec());
+        let recalled = Recalled {
+            text: augmented.memory_blocks(),
+            memories: augmented.memories,
+            error: trace.retrieval_error().map(ToString::to_string),
         };
-        let mut trace = account.into_trace(&self.task);
-        let recalled = outcome_of(&mut result).map(|outcome| &outcome.recalled);
-        let ids = recalled.into_iter().flatten().map(|memory| &memory.id);
-        trace.retrieved_memory_ids = ids.cloned().collect();
-        self.hand_over(last_trial(&result), trace);
-
-        let strict = self.strict;
-        let Kept { stored, failed } = self.wait().await;
-        if let Some(outcome) = outcome_of(&mut result) {
-            outcome.trace_ids = stored;
-            outcome.persist_errors = failed.iter().map(PersistError::from).collect();
+        let mut session = Self {
+            bank,
+            run_id,
+            task: augmented.task,
+            recalled,
+            trace: None,
+            submitted: Vec::new(),
+        };
+        match session.bank.settings.persist {
+            Some(_) => session.trace = Some(trace),
+            None => trace.discard(),
         }
-        match (result, failed.into_iter().next()) {
-            (Ok(outcome), Some((_, source))) if strict => Err(ReflexionError::Persist {
+        session
+    }
+
+    fn submit(&mut self, trial: u32, trace: TraceGuard, record: Record) {
+        trace.set_output(record.into_output());
+        let handle = trace.submit();
+        self.submitted.push(Submission { trial, handle });
+    }
+
+    async fn store(mut self: Box<Self>, mut result: RunResult) -> RunResult {
+        let Some(trace) = self.trace.take() else {
+            return result;
+        };
+        let record = match (self.bank.settings.persist, &result) {
+            (Some(Persist::EachTrial), result) => Record::of_last_trial(result),
+            (_, Ok(outcome)) => Record::of_run(outcome),
+            (_, Err(error)) => Record::of_error(error),
+        };
+        self.submit(last_trial(&result), trace, record);
+
+        let strict = self.bank.settings.strict;
+        let storage = self.wait().await;
+        if let Some(outcome) = outcome_mut(&mut result) {
+            outcome.trace_ids = storage.trace_ids;
+            outcome.persist_errors = storage.errors;
+        }
+        match (result, storage.loss) {
+            (Ok(outcome), Some(source)) if strict => Err(ReflexionError::Persist {
                 source: source.into(),
                 outcome: Box::new(outcome),
             }),
@@ -95,74 +95,87 @@ impl Keeper {
         }
     }
 
-    fn hand_over(&mut self, trial: u32, trace: CreateTrace) {
-        let (core, delivery) = (self.client.core(), Arc::<Delivery>::default());
-        let job = Job::new(
-            Arc::clone(core),
-            trace,
-            idempotency_key(),
-            Arc::clone(&delivery),
-            None,
-        );
-        core.submit(job);
-        self.sent.push(Sent { trial, delivery });
-    }
-
-    async fn wait(self) -> Kept {
-        let limit = self.limit;
-        let deliveries: Vec<_> = self.sent.iter().map(|sent| sent.delivery.clone()).collect();
-        let settled = async move {
-            for delivery in deliveries {
-                // What became of it is looked at below.
-                let _ = delivery.wait().await;
-            }
-        };
-        let core = self.client.core();
-        // On the client's own thread, because only there a clock is certain.
-        let waiting = core
-            .worker()
-            .spawn(async move { timeout(limit, settled).await });
-        if let Ok(waiting) = waiting {
-            // Whether the time was up, or the thread is gone, shows in what is not settled.
-            let _ = waiting.await;
-        }
-        let mut kept = Kept::default();
-        for Sent { trial, delivery } in self.sent {
-            match delivery.outcome() {
-                Some(Ok(receipt)) => kept.stored.push(receipt.trace_id),
-                // The sender has told of it.
-                Some(Err(error)) => kept.failed.push((trial, error)),
-                None => {
-                    let error = Error::Timeout {
-                        what: "storing the trace, which is still being sent,".to_owned(),
-                        after: limit,
-                    };
-                    core.notices.warn(Cause::Submission, &error);
-                    kept.failed.push((trial, error));
+    /// Waits until the traces are stored and learned from, within the time limit.
+    async fn wait(self) -> Storage {
+        let (limit, start) = (self.bank.settings.timeout, Instant::now());
+        let mut storage = Storage::default();
+        for Submission { trial, handle } in self.submitted {
+            let left = limit.saturating_sub(start.elapsed());
+            let waited = within(left, handle.wait()).await;
+            let trace_id = handle.trace_id();
+            let error = match waited {
+                Some(Ok(receipt)) => {
+                    storage.trace_ids.push(receipt.trace_id);
+                    continue;
                 }
+                Some(Err(Error::Disabled)) => continue,
+                Some(Err(error)) => error,
+                None => Error::Timeout {
+                    what: match &trace_id {
+                        Some(_) => "the memory of the trace".to_owned(),
+                        None => "storing the trace, which is still being sent,".to_owned(),
+                    },
+                    after: limit,
+                },
+            };
+            tracing::warn!(run = %self.run_id, trial, %error, "a trace is not stored and learned from");
+            storage.trace_ids.extend(trace_id.clone());
+            storage.errors.push(PersistError {
+                trial,
+                problem: error.to_string(),
+                trace_id: trace_id.clone(),
+            });
+            if trace_id.is_none() && storage.loss.is_none() {
+                storage.loss = Some(error);
             }
         }
-        kept
+        storage
     }
 }
 
-impl From<&(u32, Error)> for PersistError {
-    fn from((trial, error): &(u32, Error)) -> Self {
-        Self {
-            trial: *trial,
-            problem: error.to_string(),
+impl Recorder for Bank {
+    fn open(
+        self: Arc<Self>,
+        run_id: RunId,
+        task: String,
+    ) -> BoxFuture<'static, Box<dyn Recording>> {
+        Box::pin(async move {
+            let session = Session::open(self, run_id, task).await;
+            Box::new(session) as Box<dyn Recording>
+        })
+    }
+}
+
+impl Recording for Session {
+    fn recalled(&mut self) -> Recalled {
+        std::mem::take(&mut self.recalled)
+    }
+
+    fn failed_trial(&mut self, trial: &Trial) {
+        if self.bank.settings.persist == Some(Persist::EachTrial) {
+            // Without retrieval, opening a trace does not block.
+            let trace = self.bank.trial_trace(&self.task).start_blocking();
+            let record = Record::of_trial(trial)
+                .detail("trial", Some(trial.number()))
+                .detail("run", Some(self.run_id.as_str()));
+            self.submit(trial.number(), trace, record);
         }
     }
+
+    fn finish(self: Box<Self>, result: RunResult) -> BoxFuture<'static, RunResult> {
+        Box::pin(self.store(result))
+    }
 }
 
-fn outcome_of(result: &mut Result<Outcome, ReflexionError>) -> Option<&mut Outcome> {
+fn outcome_mut(result: &mut RunResult) -> Option<&mut Outcome> {
     match result {
         Ok(outcome) => Some(outcome),
-        Err(error) => error.partial_mut(),
+        Err(ReflexionError::Stage { partial, .. }) => Some(partial),
+        Err(_) => None,
     }
 }
 
-fn last_trial(result: &Result<Outcome, ReflexionError>) -> u32 {
+fn last_trial(result: &RunResult) -> u32 {
     match result {
         Err(ReflexionError::Stage { trial, .. }) => *trial,
         Ok(outcome) => outcome.last().map_or(1, Trial::number),

@@ -1,70 +1,115 @@
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use reflect_sdk::{ReflectClient, TraceBuilder};
+use reflect_types::QueryMemories;
 
-use super::ReflexionBuilder;
-use crate::ReflectClient;
+use crate::error::ConfigError;
+use crate::recording::Recorder;
 
 /// What is stored of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Persist {
-    /// One trace: the last trial, the verdict on the run, and what the failed trials taught.
+    /// One trace: the last trial, the verdict on the run, and the reflections on failed trials.
     #[default]
     Final,
-    /// One trace per trial. A failed one brings its reflection along, which becomes a memory word
-    /// for word. The memories that were [recalled](ReflexionBuilder::recall) are named in the last
-    /// one only, so that a run counts once for them.
+    /// One trace per trial. The reflection on a failed trial becomes its memory, word for word.
+    /// Only the last trace credits the recalled memories, so that a run counts once for them.
     EachTrial,
 }
 
-/// Something that was not stored, or not in time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct PersistError {
-    /// The trial it is about, from 1.
-    pub trial: u32,
-    /// What went wrong.
-    pub problem: String,
+type Open = Arc<dyn Fn(&str) -> TraceBuilder + Send + Sync>;
+type Options = Arc<dyn Fn(TraceBuilder) -> TraceBuilder + Send + Sync>;
+
+/// The memory options of a loop.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    open: Option<Open>,
+    pub(super) recall: Option<u32>,
+    pub(super) persist: Option<Persist>,
+    pub(crate) options: Option<Options>,
+    pub(crate) timeout: Duration,
+    pub(crate) strict: bool,
 }
 
-impl fmt::Display for PersistError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "trial {} was not stored: {}", self.trial, self.problem)
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            open: None,
+            recall: None,
+            persist: None,
+            options: None,
+            timeout: Duration::from_secs(5),
+            strict: false,
+        }
     }
 }
 
-impl ReflexionBuilder {
-    /// Stores what comes of every run, under the task as it was given to
-    /// [`run`](super::Reflexion::run), so that later runs can [`recall`](Self::recall) it.
-    ///
-    /// Traces are handed to the client's background sender, as those of a guard are: what cannot
-    /// be sent at once is tried again, also after the run. The end of a run waits for up to
-    /// [`persist_timeout`](Self::persist_timeout) until they are stored. Problems do not decide a
-    /// run: they are in [`Outcome::persist_errors`](super::Outcome::persist_errors), unless
-    /// [`strict_persist`](Self::strict_persist) is set.
-    ///
-    /// A run that ends with an error is stored as a failed one. Of a run that is dropped or panics,
-    /// only the trials that were handed over before are stored; inside of
-    /// [`client.trace(…)`](ReflectClient::trace) a panic is recorded too, and `persist` is not
-    /// needed.
-    pub fn persist<M>(mut self, client: &ReflectClient<M>, what: Persist) -> Self {
-        self.config.persist = Some((Arc::clone(client.handle()), what));
-        self
+impl Settings {
+    pub(crate) fn recall<M>(&mut self, client: &ReflectClient<M>, limit: u32)
+    where
+        M: Send + Sync + 'static,
+    {
+        self.connect(client);
+        self.recall = Some(limit);
     }
 
-    /// How long the end of a run waits for its traces to be stored; 5 s unless set.
-    pub fn persist_timeout(mut self, limit: Duration) -> Self {
-        self.config.persist_timeout = limit;
-        self
+    pub(crate) fn persist<M>(&mut self, client: &ReflectClient<M>, what: Persist)
+    where
+        M: Send + Sync + 'static,
+    {
+        self.connect(client);
+        self.persist = Some(what);
     }
 
-    /// Whether a run whose traces are not stored in time ends with
-    /// [`ReflexionError::Persist`](super::ReflexionError::Persist); not unless set.
-    pub fn strict_persist(mut self, strict: bool) -> Self {
-        self.config.strict_persist = strict;
-        self
+    fn connect<M: Send + Sync + 'static>(&mut self, client: &ReflectClient<M>) {
+        let client = client.clone();
+        self.open = Some(Arc::new(move |task| client.trace(task)));
+    }
+
+    /// The recorder of the loop; `None` if it neither recalls nor persists.
+    pub(crate) fn into_recorder(self) -> Result<Option<Arc<dyn Recorder>>, ConfigError> {
+        match self.recall {
+            None | Some(1..=QueryMemories::MAX_LIMIT) => {}
+            Some(limit) => return Err(ConfigError::RecallLimit(limit)),
+        }
+        let Some(open) = self.open.clone() else {
+            return Ok(None);
+        };
+        let bank = Bank {
+            open,
+            settings: self,
+        };
+        Ok(Some(Arc::new(bank)))
+    }
+}
+
+/// Opens the traces of a loop.
+pub(super) struct Bank {
+    open: Open,
+    pub(super) settings: Settings,
+}
+
+impl Bank {
+    /// The trace of a run, which retrieves memories if the loop recalls.
+    pub(super) fn run_trace(&self, task: &str) -> TraceBuilder {
+        match self.settings.recall {
+            Some(limit) => self.configure((self.open)(task).limit(limit)),
+            None => self.trial_trace(task),
+        }
+    }
+
+    /// The trace of a trial, which retrieves nothing.
+    pub(super) fn trial_trace(&self, task: &str) -> TraceBuilder {
+        self.configure((self.open)(task)).no_retrieval()
+    }
+
+    fn configure(&self, trace: TraceBuilder) -> TraceBuilder {
+        let trace = trace.blocking(self.settings.timeout);
+        match &self.settings.options {
+            Some(options) => options(trace),
+            None => trace,
+        }
     }
 }

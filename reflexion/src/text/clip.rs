@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// A text of at most about `max` characters: what is too much is cut from the middle, and said.
+/// Cuts the middle of a text longer than `max` characters, and says how much is cut.
 pub(crate) fn clip(text: &str, max: usize) -> Cow<'_, str> {
     // Bytes are never fewer than characters, so short texts need no counting.
     if text.len() <= max {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_is_cut_and_the_cut_is_said() {
+    fn the_middle_is_cut_and_counted() {
         assert_eq!(clip("short", 5), "short");
         assert_eq!(clip("abcdefghij", 4), "ab\n[… 6 characters left out …]\nij");
         assert_eq!(clip("abc", 0), "\n[… 3 characters left out …]\n");

@@ -1,21 +1,20 @@
 use serde_json::{Map, Value};
 
-/// How many `{` are tried before giving up.
+/// The most `{` tried.
 const MAX_STARTS: usize = 1_000;
-/// What may be read again in any reply, in bytes: plenty for one that was meant well.
+/// The bytes of any reply that may be read repeatedly.
 const SPARE_BYTES: usize = 256 * 1024;
 
-/// The first JSON object in a model's reply that `wanted` accepts, wherever it stands.
+/// The first JSON object in a model's reply that `wanted` accepts.
 ///
-/// From each `{` on, the matching brace is looked for, and what is in between is given to a real
-/// parser. Strings are respected, so braces in them do no harm, and objects within others count.
-/// The work is bounded, whatever the reply holds: hostile input is given up, not read for ever.
+/// From each `{`, the text up to the matching brace is given to a JSON parser. Braces in strings
+/// are skipped, and nested objects count. The work is bounded for any reply.
 pub(crate) fn find_object(
     reply: &str,
     wanted: impl Fn(&Map<String, Value>) -> bool,
 ) -> Option<Map<String, Value>> {
     let mut scan_budget = SPARE_BYTES.saturating_add(reply.len().saturating_mul(4));
-    // Parsing costs many times as much as looking for a brace.
+    // Parsing is many times slower than searching for a brace.
     let mut parse_budget = SPARE_BYTES.saturating_add(reply.len() / 2);
     let mut from = 0;
     for _ in 0..MAX_STARTS {
@@ -40,7 +39,7 @@ pub(crate) fn find_object(
     None
 }
 
-/// How far was looked from the brace at the beginning, and where its object ends if it does.
+/// The number of bytes scanned, and the end of the object that starts the text, if it ends.
 fn object_end(bytes: &[u8]) -> (usize, Option<usize>) {
     let mut depth = 0_usize;
     let mut in_string = false;
@@ -69,7 +68,7 @@ fn object_end(bytes: &[u8]) -> (usize, Option<usize>) {
     (bytes.len(), None)
 }
 
-/// The object itself, or the first object within it, outer before inner.
+/// The object itself or the first accepted object within it, outer before inner.
 fn first_wanted(
     object: Map<String, Value>,
     wanted: &impl Fn(&Map<String, Value>) -> bool,
@@ -77,7 +76,7 @@ fn first_wanted(
     if wanted(&object) {
         return Some(object);
     }
-    // The parser admits 128 levels, so this cannot recurse far.
+    // The parser allows 128 levels, which bounds the recursion.
     object
         .into_iter()
         .find_map(|(_, value)| first_within(value, wanted))
@@ -96,7 +95,7 @@ fn first_within(
     }
 }
 
-/// How far the parser came before it gave up.
+/// The number of bytes parsed before the error.
 fn bytes_read(text: &str, error: &serde_json::Error) -> usize {
     let before = error.line().saturating_sub(1);
     let lines = text.split_inclusive('\n').take(before);
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wanted_object_is_found_outer_before_inner() {
+    fn the_first_accepted_object_is_found_outer_before_inner() {
         assert_eq!(found(r#"{"k": {"k": 1}}"#).unwrap()["k"]["k"], 1);
         assert_eq!(found(r#"{"x": [{"k": 2}]} {"k": 3}"#).unwrap()["k"], 2);
         assert_eq!(found(r#"{"x": {"k": 4}, oops}"#).unwrap()["k"], 4);
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_counted_over_lines() {
+    fn parsed_bytes_are_counted_over_lines() {
         let text = "{\"a\":\n1,\n!}";
         let error = serde_json::from_str::<Value>(text).unwrap_err();
         assert_eq!(bytes_read(text, &error), text.len() - 1);

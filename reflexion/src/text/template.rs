@@ -1,8 +1,8 @@
-/// Fills a prompt's `{{name}}` placeholders.
+/// Fills the `{{name}}` placeholders of a prompt.
 ///
-/// A prompt consists of blocks with empty lines in between. A block whose value is blank is left
-/// out, heading and all. Values are put in as they are and not looked at again, except that a value
-/// cannot close the tag it stands in.
+/// A prompt consists of blocks separated by empty lines. A block with a blank value is left out,
+/// including its heading. Placeholders inside values are not filled, and a value cannot close the
+/// tag around it.
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let blocks: Vec<String> = template
         .trim_end()
@@ -29,7 +29,7 @@ fn fill_block(block: &str, values: &[(&str, &str)]) -> Option<String> {
     Some(filled)
 }
 
-/// The value with its own closing tag defused: what an agent wrote must not pass for the prompt.
+/// Escapes the closing tag in a value, so that an agent's text cannot pass for the prompt.
 fn without_closing(value: &str, tag: &str) -> String {
     value.replace(&format!("</{tag}>"), &format!("<\\/{tag}>"))
 }
@@ -41,7 +41,7 @@ mod tests {
     const TEMPLATE: &str = "Intro.\n\n<task>\n{{task}}\n</task>\n\nSaid:\n{{feedback}}\n\nEnd.\n";
 
     #[test]
-    fn values_are_put_in_and_not_looked_at_again() {
+    fn placeholders_inside_values_are_not_filled() {
         let prompt = fill(TEMPLATE, &[("task", "{{feedback}} {{"), ("feedback", "x")]);
         assert_eq!(
             prompt,
@@ -49,7 +49,6 @@ mod tests {
         );
     }
 
-    // Row 24.
     #[test]
     fn a_block_without_a_value_is_left_out_with_its_heading() {
         let prompt = fill(TEMPLATE, &[("task", "t"), ("feedback", " \n")]);

@@ -2,11 +2,11 @@ use std::borrow::Cow;
 
 const TAGS: [&str; 2] = ["think", "thinking"];
 
-/// A reply without what the model thought aloud in `<think>…</think>` (or `<thinking>`).
+/// Strips `<think>…</think>` and `<thinking>…</thinking>` from a model's reply.
 ///
-/// What stands before a closing tag without an opening one is thought as well (some chat templates
-/// put the opening tag into the prompt), and so is a reply that opens with a tag it never closes.
-/// A lone opening tag further on is left as text: an answer may well speak of it.
+/// Text before a closing tag without an opening one is stripped too, because some chat templates
+/// put the opening tag into the prompt; and so is a reply that starts with a tag it never closes.
+/// A lone opening tag further on stays: the answer may be about it.
 pub(crate) fn without_thoughts(reply: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut rest = reply;
@@ -14,7 +14,7 @@ pub(crate) fn without_thoughts(reply: &str) -> Cow<'_, str> {
     while let Some(tag) = next_tag(rest) {
         let after = &rest[tag.end..];
         if tag.closing {
-            // Everything so far led up to this.
+            // The text so far is thought, too.
             kept.clear();
             rest = after;
         } else if let Some(close) = next_closing(after) {
@@ -51,7 +51,7 @@ fn next_tag(text: &str) -> Option<Tag> {
     })
 }
 
-/// Where the next closing tag ends.
+/// The end of the next closing tag.
 fn next_closing(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -63,7 +63,7 @@ fn next_closing(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of the tag that the text begins with, and whether it closes.
+/// The length of the tag at the start of the text, and whether it is a closing one.
 fn tag_length(text: &str) -> Option<(usize, bool)> {
     let (name, closing) = match text.as_bytes().get(1)? {
         b't' | b'T' => (&text[1..], false),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thoughts_are_left_out_wherever_they_stand() {
+    fn thoughts_are_stripped_anywhere() {
         for (reply, answer) in [
             ("plain", "plain"),
             ("<think>a</think>b", "b"),
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thought_without_end_leaves_no_answer() {
+    fn an_unclosed_thought_leaves_no_answer() {
         assert_eq!(without_thoughts(" \n<think>SUCCESS is near"), "");
         assert_eq!(without_thoughts("<think>a</think><think>b"), "");
     }
 
     #[test]
-    fn an_answer_may_speak_of_the_tag() {
+    fn an_answer_may_mention_the_tag() {
         for reply in [
             "It printed <think> only.",
             "a < b",

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use reflect_sdk::reflexion::{
+use reflexion::{
     Attempt, ConfigError, FeedbackReflection, Reflexion, ReflexionBuilder, ReflexionError,
 };
 
@@ -18,7 +18,6 @@ fn echo() -> ReflexionBuilder {
     Reflexion::builder(|attempt: Attempt| async move { attempt.prompt })
 }
 
-// Row 6.
 #[test]
 fn no_trials_are_refused_before_anything_is_called() {
     let bench = Bench::default();
@@ -29,13 +28,14 @@ fn no_trials_are_refused_before_anything_is_called() {
 }
 
 #[test]
-fn a_timeout_of_nothing_is_refused() {
+fn a_zero_timeout_is_refused() {
     let builder = Bench::default().builder(1).trial_timeout(Duration::ZERO);
     assert_eq!(refused(builder), ConfigError::NoTime);
 }
 
+#[cfg(feature = "memory")]
 #[test]
-fn no_memories_and_too_many_are_refused() {
+fn recall_limits_out_of_range_are_refused() {
     let client = reflect_sdk::ReflectClient::disabled();
     for limit in [0, 101] {
         let error = refused(Bench::default().builder(1).recall(&client, limit));

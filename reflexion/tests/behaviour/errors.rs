@@ -1,13 +1,13 @@
 use std::error::Error as _;
 
-use reflect_sdk::reflexion::{
+use reflexion::{
     Attempt, Attempted, Evaluation, HookFns, HookPoint, OnReflectionError, Outcome, Reflexion,
     ReflexionBuilder, ReflexionError, Stage, Status,
 };
 
 use super::support::{Bench, Broken, run};
 
-/// The partial outcome of a run that fails in this stage, with the user's own error behind it.
+/// The partial outcome of a run that fails in this stage with the user's error as the source.
 #[track_caller]
 fn aborted(result: Result<Outcome, ReflexionError>, at: u32, wanted: Stage) -> Outcome {
     let error = result.unwrap_err();
@@ -39,7 +39,6 @@ fn failing_in_second_trial(trial: u32) -> Result<Evaluation, Broken> {
     }
 }
 
-// Row 19.
 #[tokio::test]
 async fn an_evaluator_error_keeps_the_answer() {
     let builder = Bench::default()
@@ -52,10 +51,9 @@ async fn an_evaluator_error_keeps_the_answer() {
     assert_eq!(partial.memory.len(), 1);
 }
 
-// Row 20.
 #[tokio::test]
 async fn a_panic_of_the_evaluator_is_not_caught() {
-    fn judge(_: &reflect_sdk::reflexion::Trajectory) -> bool {
+    fn judge(_: &reflexion::Trajectory) -> bool {
         panic!("the evaluator panics")
     }
     let reflexion = Bench::default()
@@ -67,8 +65,7 @@ async fn a_panic_of_the_evaluator_is_not_caught() {
     assert!(task.await.unwrap_err().is_panic());
 }
 
-// Row 21. That an evaluator gives neither a verdict nor an error cannot be written down; what
-// remains is a verdict that says nothing.
+// The types rule out an evaluator that returns neither a verdict nor an error.
 #[tokio::test]
 async fn a_verdict_that_says_nothing_is_a_plain_failure() {
     let builder = Bench::default()
@@ -79,7 +76,6 @@ async fn a_verdict_that_says_nothing_is_a_plain_failure() {
     assert_eq!(outcome.trials[0].evaluation, Some(Evaluation::fail("")));
 }
 
-// Row 22.
 #[tokio::test]
 async fn a_reflection_error_ends_the_run_and_keeps_answer_and_verdict() {
     let builder = Bench::default()
@@ -94,9 +90,8 @@ async fn a_reflection_error_ends_the_run_and_keeps_answer_and_verdict() {
     assert!(partial.memory.is_empty());
 }
 
-// Row 22.
 #[tokio::test]
-async fn after_a_reflection_error_the_feedback_can_stand_in() {
+async fn the_feedback_can_replace_a_failed_reflection() {
     let builder = Bench::default()
         .builder(2)
         .reflect_with(|_| Err::<String, _>(Broken("mine")))
@@ -112,10 +107,9 @@ fn hooked(hooks: HookFns) -> ReflexionBuilder {
     Bench::default().builder(2).hooks(hooks)
 }
 
-// Row 25.
 #[tokio::test]
 async fn a_hook_error_ends_the_run_and_loses_nothing() {
-    let start = HookFns::new().on_trial_start(|trial| match trial {
+    let start = HookFns::new().on_trial_start(|trial| match trial.number {
         2 => Err(Broken("mine")),
         _ => Ok(()),
     });
@@ -133,7 +127,7 @@ async fn a_hook_error_ends_the_run_and_loses_nothing() {
     assert_eq!(partial.trials[0].reflection.as_deref(), Some("lesson 1"));
     assert_eq!(partial.memory[0].reflection, "lesson 1");
 
-    let end = HookFns::new().on_trial_end(|trial, _| match trial {
+    let end = HookFns::new().on_trial_end(|trial, _| match trial.number {
         2 => Err(Broken("mine")),
         _ => Ok(()),
     });
@@ -145,7 +139,6 @@ async fn a_hook_error_ends_the_run_and_loses_nothing() {
     assert_eq!(partial.response(), "answer 2");
 }
 
-// Row 31.
 #[tokio::test]
 async fn an_actor_error_ends_the_run_and_keeps_the_trials_before_it() {
     let reflexion = Reflexion::builder(|attempt: Attempt| async move {

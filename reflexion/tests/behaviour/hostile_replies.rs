@@ -1,10 +1,10 @@
-//! Whatever a model replies, reading it neither panics nor takes long.
+//! Reading a reply neither panics nor takes long.
 
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use reflect_sdk::reflection::{GeneralReflector, ReflectionContext, ReflectionResult, Reflector};
-use reflect_sdk::reflexion::{Evaluation, Evaluator, LlmEvaluator, Reflexion, Trajectory};
+use reflexion::analysis::{GeneralReflector, ReflectionContext, ReflectionResult, Reflector};
+use reflexion::{Evaluation, Evaluator, LlmEvaluator, Reflexion, Trajectory};
 
 fn judged(reply: &str) -> Evaluation {
     let reply = reply.to_owned();
@@ -34,7 +34,7 @@ fn filled(unit: &str) -> String {
     unit.repeat(MEGABYTE / unit.len())
 }
 
-/// A megabyte each of what makes a careless reader slow.
+/// Replies of a megabyte that are slow to read naively.
 fn megabytes() -> Vec<(&'static str, String)> {
     let deep = r#"{"a":"#.repeat(120);
     let group = format!("{deep}[{}", "1,".repeat(5_000));
@@ -91,7 +91,6 @@ fn megabytes() -> Vec<(&'static str, String)> {
     ]
 }
 
-// Row 43.
 #[test]
 fn no_reply_takes_more_than_a_second_per_megabyte() {
     for (name, reply) in megabytes() {
@@ -99,7 +98,7 @@ fn no_reply_takes_more_than_a_second_per_megabyte() {
             |reply: &str| drop(judged(reply)),
             |reply: &str| drop(reflected(reply)),
         ] {
-            // The best of some, since the machine may be busy with something else.
+            // The best of five, since the machine may be busy.
             let in_time = (0..5).any(|_| {
                 let began = Instant::now();
                 read(&reply);
@@ -110,9 +109,8 @@ fn no_reply_takes_more_than_a_second_per_megabyte() {
     }
 }
 
-// Row 43.
 #[test]
-fn an_object_far_behind_noise_is_found_within_the_bounds() {
+fn an_object_after_much_noise_is_found() {
     let answer = r#"{"summary": "found"}"#;
     assert_eq!(
         reflected(&format!("{}{answer}", "{x} ".repeat(900))).summary,
@@ -139,7 +137,7 @@ async fn a_whole_run_on_hostile_replies_ends_in_order() {
     }
 }
 
-/// A bounded fuzz run: good replies, damaged at random over and over, with a fixed seed.
+/// A bounded fuzz run on good replies, damaged at random with a fixed seed.
 #[test]
 fn damaged_replies_are_read_without_a_panic() {
     let seeds = [
@@ -225,22 +223,33 @@ proptest! {
     }
 
     #[test]
-    fn a_verdict_on_the_first_line_is_read_whatever_follows(
-        pass in any::<bool>(), reason in "[^{}<>\r\n]{0,80}",
+    fn a_failure_on_the_first_line_is_read_with_any_reason(reason in "[^{}<>\r\n]{0,80}") {
+        let evaluation = judged(&format!("FAILURE: {reason}"));
+        prop_assert!(!evaluation.success && !evaluation.unclear);
+    }
+
+    #[test]
+    fn a_pass_is_read_with_a_plain_reason(
+        words in prop::collection::vec(prop::sample::select(PLAIN.to_vec()), 0..20),
     ) {
-        let word = if pass { "SUCCESS" } else { "FAILURE" };
-        let evaluation = judged(&format!("{word}: {reason}"));
-        prop_assert_eq!(evaluation.success, pass && !denies(&reason));
-        prop_assert!(!evaluation.unclear);
+        let evaluation = judged(&format!("SUCCESS: {}", words.join(" ")));
+        prop_assert!(evaluation.success && !evaluation.unclear);
+    }
+
+    #[test]
+    fn a_denial_anywhere_beside_a_pass_makes_it_unclear(
+        before in prop::collection::vec(prop::sample::select(PLAIN.to_vec()), 1..20),
+        denial in prop::sample::select(vec!["not", "failed", "missing", "but", "isn't", "never"]),
+        after in prop::collection::vec(prop::sample::select(PLAIN.to_vec()), 0..20),
+    ) {
+        let reason = [before, vec![denial], after].concat().join(" ");
+        let evaluation = judged(&format!("SUCCESS: {reason}"));
+        prop_assert!(!evaluation.success && evaluation.unclear);
+        prop_assert_eq!(evaluation.feedback, format!("SUCCESS: {reason}"));
     }
 }
 
-fn denies(reason: &str) -> bool {
-    let words: Vec<String> = reason
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    words.first().is_some_and(|word| word == "false")
-        || (words.len() == 1 && ["no", "none", "0"].contains(&words[0].as_str()))
-}
+/// Words that cast no doubt.
+const PLAIN: [&str; 12] = [
+    "the", "answer", "names", "a", "source", "and", "file", "exists,", "it", "works.", "Done", "42",
+];

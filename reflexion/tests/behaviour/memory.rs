@@ -1,4 +1,4 @@
-use reflect_sdk::reflexion::{Attempt, MemoryEntry};
+use reflexion::{Attempt, MemoryEntry};
 
 use super::support::{Bench, run};
 
@@ -6,9 +6,8 @@ fn trials(attempt: &Attempt) -> Vec<u32> {
     attempt.memory.iter().map(|entry| entry.trial).collect()
 }
 
-// Row 7.
 #[tokio::test]
-async fn a_memory_of_none_reports_reflections_and_never_shows_them() {
+async fn with_memory_size_0_reflections_are_reported_and_never_shown() {
     let bench = Bench::default();
     let outcome = run(bench.builder(u32::MAX).memory_size(0)).await.unwrap();
     assert_eq!(bench.reflected.len(), 2);
@@ -19,7 +18,6 @@ async fn a_memory_of_none_reports_reflections_and_never_shows_them() {
     }
 }
 
-// Row 8.
 #[tokio::test]
 async fn a_memory_larger_than_the_trials_is_fine() {
     let bench = Bench::default();
@@ -27,7 +25,6 @@ async fn a_memory_larger_than_the_trials_is_fine() {
     assert_eq!(outcome.unwrap().memory.len(), 2);
 }
 
-// Row 9.
 #[tokio::test]
 async fn a_full_memory_drops_the_oldest_and_the_outcome_keeps_all() {
     let bench = Bench::default();
@@ -46,7 +43,6 @@ async fn a_full_memory_drops_the_oldest_and_the_outcome_keeps_all() {
     assert_eq!(outcome.memory.len(), 2);
 }
 
-// Row 10.
 #[tokio::test]
 async fn the_first_prompt_is_the_task_byte_for_byte() {
     for task in ["", " \n", "a {{task}} b\r\n", "emoji 🦀"] {
@@ -58,7 +54,6 @@ async fn the_first_prompt_is_the_task_byte_for_byte() {
     }
 }
 
-// Row 12.
 #[tokio::test]
 async fn a_reflection_is_written_knowing_the_earlier_ones() {
     let bench = Bench::default();
@@ -73,7 +68,6 @@ async fn a_reflection_is_written_knowing_the_earlier_ones() {
     assert_eq!(bench.reflected.all()[1].memory[0].reflection, "lesson 1");
 }
 
-// Row 38.
 #[tokio::test]
 async fn memory_is_carried_to_another_run_when_asked() {
     let bench = Bench::default();
@@ -91,7 +85,7 @@ async fn memory_is_carried_to_another_run_when_asked() {
     assert!(opening.prompt.contains("lesson 1") && opening.prompt.ends_with("\n\nanother"));
     assert_eq!(second.memory.len(), 2);
 
-    // Only as much as the memory holds is carried, the latest.
+    // Only the latest entries are kept, as many as the memory holds.
     let many = (1..=9).map(|trial| MemoryEntry {
         trial,
         reflection: format!("old {trial}"),

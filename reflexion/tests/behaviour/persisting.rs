@@ -1,13 +1,14 @@
-//! What is stored of a run, and what happens when it cannot be.
+//! Storing runs.
 
 use std::future::pending;
 use std::time::Duration;
 
-use reflect_sdk::reflexion::{
-    Attempt, Evaluation, FeedbackReflection, Outcome, Persist, Reflexion, ReflexionError, Status,
-};
-use reflect_sdk::{Message, Verdict};
+use reflect_sdk::Verdict;
 use reflect_types::{CreateTrace, Review, Trajectory};
+use reflexion::{
+    Attempt, Evaluation, FeedbackReflection, Message, Outcome, Persist, Reflexion, ReflexionError,
+    Status,
+};
 use serde_json::json;
 
 use super::server::{LIMIT, Server};
@@ -47,14 +48,14 @@ async fn one_trace_per_run_is_stored_unless_each_trial_is_asked_for() {
     let lessons = "After trial 1: lesson 1\n\nAfter trial 2: lesson 2";
     assert_eq!(review(&trace), (Verdict::Pass, lessons));
     let metadata = json!({"reflexion": {
-        "trials": 3, "status": "succeeded", "scores": [null, null, null],
+        "run": outcome.run_id, "trials": 3, "status": "succeeded", "scores": [null, null, null],
         "reflections": ["lesson 1", "lesson 2"],
     }});
     assert_eq!(serde_json::to_value(&trace.metadata).unwrap(), metadata);
 }
 
 #[tokio::test]
-async fn a_run_out_of_trials_is_stored_as_failed_with_feedback_and_lessons() {
+async fn an_exhausted_run_is_stored_as_failed_with_feedback_and_reflections() {
     let (server, bench) = (Server::start().await, Bench::default());
     let builder = bench.builder(9).max_trials(2);
     let outcome = run(builder.persist(&server.client(), Persist::Final)).await;
@@ -66,7 +67,7 @@ async fn a_run_out_of_trials_is_stored_as_failed_with_feedback_and_lessons() {
 }
 
 #[tokio::test]
-async fn each_trial_is_stored_with_its_own_lesson_and_only_the_last_credits_memories() {
+async fn each_trial_is_stored_with_its_reflection_and_only_the_last_credits_memories() {
     let (server, bench) = (Server::start().await, Bench::default());
     let client = server.client();
     let builder = bench.builder(3).recall(&client, 1).memory_size(0);
@@ -104,7 +105,7 @@ async fn each_trial_is_stored_with_its_own_lesson_and_only_the_last_credits_memo
 }
 
 #[tokio::test]
-async fn feedback_that_stands_in_for_a_reflection_is_not_told_twice() {
+async fn feedback_that_replaces_a_reflection_is_stored_once() {
     let (server, bench) = (Server::start().await, Bench::default());
     let builder = bench.builder(9).self_reflection(FeedbackReflection);
     let builder = builder.reflect_on_last_failure(true).max_trials(1);
@@ -116,7 +117,7 @@ async fn feedback_that_stands_in_for_a_reflection_is_not_told_twice() {
 }
 
 #[tokio::test]
-async fn an_error_is_stored_as_a_failed_run_with_what_was_done() {
+async fn an_error_is_stored_as_a_failed_run_with_its_messages() {
     let server = Server::start().await;
     for what in [Persist::Final, Persist::EachTrial] {
         let builder = Bench::default().builder(0).max_trials(1);
@@ -135,7 +136,7 @@ async fn an_error_is_stored_as_a_failed_run_with_what_was_done() {
 }
 
 #[tokio::test]
-async fn a_trial_that_was_not_finished_is_stored_as_failed() {
+async fn an_unfinished_trial_is_stored_as_failed() {
     let server = Server::start().await;
     let client = server.client();
     let reflexion = Reflexion::builder(|attempt: Attempt| async move {
@@ -160,7 +161,6 @@ async fn a_trial_that_was_not_finished_is_stored_as_failed() {
     assert_eq!(review(&traces[1]), (Verdict::Fail, text));
 }
 
-// Row 54.
 #[tokio::test]
 async fn a_run_whose_traces_are_refused_is_not_affected() {
     let (server, bench) = (Server::start().await, Bench::default());
@@ -172,10 +172,10 @@ async fn a_run_whose_traces_are_refused_is_not_affected() {
     assert!(outcome.trace_ids.is_empty());
     let trials: Vec<u32> = outcome.persist_errors.iter().map(|e| e.trial).collect();
     assert_eq!(trials, [1, 2]);
-    let told = outcome.persist_errors[0].to_string();
+    let text = outcome.persist_errors[0].to_string();
     assert!(
-        told.starts_with("trial 1 was not stored: ") && told.contains("401"),
-        "{told}"
+        text.starts_with("trial 1 was not stored: ") && text.contains("401"),
+        "{text}"
     );
     assert_eq!(client.flush(LIMIT).await.failed, 2);
     assert!(
@@ -187,9 +187,8 @@ async fn a_run_whose_traces_are_refused_is_not_affected() {
     );
 }
 
-// Row 54.
 #[tokio::test]
-async fn a_run_does_not_wait_for_a_server_that_is_away_and_loses_nothing() {
+async fn an_unreachable_server_delays_a_run_no_longer_than_its_timeout_and_loses_nothing() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.refuses_traces(503).await;
     let client = server.client();
@@ -207,9 +206,8 @@ async fn a_run_does_not_wait_for_a_server_that_is_away_and_loses_nothing() {
     assert_eq!(client.stats().sent, 1);
 }
 
-// Row 54.
 #[tokio::test]
-async fn strictly_a_run_that_is_not_stored_is_an_error_that_holds_it() {
+async fn with_strict_persist_an_unstored_run_is_an_error_with_its_outcome() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.refuses_traces(401).await;
     let client = server.client();
@@ -225,9 +223,8 @@ async fn strictly_a_run_that_is_not_stored_is_an_error_that_holds_it() {
     assert_eq!(error.partial(), Some(&**outcome));
 }
 
-// Row 54.
 #[tokio::test]
-async fn strictness_does_not_hide_why_a_run_failed() {
+async fn strict_persist_does_not_hide_the_error_of_a_run() {
     let server = Server::start().await;
     server.refuses_traces(401).await;
     let builder = Bench::default().builder(0);
@@ -239,7 +236,7 @@ async fn strictness_does_not_hide_why_a_run_failed() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_dropped_stores_the_trials_before() {
+async fn a_dropped_run_stores_its_finished_trials() {
     let server = Server::start().await;
     let client = server.client();
     let (reached, second) = tokio::sync::mpsc::unbounded_channel();
@@ -266,4 +263,111 @@ async fn a_run_that_is_dropped_stores_the_trials_before() {
     assert!(ended.is_none());
     assert!(client.flush(LIMIT).await.all_sent());
     assert_eq!(review(&only(server.traces().await)).1, "no\n\nlesson");
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_memories_exist() {
+    let (server, bench) = (Server::start().await, Bench::default());
+    server.shows_traces("pending").await;
+    let client = server.client();
+    let builder = bench.builder(2).persist(&client, Persist::EachTrial);
+    let run = tokio::spawn(run(builder));
+    // The second trace is looked up only if the run waits for its memory.
+    while server.lookups().await < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!run.is_finished());
+    server.shows_traces("reviewed").await;
+    let outcome = run.await.unwrap().unwrap();
+    assert_eq!(outcome.trace_ids.len(), 2);
+    assert!(outcome.persist_errors.is_empty());
+}
+
+#[tokio::test]
+async fn a_late_memory_is_reported_and_the_trace_is_stored() {
+    let (server, bench) = (Server::start().await, Bench::default());
+    server.shows_traces("pending").await;
+    let client = server.client();
+    let builder = bench.builder(1).persist(&client, Persist::Final);
+    let builder = builder.persist_timeout(Duration::from_millis(20));
+    let outcome = run(builder.strict_persist(true)).await.unwrap();
+    assert_eq!(outcome.trace_ids, ["0198"]);
+    let error = &outcome.persist_errors[0];
+    assert_eq!(error.trace_id, Some("0198".into()));
+    let text = error.to_string();
+    assert!(
+        text.starts_with("trial 1 is stored as 0198, without a memory: "),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_run_need_not_wait_for_its_memories() {
+    let (server, bench) = (Server::start().await, Bench::default());
+    server.shows_traces("pending").await;
+    let client = server.client();
+    let builder = bench.builder(2).persist(&client, Persist::EachTrial);
+    let outcome = run(builder.trace_options(|trace| trace.blocking(false))).await;
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.trace_ids.len(), 2);
+    assert!(outcome.persist_errors.is_empty());
+    assert_eq!(server.lookups().await, 0);
+}
+
+#[tokio::test]
+async fn traces_and_queries_take_the_options_of_a_trace() {
+    let (server, bench) = (Server::start().await, Bench::default());
+    let client = server.client();
+    let builder = bench
+        .builder(2)
+        .persist(&client, Persist::EachTrial)
+        .recall(&client, 4)
+        .trace_options(|trace| {
+            trace
+                .lambda(0.25)
+                .metadata_filter("customer", "acme")
+                .metadata("customer", "acme")
+                .model("m")
+        });
+    run(builder).await.unwrap();
+    let query = server.queries().await.remove(0);
+    assert_eq!((query.limit, query.lambda), (4, 0.25));
+    assert_eq!(query.metadata_filter.unwrap()["customer"], "acme");
+    let traces = server.traces().await;
+    assert_eq!(traces.len(), 2);
+    for trace in traces {
+        assert_eq!(trace.model.as_deref(), Some("m"));
+        assert_eq!(trace.metadata["customer"], "acme");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_panics_is_stored_as_failed() {
+    fn judge(_: &reflexion::Trajectory) -> bool {
+        panic!("the evaluator panics")
+    }
+    let server = Server::start().await;
+    let client = server.client();
+    let builder = Bench::default().builder(0).evaluate_with(judge);
+    let builder = builder.persist(&client, Persist::Final);
+    let task = tokio::spawn(run(builder));
+    assert!(task.await.unwrap_err().is_panic());
+    assert!(client.flush(LIMIT).await.all_sent());
+    let trace = only(server.traces().await);
+    assert_eq!(review(&trace), (Verdict::Fail, "the evaluator panics"));
+}
+
+#[tokio::test]
+async fn a_bare_verdict_is_neither_feedback_nor_memory() {
+    let server = Server::start().await;
+    let replies = &["first", "FAILURE", "FAILURE", "second", "SUCCESS"];
+    let (_, llm) = super::support::scripted_llm(replies);
+    let builder = Reflexion::with_llm(llm);
+    run(builder.persist(&server.client(), Persist::EachTrial))
+        .await
+        .unwrap();
+    for trace in server.traces().await {
+        let review = trace.review.unwrap();
+        assert_eq!((review.feedback_text, review.reflection), (None, None));
+    }
 }

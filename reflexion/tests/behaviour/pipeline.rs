@@ -1,11 +1,11 @@
 use std::error::Error as _;
 use std::sync::{Arc, Mutex};
 
-use reflect_sdk::reflection::{
-    Analysis, GeneralReflector, ReflectError, ReflectionContext, ReflectionHistory,
+use reflexion::analysis::{
+    Analysis, GeneralReflector, Points, ReflectError, ReflectionContext, ReflectionHistory,
     ReflectionLevel, ReflectionResult, ReflectionType, Reflector, ReflectorReflection,
 };
-use reflect_sdk::reflexion::{ReflexionError, Stage};
+use reflexion::{ReflexionError, Stage};
 use serde_json::json;
 
 use super::support::{Bench, Broken, run};
@@ -19,9 +19,8 @@ async fn reflect(reply: &str) -> ReflectionResult {
     result.unwrap()
 }
 
-// Row 41.
 #[tokio::test]
-async fn braces_in_strings_do_no_harm() {
+async fn braces_in_strings_are_no_problem() {
     for reply in [
         r#"{"summary": "a lone { brace"}"#,
         r#"{"summary": "a lone } brace", "insights": ["}}{{"]}"#,
@@ -34,7 +33,7 @@ async fn braces_in_strings_do_no_harm() {
 }
 
 #[tokio::test]
-async fn the_object_is_found_wherever_it_stands() {
+async fn the_object_is_found_anywhere_in_the_reply() {
     for reply in [
         r#"{"summary": "s"}"#,
         "```json\n{\"summary\": \"s\"}\n```",
@@ -58,9 +57,8 @@ async fn the_object_is_found_wherever_it_stands() {
     }
 }
 
-// Row 42.
 #[tokio::test]
-async fn an_object_without_a_known_key_is_passed_over() {
+async fn an_object_without_a_known_key_is_skipped() {
     let result = reflect(r#"{} {"id": 7} {"summary": "the right one"}"#).await;
     assert_eq!(result.summary, "the right one");
     for reply in [
@@ -79,7 +77,6 @@ async fn an_object_without_a_known_key_is_passed_over() {
     );
 }
 
-// Row 44.
 #[tokio::test]
 async fn lists_of_the_wrong_type_are_usable() {
     let result = reflect(r#"{"summary": null, "suggestions": "one", "insights": [1, null]}"#).await;
@@ -89,7 +86,6 @@ async fn lists_of_the_wrong_type_are_usable() {
     assert!(result.key_findings.is_empty() && !result.parse_error());
 }
 
-// Row 45.
 #[tokio::test]
 async fn a_reply_without_json_becomes_a_summary_of_200_characters() {
     let result = reflect(&"é".repeat(300)).await;
@@ -107,9 +103,8 @@ async fn a_reply_without_json_becomes_a_summary_of_200_characters() {
     );
 }
 
-// Row 46.
 #[tokio::test]
-async fn flags_are_kept_and_stand_only_where_they_are_true() {
+async fn flags_are_in_the_metadata_only_if_true() {
     let good = reflect(r#"{"summary": "s", "parse_error": true}"#).await;
     assert_eq!(
         json!(good.metadata),
@@ -128,7 +123,6 @@ async fn flags_are_kept_and_stand_only_where_they_are_true() {
     );
 }
 
-// Row 47.
 #[tokio::test]
 async fn without_a_judge_the_result_says_so() {
     let reflector = GeneralReflector::builder().build();
@@ -139,9 +133,8 @@ async fn without_a_judge_the_result_says_so() {
     assert_eq!(result.level, ReflectionLevel::Deep);
 }
 
-// Row 48.
 #[tokio::test]
-async fn an_error_of_the_judge_leaves_reflect() {
+async fn an_error_of_the_judge_is_the_error_of_the_reflection() {
     let judge = |_: String| async { Err::<String, _>(Broken("mine")) };
     let error = GeneralReflector::new(judge)
         .reflect(&ReflectionContext::new())
@@ -154,9 +147,8 @@ async fn an_error_of_the_judge_leaves_reflect() {
     );
 }
 
-// Row 51.
 #[test]
-fn an_empty_system_prompt_leaves_the_default() {
+fn an_empty_system_prompt_keeps_the_default() {
     let prompt = |text: &str| {
         let reflector = GeneralReflector::builder().system_prompt(text).build();
         reflector.prompt(&ReflectionContext::new().input("x"))
@@ -169,7 +161,6 @@ fn an_empty_system_prompt_leaves_the_default() {
     assert_eq!(prompt("Mine."), "Mine.\n\n[Input]\nx");
 }
 
-// Row 52.
 #[test]
 fn null_is_no_section_and_an_empty_string_is_one() {
     let reflector = GeneralReflector::builder().system_prompt("P").build();
@@ -198,20 +189,23 @@ impl Reflector for Steps {
             .suggestions(["of the analysis"]))
     }
 
-    async fn insight(&self, analysis: &Analysis) -> Result<Vec<String>, ReflectError> {
-        Ok(vec![format!("better than {}", analysis.insights[0])])
+    async fn insight(&self, analysis: &Analysis) -> Result<Points, ReflectError> {
+        let insight = format!("better than {}", analysis.insights[0]);
+        Ok(Points::new([insight])
+            .with("step", 2)
+            .with("confidence", 0.5))
     }
 
     async fn suggest(
         &self,
         analysis: &Analysis,
-        insights: &[String],
-    ) -> Result<Vec<String>, ReflectError> {
-        Ok(vec![format!("{}: {}", analysis.summary, insights[0])])
+        insights: &Points,
+    ) -> Result<Points, ReflectError> {
+        let suggestion = format!("{}: {}", analysis.summary, insights.items[0]);
+        Ok(Points::new([suggestion]).with("step", 3))
     }
 }
 
-// Row 53.
 #[tokio::test]
 async fn suggest_sees_what_insight_found() {
     let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
@@ -229,7 +223,7 @@ async fn suggest_sees_what_insight_found() {
 }
 
 #[tokio::test]
-async fn an_error_of_a_step_leaves_reflect() {
+async fn an_error_of_a_step_is_the_error_of_the_reflection() {
     struct Fails;
     impl Reflector for Fails {
         async fn analyze(&self, _: &ReflectionContext) -> Result<Analysis, ReflectError> {
@@ -244,7 +238,7 @@ async fn an_error_of_a_step_leaves_reflect() {
 }
 
 #[tokio::test]
-async fn a_result_reads_back_from_its_json() {
+async fn a_result_round_trips_through_json() {
     let result = reflect(r#"{"summary": "s", "suggestions": ["a"]}"#).await;
     let json = serde_json::to_value(&result).unwrap();
     assert_eq!(json["reflection_type"], "insight");
@@ -287,7 +281,7 @@ async fn a_reflector_can_be_the_self_reflection_of_a_loop() {
 }
 
 #[tokio::test]
-async fn a_reflector_without_a_judge_teaches_no_lesson() {
+async fn a_reflector_without_a_judge_writes_no_reflection() {
     let reflection = ReflectorReflection::new(GeneralReflector::builder().build());
     let builder = Bench::default().builder(2).self_reflection(reflection);
     let error = run(builder).await.unwrap_err();
@@ -298,4 +292,56 @@ async fn a_reflector_without_a_judge_teaches_no_lesson() {
             ..
         }
     ));
+}
+
+#[tokio::test]
+async fn extra_fields_of_all_steps_reach_the_result() {
+    let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
+    assert_eq!(json!(result.extra), json!({"step": 3, "confidence": 0.5}));
+    let judged = reflect(r#"{"summary": "s", "confidence": 0.9}"#).await;
+    assert_eq!(json!(judged.extra), json!({"confidence": 0.9}));
+    assert_eq!(
+        json!(judged.metadata),
+        json!({"reflector": "general_reflector"})
+    );
+    let back: ReflectionResult = serde_json::from_value(json!(judged)).unwrap();
+    assert_eq!(back, judged);
+}
+
+#[tokio::test]
+async fn a_result_becomes_the_reflection_of_a_review() {
+    let result = reflect(
+        r#"{"summary": "Too high", "root_causes": ["no filter"], "insights": ["Filter first"],
+            "suggestions": ["Filter, then add"]}"#,
+    )
+    .await;
+    let authored = result.to_authored();
+    assert_eq!(authored.summary, "Too high");
+    assert_eq!(authored.guidance, "- Filter, then add\n- Filter first");
+    assert_eq!(authored.key_mistake, "no filter");
+}
+
+#[cfg(feature = "memory")]
+#[tokio::test]
+async fn a_result_can_be_stored_as_a_memory() {
+    let server = super::server::Server::start().await;
+    let client = server.client();
+    let result = reflect(r#"{"summary": "Too high", "suggestions": ["Filter first"]}"#).await;
+    let verdict = reflect_sdk::Verdict::Fail;
+    result
+        .create_memory(&client, "Sum the invoices", verdict)
+        .await
+        .unwrap();
+    let trace = server.traces().await.remove(0);
+    assert_eq!(trace.task, "Sum the invoices");
+    let review = trace.review.unwrap();
+    assert_eq!(review.result, verdict);
+    assert_eq!(review.reflection, Some(result.to_authored()));
+
+    let none = GeneralReflector::builder().build();
+    let none = none.reflect(&ReflectionContext::new()).await.unwrap();
+    let refused = none
+        .create_memory(&client, "Sum the invoices", verdict)
+        .await;
+    assert!(refused.is_err(), "an error teaches nothing");
 }

@@ -1,11 +1,11 @@
-//! The prompts as the model gets them. They are ours; a change of a word shows here.
+//! The whole prompts, so that every change of wording shows.
 
 use insta::assert_snapshot;
-use reflect_sdk::reflection::{GeneralReflector, ReflectionContext};
-use reflect_sdk::reflexion::{
+use reflexion::analysis::{GeneralReflector, ReflectionContext};
+use reflexion::{
     Attempt, Attempted, Evaluation, LlmEvaluator, MemoryEntry, Reflexion, TrialContext,
 };
-use reflect_sdk::{Message, ToolCall};
+use reflexion::{Message, ToolCall};
 
 use super::support::{Log, scripted_llm};
 
@@ -102,7 +102,6 @@ fn the_prompt_of_the_general_reflector() {
     );
 }
 
-// Row 12.
 #[tokio::test]
 async fn the_reflection_prompt_holds_the_notes_from_before() {
     let (prompts, llm) = scripted_llm(&["new lesson"]);
@@ -119,7 +118,6 @@ async fn the_reflection_prompt_holds_the_notes_from_before() {
     assert!(prompts.all()[0].contains("After trial 3: the old lesson"));
 }
 
-// Row 24.
 #[tokio::test]
 async fn without_feedback_the_reflection_prompt_has_no_place_for_it() {
     let (prompts, llm) = scripted_llm(&["lesson", "lesson"]);

@@ -1,17 +1,17 @@
-//! What earlier runs taught, in the prompts of this one.
+//! Memories of earlier runs in the prompts of a run.
 
 use std::time::Duration;
 
 use insta::assert_snapshot;
 use reflect_sdk::ReflectClient;
-use reflect_sdk::reflexion::Persist;
+use reflexion::Persist;
 use wiremock::ResponseTemplate;
 
 use super::server::Server;
 use super::support::{Bench, run};
 
 #[tokio::test]
-async fn memories_are_asked_for_once_a_run_and_shown_in_every_trial() {
+async fn memories_are_retrieved_once_per_run_and_shown_in_every_trial() {
     let (server, bench) = (Server::start().await, Bench::default());
     let client = server.client();
     let outcome = run(bench.builder(3).recall(&client, 4)).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_run_goes_on_without_memories_that_are_refused() {
 }
 
 #[tokio::test]
-async fn a_run_does_not_wait_for_memories_that_do_not_come() {
+async fn a_run_goes_on_without_memories_that_time_out() {
     let (server, bench) = (Server::start().await, Bench::default());
     let never = ResponseTemplate::new(200).set_delay(Duration::from_secs(600));
     server.recalls(never).await;

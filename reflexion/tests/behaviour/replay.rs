@@ -1,20 +1,19 @@
-//! The logs of the Reflexion paper, replayed through our loop: the actor does what the log says was
-//! done, the reflections are the log's, and the curve of solved tasks must come out as published.
+//! The logs of the Reflexion paper, replayed through the loop: actions and reflections come from the
+//! log, and the number of solved tasks per trial must be as published.
 //!
-//! An excerpt stands in `fixtures`; the whole logs are used where they are found beside the
-//! repository.
+//! An excerpt is in `fixtures`. The whole logs are used if they are beside the repository.
 
 mod alfworld;
 mod hotpotqa;
 
 use std::path::{Path, PathBuf};
 
-use reflect_sdk::reflexion::Outcome;
+use reflexion::Outcome;
 
-/// The folders to replay, each with whether it holds the whole logs.
+/// The folders to replay, and whether each holds the whole logs.
 fn logs() -> Vec<(PathBuf, bool)> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut logs = vec![(package.join("tests/reflexion/fixtures"), false)];
+    let mut logs = vec![(package.join("tests/behaviour/fixtures"), false)];
     let whole = package.join("../../shared/data/reflexion");
     if whole.is_dir() {
         logs.push((whole, true));
@@ -24,7 +23,7 @@ fn logs() -> Vec<(PathBuf, bool)> {
     logs
 }
 
-/// How many runs had succeeded by each trial.
+/// The number of runs that succeeded by each trial.
 fn solved_by_trial(outcomes: &[Outcome], trials: usize) -> Vec<usize> {
     (1..=trials)
         .map(|trial| {

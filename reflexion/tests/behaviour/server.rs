@@ -1,4 +1,4 @@
-//! A Reflect server over HTTP that knows one memory and takes what it is given.
+//! A mock Reflect server with one memory that accepts every trace.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 const QUERIES: &str = "/memory/query$";
 const TRACES: &str = "/traces$";
+const TRACE: &str = "/traces/[^/]+$";
 
 pub(crate) struct Server {
     http: MockServer,
@@ -41,13 +42,23 @@ impl Server {
     pub(crate) async fn takes_traces(&self) {
         let receipt = json!({"trace_id": "0198", "ingest_status": "queued"});
         self.answers(TRACES, json_reply(&receipt)).await;
+        self.shows_traces("reviewed").await;
+    }
+
+    /// The review status of every trace from now on.
+    pub(crate) async fn shows_traces(&self, review_status: &str) {
+        let trace = json!({
+            "id": "0198", "project_id": "default", "task": "the task",
+            "ingest_status": "completed", "review_status": review_status,
+        });
+        self.answers(TRACE, json_reply(&trace)).await;
     }
 
     pub(crate) async fn refuses_traces(&self, status: u16) {
         self.answers(TRACES, ResponseTemplate::new(status)).await;
     }
 
-    /// From now on, whatever it answered before.
+    /// Sets the reply of a path from now on.
     async fn answers(&self, path: &str, reply: ResponseTemplate) {
         // A smaller number is a higher priority.
         let priority = u8::MAX - self.mocks.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +70,7 @@ impl Server {
         self.client_with(ReflectClient::builder())
     }
 
-    /// A client whose retries wait next to nothing.
+    /// A client whose retries wait at most 2 ms.
     pub(crate) fn client_with(&self, builder: ClientBuilder) -> ReflectClient {
         let quick =
             RetryPolicy::default().backoff(Duration::from_millis(1), Duration::from_millis(2));
@@ -74,11 +85,18 @@ impl Server {
         self.received(QUERIES).await
     }
 
-    /// What was submitted, in the order of the trials.
+    /// The submitted traces, in the order of the trials.
     pub(crate) async fn traces(&self) -> Vec<CreateTrace> {
         let mut traces: Vec<CreateTrace> = self.received(TRACES).await;
-        traces.sort_by_key(|trace| trace.metadata["reflexion"]["trial"].as_u64());
+        traces.sort_by_key(|trace| trace.metadata.get("reflexion")?["trial"].as_u64());
         traces
+    }
+
+    /// How often traces were looked up.
+    pub(crate) async fn lookups(&self) -> usize {
+        let requests = self.http.received_requests().await.unwrap();
+        let paths = requests.iter().map(|request| request.url.path());
+        paths.filter(|path| path.contains("/traces/")).count()
     }
 
     async fn received<T: DeserializeOwned>(&self, path: &str) -> Vec<T> {

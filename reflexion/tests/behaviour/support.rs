@@ -1,14 +1,14 @@
-//! Parts that follow a script and remember what they were given.
+//! Scripted parts with logs of their inputs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use reflect_sdk::reflexion::{
+use reflexion::{
     Attempt, BoxError, Evaluation, Event, FailedTrial, Outcome, Reflexion, ReflexionBuilder,
     ReflexionError, Trajectory,
 };
 
-/// What was seen, in order; shared by the clones.
+/// A list shared by its clones.
 #[derive(Debug)]
 pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
 
@@ -41,7 +41,7 @@ impl<T: Clone> Log<T> {
 }
 
 /// A loop whose trial number `n` answers `answer n`, which fails until trial `good` and is
-/// reflected on with `lesson n`; all that its parts were given is in the logs.
+/// reflected on with `lesson n`. The inputs of all parts are in the logs.
 #[derive(Clone, Default)]
 pub(crate) struct Bench {
     pub(crate) attempts: Log<Attempt>,
@@ -90,7 +90,7 @@ pub(crate) async fn run(builder: ReflexionBuilder) -> Result<Outcome, ReflexionE
     builder.build()?.run("the task").await
 }
 
-/// A model that gives these replies in turn, and remembers the prompts.
+/// A model with scripted replies, and a log of its prompts.
 pub(crate) fn scripted_llm(
     replies: &'static [&'static str],
 ) -> (
@@ -107,7 +107,7 @@ pub(crate) fn scripted_llm(
     (prompts, llm)
 }
 
-/// An error of the user's own, to be found again behind ours.
+/// An error of the user, to be found as a source.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken(pub(crate) &'static str);
 

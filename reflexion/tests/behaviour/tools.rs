@@ -1,15 +1,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use reflect_sdk::reflexion::{
+use reflexion::{
     BoxError, Chat, Evaluation, Reflexion, ReflexionError, Stage, Tool, ToolLoop, tool_fn,
 };
-use reflect_sdk::{Message, ToolCall};
+use reflexion::{Message, ToolCall};
 use serde_json::{Value, json};
 
 use super::support::{Log, scripted_llm};
 
-/// A model that gives these messages in turn, and remembers what it was asked.
+/// A model with scripted replies, and a log of its inputs.
 fn scripted(replies: Vec<Message>) -> (Log<Chat>, ToolLoop) {
     let chats = Log::default();
     let log = chats.clone();
@@ -48,7 +48,6 @@ impl Tool for Weather {
     }
 }
 
-// Rows 13 and 33.
 #[tokio::test]
 async fn the_judge_reads_arguments_and_results_of_the_calls() {
     let (chats, actor) = scripted(vec![
@@ -84,7 +83,6 @@ async fn the_judge_reads_arguments_and_results_of_the_calls() {
     assert_eq!((chats[0].steps_left, chats[1].steps_left), (16, 15));
 }
 
-// Row 32.
 #[tokio::test]
 async fn the_limit_on_steps_counts_per_trial_and_fails_only_the_trial() {
     let busy = || call("c", "weather", json!({"city": "Oslo"}));
@@ -126,9 +124,8 @@ async fn the_limit_on_steps_counts_per_trial_and_fails_only_the_trial() {
     );
 }
 
-// Row 33.
 #[tokio::test]
-async fn what_goes_wrong_with_a_tool_is_told_to_the_model() {
+async fn tool_errors_are_results_for_the_model() {
     let mut nameless = call("", "weather", json!({"city": "Rome"}));
     nameless
         .tool_calls
@@ -174,7 +171,6 @@ async fn what_goes_wrong_with_a_tool_is_told_to_the_model() {
     );
 }
 
-// Row 34.
 #[tokio::test]
 async fn text_beside_tool_calls_is_no_answer() {
     let mut thinking_aloud = call("c1", "weather", json!({"city": "Oslo"}));
@@ -222,7 +218,6 @@ async fn several_calls_of_one_reply_are_answered_in_order() {
     assert_eq!(chats.all()[0].tools.len(), 1);
 }
 
-// Row 31.
 #[tokio::test]
 async fn a_model_error_ends_the_run() {
     let (_, actor) = scripted(vec![]);
@@ -242,7 +237,7 @@ async fn a_model_error_ends_the_run() {
 }
 
 #[tokio::test]
-async fn no_steps_at_all_are_refused_with_what_to_do() {
+async fn max_steps_0_is_an_error_that_names_the_fix() {
     let (chats, actor) = scripted(vec![]);
     let reflexion = Reflexion::builder(actor.max_steps(0))
         .evaluate_with(|_| true)

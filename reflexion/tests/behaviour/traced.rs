@@ -1,10 +1,12 @@
-//! A run within a trace of the client's.
+//! A run inside a traced function.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use reflect_sdk::reflexion::{Outcome, ReflexionBuilder, ReflexionError, Trajectory};
-use reflect_sdk::{Message, TraceOutput, TraceResult, Verdict};
+use reflect_sdk::{TraceOutput, TraceResult, Verdict};
 use reflect_types::CreateTrace;
+use reflexion::{
+    Attempt, Message, Outcome, Reflexion, ReflexionBuilder, ReflexionError, Trajectory,
+};
 
 use super::server::{LIMIT, Server};
 use super::support::{Bench, Broken};
@@ -28,7 +30,7 @@ async fn a_traced_run_is_recorded_and_returned_whole() {
     let reflexion = Bench::default().builder(2).build().unwrap();
     let outcome: Result<Outcome, ReflexionError> = client
         .trace("the task")
-        .run_async(|ctx| reflexion.run(ctx.augmented_task()))
+        .run_async(|ctx| reflexion.run(ctx).traced())
         .await;
     assert_eq!(outcome.unwrap().trials.len(), 2);
     assert!(client.flush(LIMIT).await.all_sent());
@@ -49,7 +51,7 @@ async fn an_outcome_becomes_a_trace_result_with_the_answer_for_the_caller() {
     let answer: Result<String, ReflexionError> = client
         .trace("the task")
         .run_async(async |ctx| {
-            let outcome = reflexion.run(ctx.augmented_task()).await?;
+            let outcome = reflexion.run(&ctx).await?;
             Ok::<_, ReflexionError>(TraceResult::from(outcome).model("m"))
         })
         .await;
@@ -63,7 +65,7 @@ async fn an_outcome_becomes_a_trace_result_with_the_answer_for_the_caller() {
 }
 
 #[tokio::test]
-async fn an_error_within_a_trace_fails_it_and_the_partial_outcome_is_the_trajectory() {
+async fn an_error_fails_the_trace_with_the_messages_of_the_last_trial() {
     let server = Server::start().await;
     let client = server.client();
     let builder = Bench::default().builder(0);
@@ -84,13 +86,10 @@ async fn an_error_within_a_trace_fails_it_and_the_partial_outcome_is_the_traject
 }
 
 #[tokio::test]
-async fn an_error_before_any_trial_is_done_leaves_what_the_run_noted() {
+async fn an_error_in_the_first_trial_keeps_the_recorded_messages() {
     let server = Server::start().await;
     let client = server.client();
-    let reflexion =
-        reflect_sdk::reflexion::Reflexion::builder(|_: reflect_sdk::reflexion::Attempt| async {
-            Err::<String, _>(Broken("mine"))
-        });
+    let reflexion = Reflexion::builder(|_: Attempt| async { Err::<String, _>(Broken("mine")) });
     let reflexion = reflexion
         .evaluate_with(|_| true)
         .max_trials(1)
@@ -98,7 +97,7 @@ async fn an_error_before_any_trial_is_done_leaves_what_the_run_noted() {
         .unwrap();
     let ended = client.trace("the task").run_async(|ctx| {
         ctx.record(Message::assistant("step 1"));
-        reflexion.run(ctx.augmented_task())
+        reflexion.run(ctx).traced()
     });
     ended.await.unwrap_err();
     assert!(client.flush(LIMIT).await.all_sent());
@@ -114,7 +113,6 @@ fn panicking() -> ReflexionBuilder {
     Bench::default().builder(0).evaluate_with(judge)
 }
 
-// Row 20.
 #[tokio::test]
 async fn a_panic_of_the_evaluator_fails_the_traced_future_around_it() {
     let server = Server::start().await;
@@ -123,8 +121,7 @@ async fn a_panic_of_the_evaluator_fails_the_traced_future_around_it() {
     let traced = client.clone();
     let task = tokio::spawn(async move {
         let run = traced.trace("the task");
-        run.run_async(|ctx| reflexion.run(ctx.augmented_task()))
-            .await
+        run.run_async(|ctx| reflexion.run(ctx).traced()).await
     });
     assert!(task.await.unwrap_err().is_panic());
     assert!(client.flush(LIMIT).await.all_sent());
@@ -132,17 +129,61 @@ async fn a_panic_of_the_evaluator_fails_the_traced_future_around_it() {
     assert_eq!(review(&recorded(&server).await), (Verdict::Fail, text));
 }
 
-// Row 20.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_of_the_evaluator_fails_the_guard_around_it() {
     let server = Server::start().await;
     let client = server.client();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let run = client.trace("the task").start_blocking();
-        pollster::block_on(panicking().build().unwrap().run(run.augmented_task()))
+        pollster::block_on(panicking().build().unwrap().run(run.context()))
     }));
     assert!(caught.is_err());
     assert!(client.flush(LIMIT).await.all_sent());
     let text = "the evaluator panics".to_owned();
     assert_eq!(review(&recorded(&server).await), (Verdict::Fail, text));
+}
+
+#[tokio::test]
+async fn a_plain_run_can_be_returned_from_a_traced_function() {
+    let server = Server::start().await;
+    let client = server.client();
+    let reflexion = Bench::default().builder(2).build().unwrap();
+    let outcome = client
+        .trace("the task")
+        .run_async(|ctx| reflexion.run(ctx))
+        .await;
+    assert!(outcome.unwrap().succeeded());
+    assert!(client.flush(LIMIT).await.all_sent());
+    assert_eq!(review(&recorded(&server).await).0, Verdict::Pass);
+}
+
+#[tokio::test]
+async fn only_the_actor_of_a_traced_run_sees_the_memories() {
+    let (server, bench) = (Server::start().await, Bench::default());
+    let client = server.client();
+    let reflexion = bench.builder(2).build().unwrap();
+    let trace = client.trace("the task");
+    let outcome = trace.run_async(|ctx| reflexion.run(ctx).traced()).await;
+    assert!(outcome.unwrap().succeeded());
+
+    let attempts = bench.attempts.all();
+    assert!(
+        attempts
+            .iter()
+            .all(|attempt| attempt.prompt.contains("ask first"))
+    );
+    assert!(attempts.iter().all(|attempt| attempt.task == "the task"));
+    assert!(
+        bench
+            .judged
+            .all()
+            .iter()
+            .all(|trial| trial.task == "the task")
+    );
+    let reflected = bench.reflected.all();
+    assert!(
+        reflected
+            .iter()
+            .all(|failed| failed.trajectory.task == "the task")
+    );
 }

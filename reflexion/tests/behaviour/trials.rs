@@ -1,15 +1,12 @@
 use std::time::{Duration, SystemTime};
 
-use reflect_sdk::Message;
-use reflect_sdk::reflexion::{
-    Attempt, Attempted, Evaluation, Reflexion, ReflexionError, Status, TrialContext,
-};
+use reflexion::Message;
+use reflexion::{Attempt, Attempted, Evaluation, Reflexion, ReflexionError, Status, TrialContext};
 
 use super::support::{Bench, run, scripted_llm};
 
-// Row 1.
 #[tokio::test]
-async fn a_first_success_is_one_attempt_and_no_reflection() {
+async fn success_in_the_first_trial_needs_no_reflection() {
     let bench = Bench::default();
     let outcome = bench.run(1).await;
     assert_eq!(outcome.status, Status::Succeeded);
@@ -20,7 +17,6 @@ async fn a_first_success_is_one_attempt_and_no_reflection() {
     assert_eq!(outcome.response(), "answer 1");
 }
 
-// Row 2.
 #[tokio::test]
 async fn a_failure_is_reflected_on_and_the_next_prompt_is_memory_and_task() {
     let bench = Bench::default();
@@ -37,9 +33,8 @@ async fn a_failure_is_reflected_on_and_the_next_prompt_is_memory_and_task() {
     assert_eq!(second.task, "the task");
 }
 
-// Row 3.
 #[tokio::test]
-async fn running_out_of_trials_is_told_and_keeps_every_attempt() {
+async fn an_exhausted_run_is_marked_and_keeps_every_attempt() {
     let bench = Bench::default();
     let outcome = bench.run(u32::MAX).await;
     assert_eq!(outcome.status, Status::Exhausted);
@@ -57,7 +52,6 @@ async fn running_out_of_trials_is_told_and_keeps_every_attempt() {
     assert!(bench.run(2).await.into_success().is_ok());
 }
 
-// Row 4.
 #[tokio::test]
 async fn the_last_failure_is_reflected_on_only_when_asked() {
     let bench = Bench::default();
@@ -75,11 +69,10 @@ async fn the_last_failure_is_reflected_on_only_when_asked() {
     assert_eq!(outcome.memory[2].trial, 3);
 }
 
-// Row 5.
 #[tokio::test]
 async fn the_response_is_the_last_and_the_best_goes_by_success_then_score() {
     async fn best(evaluations: &'static [(bool, Option<f64>)]) -> (String, u32) {
-        let scored = |trial: &reflect_sdk::reflexion::Trajectory| {
+        let scored = |trial: &reflexion::Trajectory| {
             let (success, score) = evaluations[trial.trial as usize - 1];
             let evaluation = Evaluation::from(success);
             score.map_or(evaluation.clone(), |score| evaluation.score(score))
@@ -116,7 +109,6 @@ async fn the_response_is_the_last_and_the_best_goes_by_success_then_score() {
     );
 }
 
-// Row 18.
 #[tokio::test]
 async fn a_score_that_cannot_be_compared_does_not_reach_the_outcome() {
     let builder = Bench::default().builder(0).evaluate_with(|trial| {
@@ -134,9 +126,8 @@ async fn a_score_that_cannot_be_compared_does_not_reach_the_outcome() {
     );
 }
 
-// Row 11.
 #[tokio::test]
-async fn each_trial_starts_afresh_unless_the_last_attempt_is_asked_for() {
+async fn each_trial_starts_fresh_unless_the_last_attempt_is_configured() {
     let bench = Bench::default();
     let outcome = bench.run(3).await;
     for attempt in bench.attempts.all() {
@@ -159,7 +150,6 @@ async fn each_trial_starts_afresh_unless_the_last_attempt_is_asked_for() {
     assert!(attempts[2].prompt.ends_with("\n\nthe task"));
 }
 
-// Row 23.
 #[tokio::test]
 async fn a_blank_reflection_is_replaced_by_the_feedback_or_not_stored() {
     let bench = Bench::default();
@@ -190,7 +180,6 @@ async fn a_blank_reflection_is_replaced_by_the_feedback_or_not_stored() {
     );
 }
 
-// Row 30.
 #[tokio::test]
 async fn every_trial_has_a_beginning_and_an_end() {
     let before = SystemTime::now();
@@ -207,9 +196,8 @@ async fn every_trial_has_a_beginning_and_an_end() {
     assert_eq!(json["memory"][0]["trial"], 1);
 }
 
-// Row 31.
 #[tokio::test]
-async fn a_halted_trial_has_failed_for_its_reason_without_being_judged() {
+async fn a_halted_trial_fails_without_an_evaluation() {
     let bench = Bench::default();
     let attempt = |attempt: Attempt| async move {
         if attempt.trial == 1 {
@@ -241,9 +229,8 @@ async fn a_halted_trial_has_failed_for_its_reason_without_being_judged() {
     assert_eq!(outcome.memory[0].reflection, "because out of steps");
 }
 
-// Row 34.
 #[tokio::test]
-async fn an_answer_without_text_is_judged_as_it_is() {
+async fn an_answer_without_text_is_evaluated() {
     let reflexion = Reflexion::builder(|_: Attempt| async { Attempted::default() })
         .evaluate_with(|trial| trial.answer().is_empty() && trial.response.is_empty())
         .max_trials(1)
@@ -254,7 +241,6 @@ async fn an_answer_without_text_is_judged_as_it_is() {
     assert_eq!(outcome.response(), "");
 }
 
-// Row 35.
 #[tokio::test]
 async fn several_texts_are_joined_by_newlines() {
     let reflexion =
@@ -287,4 +273,34 @@ async fn one_model_can_act_judge_and_reflect() {
     let messages = &outcome.trials[1].trajectory.messages;
     assert_eq!(messages[0].text(), prompts[3]);
     assert_eq!(messages[1], Message::assistant("second"));
+}
+
+#[tokio::test]
+async fn one_model_for_everything_takes_options() {
+    let (prompts, llm) = scripted_llm(&["first", "FAILURE: too short"]);
+    let reflexion = Reflexion::with_llm(llm).max_trials(1).build().unwrap();
+    let outcome = reflexion.run("write").await.unwrap();
+    assert_eq!(outcome.status, Status::Exhausted);
+    assert_eq!(prompts.len(), 2);
+}
+
+#[test]
+fn the_defaults_are_three_trials_and_three_reflections() {
+    assert_eq!(
+        (
+            reflexion::DEFAULT_MAX_TRIALS,
+            reflexion::DEFAULT_MEMORY_SIZE
+        ),
+        (3, 3)
+    );
+}
+
+#[tokio::test]
+async fn a_bare_verdict_is_no_reflection() {
+    let replies = &["first", "FAILURE", "FAILURE", "second", "SUCCESS"];
+    let (_, llm) = scripted_llm(replies);
+    let outcome = Reflexion::new(llm).run("write").await.unwrap();
+    assert!(outcome.succeeded());
+    assert!(outcome.memory.is_empty());
+    assert_eq!(outcome.trials[0].reflection, None);
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use reflect_sdk::reflexion::{Attempt, Outcome, Reflexion};
+use reflexion::{Attempt, Outcome, Reflexion};
 use serde::Deserialize;
 
 use super::{logs, solved_by_trial};
@@ -13,7 +13,7 @@ const PUBLISHED: [usize; TRIALS] = [
     84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134,
 ];
 
-/// What a log says of an environment after a trial.
+/// An environment in a log after a trial.
 #[derive(Clone, Debug, Deserialize)]
 struct Environment {
     name: String,
@@ -22,7 +22,7 @@ struct Environment {
     is_success: bool,
 }
 
-/// For each environment, what the log says after each trial.
+/// Each environment with its state after each trial.
 fn read(folder: &Path) -> Vec<Vec<Environment>> {
     let trials: Vec<Vec<Environment>> = (0..TRIALS)
         .map(|trial| {
@@ -55,7 +55,7 @@ async fn replay(log: Vec<Environment>, memory_size: usize) -> (Outcome, Vec<Atte
     (outcome, attempts.all())
 }
 
-/// What was shown to each trial must be the latest of what the log held after the trial before.
+/// Each trial must see the latest reflections of the log after the previous trial.
 fn assert_memories(log: &[Environment], attempts: &[Attempt], memory_size: usize) {
     for (index, attempt) in attempts.iter().enumerate() {
         let written = match index {
@@ -97,7 +97,7 @@ async fn the_published_curve_comes_out_with_every_size_of_memory() {
                 let (outcome, attempts) = replay(log.clone(), memory_size).await;
                 assert_memories(log, &attempts, memory_size);
                 assert!(outcome.memory.len() <= memory_size);
-                // Nothing that was written is lost, however small the memory.
+                // All reflections are kept, even with a small memory.
                 let written: Vec<&str> = outcome.reflections().collect();
                 assert_eq!(written, log[TRIALS - 1].memory);
                 outcomes.push(outcome);

@@ -3,10 +3,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use reflect_sdk::reflexion::{
-    Attempt, Attempted, Evaluation, FailedTrial, Outcome, Reflexion, Trajectory,
-};
-use reflect_sdk::{Message, ToolCall};
+use reflexion::{Attempt, Attempted, Evaluation, FailedTrial, Outcome, Reflexion, Trajectory};
+use reflexion::{Message, ToolCall};
 
 use super::{logs, solved_by_trial};
 use crate::support::Log;
@@ -15,7 +13,7 @@ const TRIALS: usize = 5;
 const PUBLISHED: [usize; TRIALS] = [32, 42, 48, 50, 51];
 const AGAIN: &str = "You have attempted to answer";
 
-/// What a log says of a question in one trial.
+/// A question in one trial of a log.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     /// The reflections that the prompt held, as one text.
@@ -25,7 +23,7 @@ struct Entry {
     gold: String,
 }
 
-/// Each question with its trials; two questions are left out of a trial in the log itself.
+/// Each question with its trials. The log itself leaves two questions out of a trial.
 type Questions = BTreeMap<String, [Option<Entry>; TRIALS]>;
 
 /// The questions, and the number of correct ones that the log states for each trial.
@@ -42,7 +40,7 @@ fn read(folder: &Path) -> (Questions, Vec<usize>) {
             let trials = questions.entry(question.to_owned()).or_default();
             assert!(
                 trials[index].replace(entry(body)).is_none(),
-                "{question} stands twice"
+                "{question} occurs twice"
             );
         }
     }
@@ -82,7 +80,7 @@ fn entry(body: &str) -> Entry {
     entry
 }
 
-/// What the agent did, as messages, and its answer if it gave one.
+/// The agent's steps as messages, and its answer, if any.
 fn attempted(entry: &Entry) -> Attempted {
     let mut messages = Vec::new();
     for (number, [thought, tool, argument, seen]) in entry.steps.iter().enumerate() {
@@ -99,7 +97,7 @@ fn attempted(entry: &Entry) -> Attempted {
     Attempted::halted("no answer").messages(messages)
 }
 
-/// The benchmark's own judge: the same words, articles and punctuation aside.
+/// The benchmark's evaluation: equal words, without articles and punctuation.
 fn exact_match(trial: &Trajectory, gold: &str) -> Evaluation {
     fn normal(text: &str) -> Vec<String> {
         text.to_lowercase()
@@ -112,7 +110,7 @@ fn exact_match(trial: &Trajectory, gold: &str) -> Evaluation {
     (normal(&trial.answer()) == normal(gold)).into()
 }
 
-/// What the log's next prompt holds more than this one; `None` where the log rewrote the old.
+/// The reflection that the log's next prompt adds; `None` if the log rewrote the old ones.
 fn reflection_of(trials: &[Option<Entry>], index: usize) -> Option<String> {
     let held = trials[..=index].iter().flatten().last();
     let held = held.map_or("", |entry| entry.reflections.as_str());
@@ -159,7 +157,7 @@ async fn the_published_curve_comes_out_of_the_answers_themselves() {
         let (mut compared, mut rewritten) = (0, 0);
         for (question, trials) in &questions {
             let (outcome, attempts) = replay(question, trials).await;
-            // The log keeps solved questions, so what is known up to the last trial counts.
+            // The log keeps solved questions, so the state up to the last trial counts.
             let last = attempts.len() - 1;
             if (0..last).any(|index| reflection_of(trials, index).is_none()) {
                 rewritten += 1;
