@@ -269,5 +269,6 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
             reflection: output.reflection,
             ..Review::new(result)
         }),
+        idempotency_key: None,
     }
 }
