@@ -14,13 +14,19 @@ use serde_json::{Value, json};
 
 fn main() -> Result<(), BoxError> {
     let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}}});
-    let get_order = tool_fn("get_order", "Looks up an order", |arguments: Value| async move {
-        match arguments["id"].as_u64() {
-            Some(7) => Ok("order 7: 42 EUR, 45 days old"),
-            _ => Err("there is no such order"),
-        }
+    let get_order = tool_fn(
+        "get_order",
+        "Looks up an order",
+        |arguments: Value| async move {
+            match arguments["id"].as_u64() {
+                Some(7) => Ok("order 7: 42 EUR, 45 days old"),
+                _ => Err("there is no such order"),
+            }
+        },
+    );
+    let refund = tool_fn("refund", "Refunds an order", |_: Value| async {
+        "refunded"
     });
-    let refund = tool_fn("refund", "Refunds an order", |_: Value| async { "refunded" });
     let agent = ToolLoop::new(agent)
         .system("Refund orders that are at most 30 days old. Decline older ones.")
         .tool(get_order.parameters(schema.clone()))
@@ -50,8 +56,15 @@ fn main() -> Result<(), BoxError> {
 
 /// Refunds at once, unless its prompt says to look first.
 async fn agent(chat: Chat) -> Result<Message, BoxError> {
-    let result = chat.messages.iter().rev().find(|m| m.tool_call_id.is_some());
-    let looks_first = chat.messages.iter().any(|m| m.text().contains("look the order up"));
+    let result = chat
+        .messages
+        .iter()
+        .rev()
+        .find(|m| m.tool_call_id.is_some());
+    let looks_first = chat
+        .messages
+        .iter()
+        .any(|m| m.text().contains("look the order up"));
     let call = |tool| Message::tool_calls([ToolCall::new("call_1", tool, r#"{"id": 7}"#)]);
     Ok(match (result, looks_first) {
         (Some(_), true) => Message::assistant("Declined: order 7 is 45 days old."),

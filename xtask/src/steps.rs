@@ -85,7 +85,13 @@ fn features() -> Outcome {
         &["--features", "flush-at-exit"],
         &["--features", "embedded"],
     ];
-    let reflexion = ["check", "--locked", "--package", "reflexion", "--no-default-features"];
+    let reflexion = [
+        "check",
+        "--locked",
+        "--package",
+        "reflexion",
+        "--no-default-features",
+    ];
     let reflexion = [&[][..], &["--features", "memory"], &["--features", "judge"]]
         .map(|features| [&reflexion[..], features].concat());
     let engine = ["check", "--locked", "--package", "reflect-engine"];

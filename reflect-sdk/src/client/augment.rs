@@ -157,7 +157,10 @@ mod tests {
         assert_eq!(task, "Refund order 7");
         let (instructions, blocks) = rest.split_once("</instructions>\n\n").unwrap();
         assert!(instructions.starts_with("<instructions>"));
-        assert_eq!(blocks, format!("{}\n</relevant_memories>", augmented.memory_blocks()));
+        assert_eq!(
+            blocks,
+            format!("{}\n</relevant_memories>", augmented.memory_blocks())
+        );
         assert_eq!(
             blocks,
             "<memory id=\"m1\" q_value=\"0.65\" similarity=\"0.93\" outcome=\"failure\">\n\

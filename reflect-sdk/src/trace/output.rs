@@ -18,7 +18,8 @@ pub struct TraceOutput {
     pub(super) final_response: Option<String>,
     pub(super) verdict: Option<Verdict>,
     pub(super) feedback: Option<String>,
-    pub(super) reflection: Option<AuthoredReflection>,
+    /// Boxed, because most outputs have none.
+    pub(super) reflection: Option<Box<AuthoredReflection>>,
     pub(super) model: Option<String>,
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
@@ -82,7 +83,7 @@ macro_rules! output_options {
                 let output = self.output_mut();
                 output.verdict = Some(review.result);
                 output.feedback = review.feedback_text;
-                output.reflection = review.reflection;
+                output.reflection = review.reflection.map(Box::new);
                 output.alpha = review.alpha;
                 self
             }

@@ -1,7 +1,5 @@
 //! A run of the loop inside a traced function.
 
-use std::future::Future;
-
 use reflect_sdk::{TraceContext, TraceOutput, TraceResult, TraceReturn};
 
 use super::record::Record;
@@ -77,8 +75,8 @@ impl Run {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn traced(self) -> impl Future<Output = TracedOutcome> + Send {
-        async move { TracedOutcome(self.await) }
+    pub async fn traced(self) -> TracedOutcome {
+        TracedOutcome(self.await)
     }
 }
 

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use serde_json::{Map, Value};
 
 use self::line::LineVerdict;
-use self::words::words;
+use self::words::{Word, words};
 use crate::evaluation::Evaluation;
 use crate::text::{find_object, without_thoughts};
 
@@ -48,8 +48,7 @@ pub(crate) fn read(reply: &str) -> Evaluation {
 pub(crate) fn is_bare(text: &str) -> bool {
     let words = words(text, usize::MAX);
     let mut verdicts = words.iter().filter(|word| word.is_verdict_like());
-    words.is_empty()
-        || (verdicts.next().is_some() && words.iter().all(|word| word.may_frame_verdict()))
+    words.is_empty() || (verdicts.next().is_some() && words.iter().all(Word::may_frame_verdict))
 }
 
 /// A reply without its thoughts, taken apart.
