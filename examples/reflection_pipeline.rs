@@ -1,12 +1,12 @@
-//! Say why runs went as they did: analyze → insight → suggest, offline.
+//! The analysis pipeline: analyze → insight → suggest. Offline.
 //!
 //! ```text
 //! cargo run --example reflection_pipeline
 //! ```
 //!
-//! The judge stands for a model; it answers as models do, with thoughts and prose around the JSON.
+//! The judge is a scripted model, which replies with thoughts and prose around the JSON.
 
-use reflect_sdk::reflection::{
+use reflexion::analysis::{
     Analysis, GeneralReflector, ReflectError, ReflectionContext, ReflectionHistory,
     ReflectionResult, ReflectionType, Reflector,
 };
@@ -40,7 +40,7 @@ async fn judge(_prompt: String) -> &'static str {
       \"insights\": [\"Sums need the filter first\"], \"suggestions\": [\"Filter, then add\"]}"
 }
 
-/// A reflector without any model: it notices that the run was not the first.
+/// A reflector without a model: it counts the tries.
 struct Repeats;
 
 impl Reflector for Repeats {

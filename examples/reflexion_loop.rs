@@ -1,16 +1,14 @@
-//! An agent that fails, reflects, and does better: within one task, and in the next. Offline.
+//! An agent that fails, reflects, and does better, in one run and in the next. Offline.
 //!
 //! ```text
 //! cargo run --example reflexion_loop
 //! ```
 //!
-//! The agent looks for a date format. It stands for a model, and like one it
-//! does what its prompt gives it reason to do. The evaluator really applies the answer.
+//! The agent, a scripted model, looks for a date format and follows the lessons in its prompt. The
+//! evaluator applies the answer.
 
 use reflect_sdk::ReflectClient;
-use reflect_sdk::reflexion::{
-    Attempt, BoxError, Evaluation, Event, Persist, Reflexion, Trajectory,
-};
+use reflexion::{Attempt, BoxError, Evaluation, Event, Persist, Reflexion, Trajectory};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
@@ -26,7 +24,7 @@ async fn main() -> Result<(), BoxError> {
         })
         .max_trials(4)
         .on_event(report)
-        // The two lines by which a run knows what earlier ones learned.
+        // Memory across runs.
         .recall(&client, 5)
         .persist(&client, Persist::EachTrial)
         .build()?;
@@ -41,7 +39,7 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Follows every lesson in its prompt, and has no idea of its own.
+/// Follows every lesson in its prompt.
 async fn agent(attempt: Attempt) -> String {
     let date = if attempt.prompt.contains("year comes first") {
         "%Y-%m-%d"

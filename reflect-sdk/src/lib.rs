@@ -8,8 +8,6 @@
 pub mod __private;
 mod client;
 mod error;
-pub mod reflection;
-pub mod reflexion;
 mod trace;
 pub mod transport;
 mod worker;
@@ -33,9 +31,6 @@ pub use reflect_engine as engine;
 #[cfg(feature = "macros")]
 #[doc = include_str!("attribute.md")]
 pub use reflect_macros::reflect_trace;
-/// The client of language models that a [`Judge`](reflexion::Judge) asks.
-#[cfg(feature = "judge")]
-pub use reflect_models as models;
 pub use reflect_types::{
     ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
     DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField,

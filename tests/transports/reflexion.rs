@@ -1,13 +1,13 @@
-//! The Reflexion loop with a bank of memories behind it. No test here has a runtime of its own.
+//! The Reflexion loop with a memory bank. The tests have no runtime of their own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use pollster::block_on;
-use reflect_sdk::reflexion::{
+use reflect_sdk::{Review, ReviewStatus, Trace, TraceResult, Verdict};
+use reflexion::{
     Attempt, Evaluation, Outcome, Persist, Reflexion, ReflexionBuilder, Status, Trajectory,
 };
-use reflect_sdk::{Review, ReviewStatus, Trace, TraceResult, Verdict};
 
 use crate::on_every_transport;
 use crate::world::World;
@@ -15,6 +15,7 @@ use crate::world::World;
 on_every_transport!(
     the_lesson_of_a_failed_trial_is_recalled_word_for_word,
     the_lesson_of_a_run_that_came_right_is_recalled,
+    the_next_run_recalls_at_once_what_a_run_taught,
     a_run_counts_once_for_what_it_recalled_however_many_trials_fail,
     a_run_that_cannot_be_stored_is_not_affected,
     an_outcome_is_recorded_by_the_trace_around_it,
@@ -23,7 +24,7 @@ on_every_transport!(
 
 const LESSON: &str = "Look up the date of the order before refunding it";
 
-/// An agent that does well once it is told how.
+/// An agent that does well once its prompt says how.
 fn agent() -> ReflexionBuilder {
     Reflexion::builder(|attempt: Attempt| async move {
         if attempt.prompt.contains("Look up the date") {
@@ -43,7 +44,7 @@ fn run(builder: ReflexionBuilder, task: &str) -> Outcome {
     block_on(builder.build().unwrap().run(task)).unwrap()
 }
 
-/// The traces of a run, oldest first, once all of them have taught.
+/// The traces of a run, oldest first, once all of them are learned from.
 fn learned(world: &World, outcome: &Outcome) -> Vec<Trace> {
     assert_eq!(outcome.persist_errors, []);
     let wait = |id| {
@@ -89,6 +90,29 @@ fn the_lesson_of_a_run_that_came_right_is_recalled(world: &World) {
     assert_eq!(run(persist(), "Refund order 8").trials.len(), 1);
 }
 
+fn the_next_run_recalls_at_once_what_a_run_taught(world: &World) {
+    let client = world.client();
+    for order in 0..20 {
+        let what = [Persist::Final, Persist::EachTrial][order % 2];
+        let persist = || {
+            // Only the memories of this order count.
+            agent()
+                .recall(&client, 5)
+                .persist(&client, what)
+                .trace_options(move |trace| {
+                    let trace = trace.metadata_filter("order", order);
+                    trace.metadata("order", order)
+                })
+        };
+        let first = run(persist(), &format!("Refund order {order}"));
+        assert!(first.recalled.is_empty());
+        assert_eq!((first.trials.len(), first.persist_errors), (2, vec![]));
+        let second = run(persist(), &format!("Refund order {order} again"));
+        assert!(!second.recalled.is_empty(), "order {order}");
+        assert_eq!(second.trials.len(), 1, "order {order}");
+    }
+}
+
 fn a_run_counts_once_for_what_it_recalled_however_many_trials_fail(world: &World) {
     let client = world.client();
     let known = world
@@ -130,7 +154,7 @@ fn an_outcome_is_recorded_by_the_trace_around_it(world: &World) {
     world.learn("Refund order 7", Some(LESSON), &[]);
     let reflexion = agent().build().unwrap();
     let answer = client.trace("Refund order 8").run(|ctx| {
-        let outcome = block_on(reflexion.run(ctx.augmented_task())).unwrap();
+        let outcome = reflexion.run_blocking(ctx).unwrap();
         TraceResult::from(outcome)
     });
     assert_eq!(answer, "looked up, then declined");
@@ -143,7 +167,6 @@ fn an_outcome_is_recorded_by_the_trace_around_it(world: &World) {
     assert_eq!(trace.metadata["reflexion"]["status"], "succeeded");
 }
 
-// Row 20.
 fn a_panic_of_the_evaluator_fails_the_trace_around_it(world: &World) {
     fn judge(_: &Trajectory) -> bool {
         panic!("the evaluator panics")
@@ -152,7 +175,7 @@ fn a_panic_of_the_evaluator_fails_the_trace_around_it(world: &World) {
     let reflexion = agent().evaluate_with(judge).build().unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let run = client.trace("Refund order 7");
-        block_on(run.run_async(|ctx| reflexion.run(ctx.augmented_task())))
+        block_on(run.run_async(|ctx| reflexion.run(ctx).traced()))
     }));
     assert!(caught.is_err());
     assert!(client.flush(Duration::from_secs(10)).all_sent());

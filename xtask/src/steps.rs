@@ -79,17 +79,26 @@ fn features() -> Outcome {
         "reflect-sdk",
         "--no-default-features",
     ];
-    let chosen: [&[&str]; 5] = [
+    let chosen: [&[&str]; 4] = [
         &[],
         &["--features", "macros,panic-hook,rustls"],
         &["--features", "flush-at-exit"],
         &["--features", "embedded"],
-        &["--features", "judge"],
     ];
+    let reflexion = [
+        "check",
+        "--locked",
+        "--package",
+        "reflexion",
+        "--no-default-features",
+    ];
+    let reflexion = [&[][..], &["--features", "memory"], &["--features", "judge"]]
+        .map(|features| [&reflexion[..], features].concat());
     let engine = ["check", "--locked", "--package", "reflect-engine"];
     let engine = [&[][..], &["--features", "models"]].map(|more| [&engine[..], more].concat());
     let sdk = chosen.iter().map(|features| [&sdk[..], features].concat());
-    all(sdk.chain(engine).map(|arguments| cargo(&arguments, &[])))
+    let checks = sdk.chain(engine).chain(reflexion);
+    all(checks.map(|arguments| cargo(&arguments, &[])))
 }
 
 fn tests() -> Outcome {
@@ -113,13 +122,14 @@ fn load() -> Outcome {
 }
 
 /// The examples that need no server; each ends by itself.
-const EXAMPLES: [&str; 10] = [
+const EXAMPLES: [&str; 11] = [
     "quickstart",
     "attribute_macro",
     "context_guard",
     "deferred_review",
     "blocking_eval_loop",
     "reflexion_loop",
+    "reflexion_tools",
     "reflection_pipeline",
     "interactive_feedback_cli",
     "frameworks",

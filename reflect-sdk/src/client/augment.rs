@@ -38,6 +38,12 @@ impl AugmentedTask {
         }
     }
 
+    /// The memories alone, escaped, for a prompt with words of its own around them; empty if there
+    /// are none.
+    pub fn memory_blocks(&self) -> String {
+        blocks(&self.memories)
+    }
+
     /// The ids to pass on with the trace, so that its review can credit the memories.
     pub fn memory_ids(&self) -> Vec<MemoryId> {
         self.memories
@@ -56,8 +62,7 @@ pub(crate) fn augmented(task: &str, memories: &[Memory]) -> String {
     )
 }
 
-/// The memories alone, escaped, for a prompt with words of its own around them.
-pub(crate) fn blocks(memories: &[Memory]) -> String {
+fn blocks(memories: &[Memory]) -> String {
     let blocks: Vec<String> = memories.iter().map(block).collect();
     blocks.join("\n\n")
 }
@@ -152,6 +157,10 @@ mod tests {
         assert_eq!(task, "Refund order 7");
         let (instructions, blocks) = rest.split_once("</instructions>\n\n").unwrap();
         assert!(instructions.starts_with("<instructions>"));
+        assert_eq!(
+            blocks,
+            format!("{}\n</relevant_memories>", augmented.memory_blocks())
+        );
         assert_eq!(
             blocks,
             "<memory id=\"m1\" q_value=\"0.65\" similarity=\"0.93\" outcome=\"failure\">\n\

@@ -32,7 +32,7 @@ use reflect_types::ProjectId;
 #[cfg(feature = "macros")]
 pub use self::as_client::{AsClient, Installed, client};
 pub use self::augment::AugmentedTask;
-pub(crate) use self::augment::{augmented, blocks as memory_blocks};
+pub(crate) use self::augment::augmented;
 pub use self::authored::StoreMemory;
 pub use self::builder::ClientBuilder;
 pub use self::call::{Async, Blocking, Call, CallContext, Operation};

@@ -175,6 +175,11 @@ impl TraceGuard {
         self.end().wait_blocking(limit)
     }
 
+    /// Ends the run and queues its trace, without waiting for it, even if the run is blocking.
+    pub fn submit(mut self) -> TraceHandle {
+        self.end()
+    }
+
     /// Ends the run without a trace of it.
     pub fn discard(mut self) {
         if let Some(open) = self.open.take() {

@@ -266,6 +266,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
         review: output.verdict.map(|result| Review {
             feedback_text: output.feedback,
             alpha,
+            reflection: output.reflection.map(|reflection| *reflection),
             ..Review::new(result)
         }),
         idempotency_key: None,

@@ -1,4 +1,4 @@
-use reflect_types::{Metadata, Trajectory, Verdict};
+use reflect_types::{AuthoredReflection, Metadata, Review, Trajectory, Verdict};
 use serde_json::Value;
 
 /// What a run came to; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
@@ -18,6 +18,8 @@ pub struct TraceOutput {
     pub(super) final_response: Option<String>,
     pub(super) verdict: Option<Verdict>,
     pub(super) feedback: Option<String>,
+    /// Boxed, because most outputs have none.
+    pub(super) reflection: Option<Box<AuthoredReflection>>,
     pub(super) model: Option<String>,
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
@@ -72,6 +74,17 @@ macro_rules! output_options {
             /// What was wrong, or right. It goes with a verdict.
             pub fn feedback(mut self, text: impl Into<String>) -> Self {
                 self.output_mut().feedback = Some(text.into());
+                self
+            }
+
+            /// The review as a whole, with its reflection if it has one.
+            pub fn review(mut self, review: impl Into<Review>) -> Self {
+                let review = review.into();
+                let output = self.output_mut();
+                output.verdict = Some(review.result);
+                output.feedback = review.feedback_text;
+                output.reflection = review.reflection.map(Box::new);
+                output.alpha = review.alpha;
                 self
             }
 

@@ -1,4 +1,4 @@
-use reflect_types::{TraceId, Trajectory, Verdict};
+use reflect_types::{Review, TraceId, Trajectory, Verdict};
 use serde_json::Value;
 
 use super::handle::TraceHandle;

@@ -12,6 +12,7 @@ mod places;
 mod processes;
 mod queue;
 mod script;
+mod submitting;
 mod visibility;
 
 use std::time::Duration;

@@ -1,0 +1,143 @@
+use serde_json::{Map, Value};
+
+/// The result of the first step of a [`Reflector`](super::Reflector).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Analysis {
+    /// A sentence on the run.
+    pub summary: String,
+    /// Observations.
+    pub key_findings: Vec<String>,
+    /// Causes.
+    pub root_causes: Vec<String>,
+    /// Lessons that hold beyond the run.
+    pub insights: Vec<String>,
+    /// Next steps.
+    pub suggestions: Vec<String>,
+    /// Whether the judge's reply held no usable JSON. The summary is then the start of the reply.
+    pub parse_error: bool,
+    /// Whether there is no analysis. The summary then says why.
+    pub error: bool,
+    /// The other fields of the judge's reply.
+    pub extra: Map<String, Value>,
+}
+
+impl Analysis {
+    /// The keys that identify an analysis in a judge's reply.
+    pub(crate) const KEYS: [&'static str; 5] = [
+        "summary",
+        "key_findings",
+        "root_causes",
+        "insights",
+        "suggestions",
+    ];
+
+    /// An analysis with a summary.
+    pub fn new(summary: impl Into<String>) -> Self {
+        Self {
+            summary: summary.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the observations.
+    #[must_use]
+    pub fn key_findings<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+        self.key_findings = items.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the causes.
+    #[must_use]
+    pub fn root_causes<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+        self.root_causes = items.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the lessons.
+    #[must_use]
+    pub fn insights<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+        self.insights = items.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the next steps.
+    #[must_use]
+    pub fn suggestions<T: Into<String>>(mut self, items: impl IntoIterator<Item = T>) -> Self {
+        self.suggestions = items.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// A string becomes a list of one, and `null` an empty list, because models often return these.
+impl From<Map<String, Value>> for Analysis {
+    fn from(mut fields: Map<String, Value>) -> Self {
+        Self {
+            summary: text(fields.remove("summary")),
+            key_findings: list(fields.remove("key_findings")),
+            root_causes: list(fields.remove("root_causes")),
+            insights: list(fields.remove("insights")),
+            suggestions: list(fields.remove("suggestions")),
+            parse_error: false,
+            error: false,
+            extra: fields,
+        }
+    }
+}
+
+fn text(value: Option<Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    }
+}
+
+fn list(value: Option<Value>) -> Vec<String> {
+    match value {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items
+            .into_iter()
+            .filter(|item| !item.is_null())
+            .map(|item| text(Some(item)))
+            .collect(),
+        Some(one) => vec![text(Some(one))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: Value) -> Analysis {
+        match value {
+            Value::Object(fields) => fields.into(),
+            other => panic!("{other} is not an object"),
+        }
+    }
+
+    #[test]
+    fn values_of_the_wrong_type_become_usable() {
+        let analysis = read(json!({
+            "summary": null,
+            "key_findings": "only one",
+            "root_causes": null,
+            "insights": [1, {"a": [true]}, null, "plain"],
+            "suggestions": {"first": "retry"},
+        }));
+        assert_eq!(analysis.summary, "");
+        assert_eq!(analysis.key_findings, ["only one"]);
+        assert!(analysis.root_causes.is_empty());
+        assert_eq!(analysis.insights, ["1", r#"{"a":[true]}"#, "plain"]);
+        assert_eq!(analysis.suggestions, [r#"{"first":"retry"}"#]);
+        assert_eq!(read(json!({"summary": 7})).summary, "7");
+    }
+
+    #[test]
+    fn unknown_fields_are_kept() {
+        let analysis = read(json!({"summary": "s", "confidence": 0.9}));
+        assert_eq!(analysis.extra["confidence"], 0.9);
+    }
+}

@@ -1,0 +1,82 @@
+#![cfg_attr(feature = "memory", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "memory"),
+    doc = "The Reflexion loop: an agent that tries, is evaluated, reflects, and tries again."
+)]
+#![forbid(unsafe_code)]
+
+mod actor;
+pub mod analysis;
+mod attempt;
+mod attempted;
+#[cfg(feature = "memory")]
+mod bank;
+mod boxed;
+mod builder;
+mod clock;
+mod config;
+mod episodic;
+mod error;
+mod evaluation;
+mod evaluator;
+mod event;
+mod failed_trial;
+mod hooks;
+mod id;
+mod into_result;
+#[cfg(feature = "judge")]
+mod judge;
+mod llm;
+mod llm_evaluator;
+mod outcome;
+mod prompt;
+mod recording;
+mod reflexion;
+mod render;
+mod runner;
+mod self_reflection;
+mod task;
+mod text;
+mod tool;
+mod tool_loop;
+mod trajectory;
+mod verdict;
+
+/// The client of language models that a [`Judge`] asks.
+#[cfg(feature = "judge")]
+pub use reflect_models as models;
+#[cfg(feature = "judge")]
+pub use reflect_models::Judge;
+pub use reflect_types::{Memory, Message, ToolCall};
+
+pub use crate::actor::{Actor, LlmActor, SharedActor};
+pub use crate::attempt::Attempt;
+pub use crate::attempted::Attempted;
+#[cfg(feature = "memory")]
+pub use crate::bank::{Persist, TracedOutcome};
+pub use crate::boxed::BoxError;
+pub use crate::builder::ReflexionBuilder;
+pub use crate::config::{DEFAULT_MAX_TRIALS, DEFAULT_MEMORY_SIZE, OnReflectionError, TrialContext};
+pub use crate::episodic::{EpisodicMemory, MemoryEntry};
+pub use crate::error::{ConfigError, HookPoint, ReflexionError, Stage};
+pub use crate::evaluation::Evaluation;
+pub use crate::evaluator::{
+    Evaluator, EvaluatorAsync, EvaluatorFn, SharedEvaluator, evaluator_async, evaluator_fn,
+};
+pub use crate::event::{Event, EventKind};
+pub use crate::failed_trial::FailedTrial;
+pub use crate::hooks::{HookFns, HookResult, Hooks};
+pub use crate::id::{RunId, TrialId};
+pub use crate::into_result::IntoResult;
+pub use crate::llm::{Llm, SharedLlm};
+pub use crate::llm_evaluator::LlmEvaluator;
+pub use crate::outcome::{Outcome, PersistError, Status, Trial};
+pub use crate::reflexion::{Reflexion, Run};
+pub use crate::self_reflection::{
+    FeedbackReflection, LlmReflection, ReflectionAsync, ReflectionFn, SelfReflection,
+    SharedSelfReflection, reflection_async, reflection_fn,
+};
+pub use crate::task::Task;
+pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};
+pub use crate::tool_loop::{Chat, ChatModel, ToolLoop};
+pub use crate::trajectory::Trajectory;

@@ -1,0 +1,90 @@
+use std::fmt::Write as _;
+
+use crate::episodic::MemoryEntry;
+use crate::failed_trial::FailedTrial;
+use crate::render::{MAX_TEXT, history};
+use crate::text::{clip, fill};
+use crate::trajectory::Trajectory;
+
+const EVALUATOR: &str = include_str!("prompts/evaluator.md");
+const REFLECTION: &str = include_str!("prompts/reflection.md");
+const NEXT_TRIAL: &str = include_str!("prompts/next_trial.md");
+const RECALLED: &str = include_str!("prompts/recalled.md");
+
+/// Asks whether a trial did the task.
+pub(crate) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
+    fill(
+        EVALUATOR,
+        &[
+            ("task", &clip(&trial.task, MAX_TEXT)),
+            ("history", &history(&trial.messages)),
+            ("response", &response(trial)),
+            ("criteria", criteria),
+        ],
+    )
+}
+
+/// Asks what a failed trial teaches.
+pub(crate) fn reflection(failed: &FailedTrial<'_>) -> String {
+    let trial = &failed.trajectory;
+    fill(
+        REFLECTION,
+        &[
+            ("task", &clip(&trial.task, MAX_TEXT)),
+            ("notes", &notes(&failed.memory)),
+            ("history", &history(&trial.messages)),
+            ("response", &response(trial)),
+            ("feedback", &clip(&failed.evaluation.feedback, MAX_TEXT)),
+        ],
+    )
+}
+
+/// The actor's prompt: recalled memories, the previous attempt and reflections, if any, then the
+/// task.
+pub(crate) fn attempt(
+    task: &str,
+    memories: &str,
+    reflections: &[MemoryEntry],
+    previous: Option<&Trajectory>,
+) -> String {
+    let mut parts = Vec::new();
+    if !memories.is_empty() {
+        parts.push(fill(RECALLED, &[("memories", memories)]));
+    }
+    if !reflections.is_empty() || previous.is_some() {
+        let previous = previous.map(last_attempt).unwrap_or_default();
+        let values: [(&str, &str); 2] = [("previous", &previous), ("notes", &notes(reflections))];
+        parts.push(fill(NEXT_TRIAL, &values));
+    } else if !parts.is_empty() {
+        parts.push("The task:".to_owned());
+    }
+    parts.push(task.to_owned());
+    parts.join("\n\n")
+}
+
+/// Reflections as text, oldest first.
+pub(crate) fn notes(reflections: &[MemoryEntry]) -> String {
+    let mut text = String::new();
+    for entry in reflections {
+        let gap = if text.is_empty() { "" } else { "\n\n" };
+        let note = clip(entry.reflection.trim(), MAX_TEXT);
+        let _ = write!(text, "{gap}After trial {}: {note}", entry.trial);
+    }
+    text
+}
+
+fn last_attempt(trial: &Trajectory) -> String {
+    format!(
+        "{}\n\nFinal answer: {}",
+        history(&trial.messages),
+        response(trial)
+    )
+}
+
+fn response(trial: &Trajectory) -> String {
+    let answer = trial.answer();
+    if answer.trim().is_empty() {
+        return "(no answer was given)".to_owned();
+    }
+    clip(&answer, MAX_TEXT).into_owned()
+}

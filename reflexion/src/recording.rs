@@ -1,0 +1,42 @@
+//! The port to a memory bank: what a run recalls before its first trial, and what it stores.
+
+use std::sync::Arc;
+
+use reflect_types::Memory;
+
+use crate::boxed::BoxFuture;
+use crate::error::ReflexionError;
+use crate::id::RunId;
+use crate::outcome::{Outcome, Trial};
+
+/// The result of a run.
+pub(crate) type RunResult = Result<Outcome, ReflexionError>;
+
+/// Opens a [`Recording`] for each run.
+pub(crate) trait Recorder: Send + Sync {
+    fn open(self: Arc<Self>, run_id: RunId, task: String)
+    -> BoxFuture<'static, Box<dyn Recording>>;
+}
+
+/// The recording of one run.
+pub(crate) trait Recording: Send + Sync {
+    /// The memories for the run's prompts. Called once, before the first trial.
+    fn recalled(&mut self) -> Recalled;
+
+    /// Records a failed trial that another one follows.
+    fn failed_trial(&mut self, trial: &Trial);
+
+    /// Records the end of the run, and adds the IDs of stored traces and storage errors to its
+    /// result.
+    fn finish(self: Box<Self>, result: RunResult) -> BoxFuture<'static, RunResult>;
+}
+
+/// Memories of earlier runs.
+#[derive(Clone, Default)]
+pub(crate) struct Recalled {
+    pub(crate) memories: Vec<Memory>,
+    /// The memories as text for a prompt; empty if there are none.
+    pub(crate) text: String,
+    /// Why there are no memories, if they could not be retrieved.
+    pub(crate) error: Option<String>,
+}

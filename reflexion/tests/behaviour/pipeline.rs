@@ -1,0 +1,347 @@
+use std::error::Error as _;
+use std::sync::{Arc, Mutex};
+
+use reflexion::analysis::{
+    Analysis, GeneralReflector, Points, ReflectError, ReflectionContext, ReflectionHistory,
+    ReflectionLevel, ReflectionResult, ReflectionType, Reflector, ReflectorReflection,
+};
+use reflexion::{ReflexionError, Stage};
+use serde_json::json;
+
+use super::support::{Bench, Broken, run};
+
+async fn reflect(reply: &str) -> ReflectionResult {
+    let reply = reply.to_owned();
+    let judge = move |_: String| std::future::ready(reply.clone());
+    let result = GeneralReflector::new(judge)
+        .reflect(&ReflectionContext::new())
+        .await;
+    result.unwrap()
+}
+
+#[tokio::test]
+async fn braces_in_strings_are_no_problem() {
+    for reply in [
+        r#"{"summary": "a lone { brace"}"#,
+        r#"{"summary": "a lone } brace", "insights": ["}}{{"]}"#,
+        r#"use {x} here: {"summary": "an escaped \" and {"}"#,
+    ] {
+        let result = reflect(reply).await;
+        assert!(!result.parse_error(), "{reply}");
+        assert!(result.summary.starts_with('a'), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn the_object_is_found_anywhere_in_the_reply() {
+    for reply in [
+        r#"{"summary": "s"}"#,
+        "```json\n{\"summary\": \"s\"}\n```",
+        "```\n{\"summary\": \"s\"}",
+        r#"Sure! {"summary": "s"} Anything else?"#,
+        r#"[{"summary": "s"}]"#,
+        r#"{"result": {"deep": [{"summary": "s"}]}}"#,
+        r#"{"broken": {"summary": "s"}"#,
+        r#"{'single': 1} {"summary": "s"}"#,
+        r#"{"trailing": 1,} {"summary": "s"}"#,
+        "\u{feff}é😀{\"summary\": \"s\"}",
+        r#"<think>{"summary": "draft"}</think>{"summary": "s"}"#,
+        r#"{"summary": "draft"}</think>{"summary": "s"}"#,
+    ] {
+        let result = reflect(reply).await;
+        assert_eq!(
+            (result.summary.as_str(), result.parse_error()),
+            ("s", false),
+            "{reply}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_object_without_a_known_key_is_skipped() {
+    let result = reflect(r#"{} {"id": 7} {"summary": "the right one"}"#).await;
+    assert_eq!(result.summary, "the right one");
+    for reply in [
+        "{}",
+        r#"{"id": 7}"#,
+        "[1, 2]",
+        r#"{"Summary": "wrong case"}"#,
+    ] {
+        let result = reflect(reply).await;
+        assert!(result.parse_error(), "{reply}");
+        assert_eq!(result.summary, reply);
+    }
+    assert_eq!(
+        reflect(r#"{"insights": ["only this"]}"#).await.insights,
+        ["only this"]
+    );
+}
+
+#[tokio::test]
+async fn lists_of_the_wrong_type_are_usable() {
+    let result = reflect(r#"{"summary": null, "suggestions": "one", "insights": [1, null]}"#).await;
+    assert_eq!(result.summary, "");
+    assert_eq!(result.suggestions, ["one"]);
+    assert_eq!(result.insights, ["1"]);
+    assert!(result.key_findings.is_empty() && !result.parse_error());
+}
+
+#[tokio::test]
+async fn a_reply_without_json_becomes_a_summary_of_200_characters() {
+    let result = reflect(&"é".repeat(300)).await;
+    assert_eq!(result.summary, "é".repeat(200));
+    assert_eq!(reflect("  plain text \n").await.summary, "  plain text \n");
+    let empty = reflect("").await;
+    assert!(empty.parse_error() && empty.summary.is_empty());
+    assert_eq!(
+        reflect("<think>why</think>It broke.").await.summary,
+        "It broke."
+    );
+    assert_eq!(
+        reflect("<think>never closed").await.summary,
+        "<think>never closed"
+    );
+}
+
+#[tokio::test]
+async fn flags_are_in_the_metadata_only_if_true() {
+    let good = reflect(r#"{"summary": "s", "parse_error": true}"#).await;
+    assert_eq!(
+        json!(good.metadata),
+        json!({"reflector": "general_reflector"})
+    );
+    let bad = reflect("no json").await;
+    assert_eq!(
+        json!(bad.metadata),
+        json!({"reflector": "general_reflector", "parse_error": true})
+    );
+    let none = GeneralReflector::builder().name("mine").build();
+    let none = none.reflect(&ReflectionContext::new()).await.unwrap();
+    assert_eq!(
+        json!(none.metadata),
+        json!({"reflector": "mine", "error": true})
+    );
+}
+
+#[tokio::test]
+async fn without_a_judge_the_result_says_so() {
+    let reflector = GeneralReflector::builder().build();
+    let result = reflector.reflect(&ReflectionContext::new()).await.unwrap();
+    assert_eq!(result.summary, "No judge callable provided");
+    assert!(result.is_error());
+    assert_eq!(result.reflection_type, ReflectionType::Insight);
+    assert_eq!(result.level, ReflectionLevel::Deep);
+}
+
+#[tokio::test]
+async fn an_error_of_the_judge_is_the_error_of_the_reflection() {
+    let judge = |_: String| async { Err::<String, _>(Broken("mine")) };
+    let error = GeneralReflector::new(judge)
+        .reflect(&ReflectionContext::new())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ReflectError::Judge(_)));
+    assert_eq!(
+        error.source().unwrap().downcast_ref(),
+        Some(&Broken("mine"))
+    );
+}
+
+#[test]
+fn an_empty_system_prompt_keeps_the_default() {
+    let prompt = |text: &str| {
+        let reflector = GeneralReflector::builder().system_prompt(text).build();
+        reflector.prompt(&ReflectionContext::new().input("x"))
+    };
+    let default = GeneralReflector::builder().build();
+    assert_eq!(
+        prompt(""),
+        default.prompt(&ReflectionContext::new().input("x"))
+    );
+    assert_eq!(prompt("Mine."), "Mine.\n\n[Input]\nx");
+}
+
+#[test]
+fn null_is_no_section_and_an_empty_string_is_one() {
+    let reflector = GeneralReflector::builder().system_prompt("P").build();
+    let context: ReflectionContext =
+        json!({"iteration": 3, "error": null, "output": "", "input": {"a": [1]}, "other": 1})
+            .into();
+    assert_eq!(
+        reflector.prompt(&context),
+        "P\n\n[Input]\n{\"a\":[1]}\n[Output]\n\n[Iteration] 3"
+    );
+    assert_eq!(reflector.prompt(&ReflectionContext::new()), "P\n");
+    assert_eq!(
+        reflector.prompt(&json!("bare").into()),
+        "P\n\n[Input]\nbare"
+    );
+}
+
+struct Steps;
+
+impl Reflector for Steps {
+    async fn analyze(&self, _: &ReflectionContext) -> Result<Analysis, ReflectError> {
+        Ok(Analysis::new("s")
+            .key_findings(["k"])
+            .root_causes(["r"])
+            .insights(["of the analysis"])
+            .suggestions(["of the analysis"]))
+    }
+
+    async fn insight(&self, analysis: &Analysis) -> Result<Points, ReflectError> {
+        let insight = format!("better than {}", analysis.insights[0]);
+        Ok(Points::new([insight])
+            .with("step", 2)
+            .with("confidence", 0.5))
+    }
+
+    async fn suggest(
+        &self,
+        analysis: &Analysis,
+        insights: &Points,
+    ) -> Result<Points, ReflectError> {
+        let suggestion = format!("{}: {}", analysis.summary, insights.items[0]);
+        Ok(Points::new([suggestion]).with("step", 3))
+    }
+}
+
+#[tokio::test]
+async fn suggest_sees_what_insight_found() {
+    let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
+    assert_eq!(result.insights, ["better than of the analysis"]);
+    assert_eq!(result.suggestions, ["s: better than of the analysis"]);
+    assert_eq!(
+        (
+            result.key_findings[0].as_str(),
+            result.root_causes[0].as_str()
+        ),
+        ("k", "r")
+    );
+    assert_eq!(json!(result.metadata), json!({"reflector": "reflector"}));
+    assert_eq!(result.level, ReflectionLevel::Medium);
+}
+
+#[tokio::test]
+async fn an_error_of_a_step_is_the_error_of_the_reflection() {
+    struct Fails;
+    impl Reflector for Fails {
+        async fn analyze(&self, _: &ReflectionContext) -> Result<Analysis, ReflectError> {
+            Err(ReflectError::step(Broken("mine")))
+        }
+    }
+    let error = Fails.reflect(&ReflectionContext::new()).await.unwrap_err();
+    assert_eq!(
+        error.source().unwrap().downcast_ref(),
+        Some(&Broken("mine"))
+    );
+}
+
+#[tokio::test]
+async fn a_result_round_trips_through_json() {
+    let result = reflect(r#"{"summary": "s", "suggestions": ["a"]}"#).await;
+    let json = serde_json::to_value(&result).unwrap();
+    assert_eq!(json["reflection_type"], "insight");
+    assert_eq!(
+        serde_json::from_value::<ReflectionResult>(json).unwrap(),
+        result
+    );
+    let short = json!({"reflection_type": "failure", "level": "meta", "summary": "s"});
+    let short: ReflectionResult = serde_json::from_value(short).unwrap();
+    assert!(short.insights.is_empty() && short.metadata.is_empty());
+}
+
+#[tokio::test]
+async fn a_reflector_can_be_the_self_reflection_of_a_loop() {
+    let prompts = super::support::Log::default();
+    let log = prompts.clone();
+    let judge = move |prompt: String| {
+        log.add(prompt);
+        async { r#"{"summary": "Too curt", "suggestions": ["Say why", "Say how"]}"# }
+    };
+    let history = Arc::new(Mutex::new(ReflectionHistory::new()));
+    let reflector = GeneralReflector::builder()
+        .judge(judge)
+        .reflection_type(ReflectionType::Failure)
+        .build();
+    let reflection = ReflectorReflection::new(reflector).history(&history);
+    let bench = Bench::default();
+    let outcome = run(bench.builder(2).self_reflection(reflection))
+        .await
+        .unwrap();
+    assert_eq!(
+        outcome.memory[0].reflection,
+        "Too curt\n- Say why\n- Say how"
+    );
+    assert!(
+        prompts.all()[0]
+            .ends_with("[Input]\nthe task\n[Output]\nanswer 1\n[Error]\nfeedback 1\n[Iteration] 1")
+    );
+    assert_eq!(history.lock().unwrap().failure_count(), 1);
+}
+
+#[tokio::test]
+async fn a_reflector_without_a_judge_writes_no_reflection() {
+    let reflection = ReflectorReflection::new(GeneralReflector::builder().build());
+    let builder = Bench::default().builder(2).self_reflection(reflection);
+    let error = run(builder).await.unwrap_err();
+    assert!(matches!(
+        error,
+        ReflexionError::Stage {
+            stage: Stage::Reflection,
+            ..
+        }
+    ));
+}
+
+#[tokio::test]
+async fn extra_fields_of_all_steps_reach_the_result() {
+    let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
+    assert_eq!(json!(result.extra), json!({"step": 3, "confidence": 0.5}));
+    let judged = reflect(r#"{"summary": "s", "confidence": 0.9}"#).await;
+    assert_eq!(json!(judged.extra), json!({"confidence": 0.9}));
+    assert_eq!(
+        json!(judged.metadata),
+        json!({"reflector": "general_reflector"})
+    );
+    let back: ReflectionResult = serde_json::from_value(json!(judged)).unwrap();
+    assert_eq!(back, judged);
+}
+
+#[tokio::test]
+async fn a_result_becomes_the_reflection_of_a_review() {
+    let result = reflect(
+        r#"{"summary": "Too high", "root_causes": ["no filter"], "insights": ["Filter first"],
+            "suggestions": ["Filter, then add"]}"#,
+    )
+    .await;
+    let authored = result.to_authored();
+    assert_eq!(authored.summary, "Too high");
+    assert_eq!(authored.guidance, "- Filter, then add\n- Filter first");
+    assert_eq!(authored.key_mistake, "no filter");
+}
+
+#[cfg(feature = "memory")]
+#[tokio::test]
+async fn a_result_can_be_stored_as_a_memory() {
+    let server = super::server::Server::start().await;
+    let client = server.client();
+    let result = reflect(r#"{"summary": "Too high", "suggestions": ["Filter first"]}"#).await;
+    let verdict = reflect_sdk::Verdict::Fail;
+    result
+        .create_memory(&client, "Sum the invoices", verdict)
+        .await
+        .unwrap();
+    let trace = server.traces().await.remove(0);
+    assert_eq!(trace.task, "Sum the invoices");
+    let review = trace.review.unwrap();
+    assert_eq!(review.result, verdict);
+    assert_eq!(review.reflection, Some(result.to_authored()));
+
+    let none = GeneralReflector::builder().build();
+    let none = none.reflect(&ReflectionContext::new()).await.unwrap();
+    let refused = none
+        .create_memory(&client, "Sum the invoices", verdict)
+        .await;
+    assert!(refused.is_err(), "an error teaches nothing");
+}

@@ -1,0 +1,251 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use reflexion::{
+    BoxError, Chat, Evaluation, Reflexion, ReflexionError, Stage, Tool, ToolLoop, tool_fn,
+};
+use reflexion::{Message, ToolCall};
+use serde_json::{Value, json};
+
+use super::support::{Log, scripted_llm};
+
+/// A model with scripted replies, and a log of its inputs.
+fn scripted(replies: Vec<Message>) -> (Log<Chat>, ToolLoop) {
+    let chats = Log::default();
+    let log = chats.clone();
+    let model = move |chat: Chat| {
+        let call = log.add(chat);
+        let reply = replies.get(call - 1).cloned();
+        async move { reply.ok_or(format!("no reply for call {call}")) }
+    };
+    (chats, ToolLoop::new(model))
+}
+
+fn call(id: &str, name: &str, arguments: impl Into<Value>) -> Message {
+    Message::tool_calls([ToolCall::new(id, name, arguments)])
+}
+
+struct Weather;
+
+impl Tool for Weather {
+    fn name(&self) -> &'static str {
+        "weather"
+    }
+
+    fn description(&self) -> &'static str {
+        "The weather in a city"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "required": ["city"]})
+    }
+
+    async fn call(&self, arguments: Value) -> Result<String, BoxError> {
+        match arguments["city"].as_str() {
+            Some(city) => Ok(format!("rain in {city}")),
+            None => Err("name a city".into()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_judge_reads_arguments_and_results_of_the_calls() {
+    let (chats, actor) = scripted(vec![
+        call("c1", "weather", r#"{"city": "Oslo"}"#),
+        Message::assistant("Take an umbrella."),
+    ]);
+    let (prompts, llm) = scripted_llm(&["SUCCESS"]);
+    let reflexion = Reflexion::builder(actor.system("Be brief.").tool(Weather))
+        .llm(llm)
+        .build()
+        .unwrap();
+    let outcome = reflexion.run("Umbrella?").await.unwrap();
+    assert_eq!(outcome.response(), "Take an umbrella.");
+
+    let judged = &prompts.all()[0];
+    assert!(
+        judged.contains("calls weather({\"city\": \"Oslo\"})"),
+        "{judged}"
+    );
+    assert!(
+        judged.contains("tool weather (c1): rain in Oslo"),
+        "{judged}"
+    );
+
+    let chats = chats.all();
+    assert_eq!(
+        chats[0].messages,
+        [Message::system("Be brief."), Message::user("Umbrella?")]
+    );
+    assert_eq!(chats[0].tools[0].parameters["required"][0], "city");
+    assert_eq!(chats[0].tools[0].description, "The weather in a city");
+    assert_eq!(chats[1].messages.len(), 4);
+    assert_eq!((chats[0].steps_left, chats[1].steps_left), (16, 15));
+}
+
+#[tokio::test]
+async fn the_limit_on_steps_counts_per_trial_and_fails_only_the_trial() {
+    let busy = || call("c", "weather", json!({"city": "Oslo"}));
+    // Three steps are used up in trial 1; trial 2 needs all of its own three.
+    let replies = vec![
+        busy(),
+        busy(),
+        busy(),
+        busy(),
+        busy(),
+        Message::assistant("done"),
+    ];
+    let (chats, actor) = scripted(replies);
+    let reflexion = Reflexion::builder(actor.tool(Weather).max_steps(3))
+        .evaluate_with(|trial| trial.answer() == "done")
+        .reflect_with(|failed| failed.evaluation.feedback.clone())
+        .max_trials(2)
+        .build()
+        .unwrap();
+    let outcome = reflexion.run("the task").await.unwrap();
+    assert!(outcome.succeeded());
+    assert_eq!(chats.len(), 6);
+    assert_eq!(chats.all()[3].steps_left, 3);
+    assert_eq!(
+        outcome.trials[0].evaluation,
+        Some(Evaluation::fail(
+            "The trial was stopped: no answer after 3 steps."
+        ))
+    );
+    assert_eq!(
+        outcome.trials[0].trajectory.messages.len(),
+        7,
+        "what was done is kept"
+    );
+    assert_eq!(
+        chats.all()[3].messages.len(),
+        1,
+        "the next trial starts afresh"
+    );
+}
+
+#[tokio::test]
+async fn tool_errors_are_results_for_the_model() {
+    let mut nameless = call("", "weather", json!({"city": "Rome"}));
+    nameless
+        .tool_calls
+        .iter_mut()
+        .flatten()
+        .for_each(|call| call.id = None);
+    let (chats, actor) = scripted(vec![
+        call("c1", "wether", "{}"),
+        call("c2", "weather", "{not json"),
+        call("c3", "weather", ""),
+        nameless,
+        Message::assistant("never mind"),
+    ]);
+    let reflexion = Reflexion::builder(actor.tool(Weather))
+        .evaluate_with(|_| true)
+        .max_trials(1)
+        .build()
+        .unwrap();
+    let outcome = reflexion.run("the task").await.unwrap();
+    assert!(outcome.succeeded());
+    let results: Vec<(String, String)> = chats.all()[4]
+        .messages
+        .iter()
+        .filter_map(|m| Some((m.tool_call_id.clone()?, m.text().into_owned())))
+        .collect();
+    assert_eq!(
+        results[0],
+        (
+            "c1".to_owned(),
+            "Error: there is no tool `wether`. Known: weather".to_owned()
+        )
+    );
+    assert!(
+        results[1]
+            .1
+            .starts_with("Error: the arguments are not valid JSON"),
+        "{results:?}"
+    );
+    assert_eq!(results[2].1, "Error: name a city");
+    assert_eq!(
+        results[3],
+        ("call_3_0".to_owned(), "rain in Rome".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn text_beside_tool_calls_is_no_answer() {
+    let mut thinking_aloud = call("c1", "weather", json!({"city": "Oslo"}));
+    thinking_aloud.content = Some("Let me see.".into());
+    let (_, actor) = scripted(vec![
+        thinking_aloud,
+        Message::assistant(vec![
+            json!({"text": "one"}),
+            json!({"image": 1}),
+            json!("two"),
+        ]),
+    ]);
+    let reflexion = Reflexion::builder(actor.tool(Weather))
+        .evaluate_with(|_| true)
+        .max_trials(1)
+        .build()
+        .unwrap();
+    let outcome = reflexion.run("the task").await.unwrap();
+    assert_eq!(outcome.trials[0].trajectory.response, ["one", "two"]);
+    assert_eq!(outcome.response(), "one\ntwo");
+}
+
+#[tokio::test]
+async fn several_calls_of_one_reply_are_answered_in_order() {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let count = tool_fn("count", "Counts", move |_| {
+        let n = counter.fetch_add(1, Ordering::SeqCst) + 1;
+        async move { n.to_string() }
+    });
+    let calls = ["a", "b", "c"].map(|id| ToolCall::new(id, "count", Value::Null));
+    let (chats, actor) = scripted(vec![Message::tool_calls(calls), Message::assistant("3")]);
+    let stale = tool_fn("count", "Replaced", |_| async { "stale" });
+    let reflexion = Reflexion::builder(actor.tool(stale).tool(count))
+        .evaluate_with(|_| true)
+        .max_trials(1)
+        .build()
+        .unwrap();
+    reflexion.run("count to three").await.unwrap();
+    let messages = &chats.all()[1].messages;
+    let results: Vec<_> = messages[2..]
+        .iter()
+        .map(|m| m.text().into_owned())
+        .collect();
+    assert_eq!(results, ["1", "2", "3"]);
+    assert_eq!(chats.all()[0].tools.len(), 1);
+}
+
+#[tokio::test]
+async fn a_model_error_ends_the_run() {
+    let (_, actor) = scripted(vec![]);
+    let reflexion = Reflexion::builder(actor)
+        .evaluate_with(|_| true)
+        .max_trials(1)
+        .build()
+        .unwrap();
+    let error = reflexion.run("the task").await.unwrap_err();
+    assert!(matches!(
+        error,
+        ReflexionError::Stage {
+            stage: Stage::Actor,
+            ..
+        }
+    ));
+}
+
+#[tokio::test]
+async fn max_steps_0_is_an_error_that_names_the_fix() {
+    let (chats, actor) = scripted(vec![]);
+    let reflexion = Reflexion::builder(actor.max_steps(0))
+        .evaluate_with(|_| true)
+        .max_trials(1)
+        .build()
+        .unwrap();
+    let error = reflexion.run("the task").await.unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("set it to 1 or more"), "{source}");
+    assert_eq!(chats.len(), 0);
+}
