@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod client;
+mod error;
+mod header;
+mod redact;
+mod reply;
+mod request;
+mod retry_after;
+
+pub use address::AddressError;
+pub use client::{BuildError, Builder, Client};
+pub use error::{Error, NoReply, NoReplyKind, Result};
+pub use header::InvalidHeader;
+pub use redact::Redactor;
+pub use reply::{Refusal, Reply};
+pub use request::Request;
+pub use reqwest::{Method, Url};
+pub use secrecy::{ExposeSecret, SecretString};
