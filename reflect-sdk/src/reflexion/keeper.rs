@@ -8,10 +8,9 @@ use super::account::Account;
 use super::builder::Config;
 use super::{Outcome, Persist, PersistError, ReflexionError, Trial};
 use crate::client::{Handle, idempotency_key};
+use crate::core::Cause;
 use crate::error::Error;
-use crate::worker::delivery::Delivery;
-use crate::worker::job::Job;
-use crate::worker::notice::Cause;
+use crate::outbox::{Delivery, PendingRun};
 
 /// Stores one run.
 pub(super) struct Keeper {
@@ -97,14 +96,12 @@ impl Keeper {
 
     fn hand_over(&mut self, trial: u32, trace: CreateTrace) {
         let (core, delivery) = (self.client.core(), Arc::<Delivery>::default());
-        let job = Job::new(
-            Arc::clone(core),
-            trace,
-            idempotency_key(),
-            Arc::clone(&delivery),
-            None,
-        );
-        core.submit(job);
+        let trace = CreateTrace {
+            idempotency_key: Some(idempotency_key()),
+            ..trace
+        };
+        let run = PendingRun::new(Arc::clone(core), trace, Arc::clone(&delivery), None);
+        self.client.submit(run);
         self.sent.push(Sent { trial, delivery });
     }
 

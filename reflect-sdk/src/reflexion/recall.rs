@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use super::{ConfigError, ReflexionBuilder};
 use crate::ReflectClient;
 use crate::client::Handle;
+use crate::core::Cause;
 use crate::error::{Error, Result};
-use crate::worker::notice::Cause;
 
 impl ReflexionBuilder {
     /// Shows every trial what earlier runs taught: up to `limit` memories of the client's project
@@ -69,7 +69,7 @@ impl Recall {
         let core = Arc::clone(self.client.core());
         // On the client's own thread, because only there a clock is certain.
         let asking = self.client.core().worker().spawn(async move {
-            let answer = core.send(|| core.transport().query_memories(&core.project, &query));
+            let answer = core.call(query);
             timeout(limit, answer).await
         });
         asking?.await?.unwrap_or_else(|_| {

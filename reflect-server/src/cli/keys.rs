@@ -55,7 +55,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             let keys = if master {
                 place.file_of_masters().await?.keys.list(None).await?
             } else {
-                place.client().await?.list_api_keys().await?
+                place.client().await?.admin().list_api_keys().await?
             };
             if place.json {
                 output::json(&keys)
@@ -91,6 +91,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                 };
                 let client = place.client().await?;
                 client
+                    .admin()
                     .create_api_key(label)
                     .scopes(scopes)
                     .environment(environment)
@@ -107,7 +108,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
                     .revoke(None, &KeyId::new(id))
                     .await?
             } else {
-                place.client().await?.revoke_api_key(id).await?
+                place.client().await?.admin().revoke_api_key(id).await?
             };
             if place.json {
                 return output::json(&key);

@@ -1,12 +1,8 @@
 //! The client's transport to a file: the engine and the keys, without HTTP between.
 
-use async_trait::async_trait;
+use reflect_sdk::transport::{BoxFuture, Reply, Request};
 use reflect_sdk::{Error, Result, Transport};
-use reflect_types::{
-    ApiKey, CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteTraces, DeletedProject,
-    DeletedTraces, Health, KeyId, ListTraces, Memory, ProjectId, QueryMemories, Review, Skill,
-    Trace, TraceId, TraceReceipt,
-};
+use reflect_types::ProjectId;
 
 use super::place::File;
 
@@ -14,128 +10,41 @@ use super::place::File;
 #[derive(Debug)]
 pub(super) struct Local(pub(super) File);
 
-fn refused(error: &reflect_engine::Error) -> Error {
-    Error::from(error.body())
+impl Transport for Local {
+    fn call<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Reply>> {
+        Box::pin(async move {
+            let replied = self.reply(project, request).await;
+            replied.map_err(|error| Error::from(error.body()))
+        })
+    }
 }
 
-#[async_trait]
-impl Transport for Local {
-    async fn health(&self) -> Result<Health> {
-        Ok(Health([("status".to_owned(), "ok".to_owned())].into()))
-    }
-
-    async fn query_memories(
+impl Local {
+    /// Keys are the server's, everything else is the engine's.
+    async fn reply(
         &self,
         project: &ProjectId,
-        query: &QueryMemories,
-    ) -> Result<Vec<Memory>> {
-        let found = self.0.engine.query_memories(project, query).await;
-        found.map_err(|error| refused(&error))
-    }
-
-    async fn create_trace(
-        &self,
-        project: &ProjectId,
-        trace: &CreateTrace,
-        idempotency_key: &str,
-    ) -> Result<TraceReceipt> {
-        let engine = &self.0.engine;
-        let stored = engine
-            .create_trace(project, trace.clone(), Some(idempotency_key))
-            .await;
-        stored.map_err(|error| refused(&error))
-    }
-
-    async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
-        let page = self.0.engine.list_traces(project, which).await;
-        page.map(|page| page.traces)
-            .map_err(|error| refused(&error))
-    }
-
-    async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let trace = self.0.engine.get_trace(project, id).await;
-        trace.map_err(|error| refused(&error))
-    }
-
-    async fn review_trace(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace> {
-        let judged = self
-            .0
-            .engine
-            .review_trace(project, id, review.clone())
-            .await;
-        judged.map_err(|error| refused(&error))
-    }
-
-    async fn change_review(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace> {
-        let engine = &self.0.engine;
-        let judged = engine.change_review(project, id, review.clone()).await;
-        judged.map_err(|error| refused(&error))
-    }
-
-    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let withdrawn = self.0.engine.withdraw_review(project, id).await;
-        withdrawn.map_err(|error| refused(&error))
-    }
-
-    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
-        let queued = self.0.engine.retry_trace(project, id).await;
-        queued.map_err(|error| refused(&error))
-    }
-
-    async fn delete_traces(
-        &self,
-        project: &ProjectId,
-        which: &DeleteTraces,
-    ) -> Result<DeletedTraces> {
-        let gone = self.0.engine.delete_traces(project, which).await;
-        gone.map_err(|error| refused(&error))
-    }
-
-    async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
-        let skill = self.0.engine.get_skill(project).await;
-        skill.map_err(|error| refused(&error))
-    }
-
-    async fn create_skill(&self, project: &ProjectId, how: &CreateSkill) -> Result<Skill> {
-        let skill = self.0.engine.create_skill(project, how).await;
-        skill.map_err(|error| refused(&error))
-    }
-
-    async fn list_api_keys(&self, project: &ProjectId) -> Result<Vec<ApiKey>> {
-        let keys = self.0.keys.list(Some(project)).await;
-        keys.map_err(|error| refused(&error))
-    }
-
-    async fn create_api_key(
-        &self,
-        project: &ProjectId,
-        key: &CreateApiKey,
-    ) -> Result<CreatedApiKey> {
+        request: &Request,
+    ) -> Result<Reply, reflect_engine::Error> {
         let File { engine, keys } = &self.0;
-        let made = keys.create(engine, project, key.clone()).await;
-        made.map_err(|error| refused(&error))
-    }
-
-    async fn revoke_api_key(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey> {
-        let ended = self.0.keys.revoke(Some(project), id).await;
-        ended.map_err(|error| refused(&error))
-    }
-
-    async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
-        let gone = self.0.engine.delete_project(project).await;
-        let mut gone = gone.map_err(|error| refused(&error))?;
-        let keys = self.0.keys.delete_project(project).await;
-        gone.deleted |= keys.map_err(|error| refused(&error))?;
-        Ok(gone)
+        Ok(match request {
+            Request::ListApiKeys(_) => Reply::ListApiKeys(keys.list(Some(project)).await?),
+            Request::CreateApiKey(key) => {
+                Reply::CreateApiKey(keys.create(engine, project, key.clone()).await?)
+            }
+            Request::RevokeApiKey(revoke) => {
+                Reply::RevokeApiKey(keys.revoke(Some(project), &revoke.key_id).await?)
+            }
+            Request::DeleteProject(_) => {
+                let mut gone = engine.delete_project(project).await?;
+                gone.deleted |= keys.delete_project(project).await?;
+                Reply::DeleteProject(gone)
+            }
+            _ => engine.call(project, request).await?,
+        })
     }
 }

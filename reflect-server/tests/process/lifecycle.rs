@@ -187,7 +187,7 @@ async fn the_log_holds_neither_keys_nor_what_was_said() {
         .unwrap();
     client.query_memories("a secret task").await.unwrap();
     mcp_query(&server.url, "a secret task").await;
-    let made = client.create_api_key("label").await.unwrap();
+    let made = client.admin().create_api_key("label").await.unwrap();
     server
         .client(&made.api_key)
         .list_traces()
