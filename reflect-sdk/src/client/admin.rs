@@ -10,7 +10,7 @@ use reflect_types::{
 };
 
 use super::call::{Action, Call, CallContext};
-use super::lifetime::Handle;
+use super::handle::Handle;
 use super::{Async, ReflectClient};
 use crate::error::Result;
 use crate::transport::{Connection, Http};

@@ -1,4 +1,5 @@
 use std::env;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use reflect_http::SecretString;
 use reflect_types::{ProjectId, Validate};
 
 use super::ReflectClient;
+use super::handle::Handle;
 use crate::core::{Core, Overflow, RetryPolicy, Settings, Worker};
 use crate::error::{Error, Result};
 use crate::spool::{Destination, Spool, SpoolSettings};
@@ -51,6 +53,34 @@ impl Default for ClientBuilder {
             },
             settings: Settings::default(),
             spool: SpoolSettings::default(),
+        }
+    }
+}
+
+impl ReflectClient {
+    /// Configures a client.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// A client of the server, project and key in `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and
+    /// `REFLECT_API_KEY`.
+    ///
+    /// A variable that is missing or empty is an error that names it.
+    pub fn from_env() -> Result<Self> {
+        Self::builder().env()
+    }
+
+    /// A client that does nothing: runs have no memories and are not recorded, explicit calls are
+    /// [`Error::Disabled`](crate::Error::Disabled), and no thread is started.
+    pub fn disabled() -> Self {
+        Self::with_core(Core::disabled())
+    }
+
+    fn with_core(core: Core) -> Self {
+        Self {
+            handle: Arc::new(Handle::new(core)),
+            mode: PhantomData,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reflect_types::{InvalidField, Operation};
 
-use super::lifetime::Handle;
+use super::handle::Handle;
 use crate::core::Core;
 use crate::error::Result;
 

@@ -8,6 +8,7 @@ mod builder;
 mod call;
 mod create_memory;
 mod create_trace;
+mod handle;
 mod lifetime;
 mod memories;
 mod query;
@@ -33,15 +34,15 @@ pub use self::builder::ClientBuilder;
 pub use self::call::{Action, Async, Blocking, Call, CallContext};
 pub use self::create_memory::CreateMemory;
 pub(crate) use self::create_trace::idempotency_key;
+pub(crate) use self::handle::Handle;
 pub use self::lifetime::FlushGuard;
-pub(crate) use self::lifetime::Handle;
+
 pub use self::memories::AugmentWithMemories;
 pub use self::query::QueryOptions;
 #[cfg(feature = "macros")]
 pub use self::scope::WithClient;
 pub use self::wait::{CreateTraceAndWait, WaitForTrace};
 use crate::core::Core;
-use crate::error::Result;
 
 /// A client for the Reflect API. Cheap to clone.
 ///
@@ -82,25 +83,6 @@ pub struct ReflectClient<M = Async> {
 pub type BlockingClient = ReflectClient<Blocking>;
 
 impl ReflectClient {
-    /// Configures a client.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
-    }
-
-    /// A client of the server, project and key in `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and
-    /// `REFLECT_API_KEY`.
-    ///
-    /// A variable that is missing or empty is an error that names it.
-    pub fn from_env() -> Result<Self> {
-        Self::builder().env()
-    }
-
-    /// A client that does nothing: runs have no memories and are not recorded, explicit calls are
-    /// [`Error::Disabled`](crate::Error::Disabled), and no thread is started.
-    pub fn disabled() -> Self {
-        Self::with_core(Core::disabled())
-    }
-
     /// The same client with calls that end in [`.call()`](Call::call) instead of `.await`.
     ///
     /// They may be made anywhere. Inside an async function they block the thread until the reply
@@ -116,13 +98,6 @@ impl ReflectClient {
     pub fn blocking(&self) -> BlockingClient {
         ReflectClient {
             handle: Arc::clone(&self.handle),
-            mode: PhantomData,
-        }
-    }
-
-    fn with_core(core: Core) -> Self {
-        Self {
-            handle: Arc::new(Handle::new(core)),
             mode: PhantomData,
         }
     }

@@ -5,12 +5,15 @@
 
 use std::sync::Once;
 
-use super::registry;
+use super::{Outbox, registry};
 
-/// Makes the end of the process wait for pending runs.
-pub(super) fn register() {
+/// Makes the end of the process wait for pending runs, unless the client has switched that off.
+pub(crate) fn register(outbox: &Outbox) {
     static REGISTERED: Once = Once::new();
 
+    if !outbox.core.is_enabled() || !outbox.core.settings.flush_at_exit {
+        return;
+    }
     REGISTERED.call_once(|| {
         #[expect(
             unsafe_code,

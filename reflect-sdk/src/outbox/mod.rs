@@ -1,7 +1,7 @@
 //! Finished runs on their way to Reflect.
 
 #[cfg(feature = "flush-at-exit")]
-mod at_exit;
+pub(crate) mod at_exit;
 mod attempts;
 mod delivery;
 #[cfg(test)]
@@ -55,19 +55,10 @@ type Queues = PerProcess<Queue>;
 
 impl Outbox {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        let outbox = Self {
+        Self {
             core,
             queues: Arc::default(),
-        };
-        if outbox.core.is_enabled() {
-            #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
-            registry::register(&outbox);
-            #[cfg(feature = "flush-at-exit")]
-            if outbox.core.settings.flush_at_exit {
-                at_exit::register();
-            }
         }
-        outbox
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

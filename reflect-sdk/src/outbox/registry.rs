@@ -22,7 +22,11 @@ impl WeakOutbox {
     }
 }
 
-pub(super) fn register(outbox: &Outbox) {
+/// Remembers the outbox of a client, unless it is disabled.
+pub(crate) fn register(outbox: &Outbox) {
+    if !outbox.core.is_enabled() {
+        return;
+    }
     let mut outboxes = OUTBOXES.lock().unwrap_or_else(PoisonError::into_inner);
     outboxes.retain(|outbox| outbox.core.strong_count() > 0);
     outboxes.push(WeakOutbox {

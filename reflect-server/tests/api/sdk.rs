@@ -1,8 +1,7 @@
 //! The Rust client against the real service: every call it has.
 
-use reflect_sdk::{
-    Bootstrap, Environment, Error, KeyStatus, Message, ReflectClient, Review, ReviewStatus, Scope,
-};
+use reflect_sdk::types::{Bootstrap, Environment, KeyStatus, Scope};
+use reflect_sdk::{Error, Message, ReflectClient, Review, ReviewStatus};
 
 use super::support::{BOOTSTRAP, PROJECT, Service};
 

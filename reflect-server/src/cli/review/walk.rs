@@ -128,8 +128,8 @@ async fn page(
         call.pending()
     };
     Ok(match before {
-        Some(before) => call.before(before).await?,
-        None => call.await?,
+        Some(before) => call.before(before).await?.items,
+        None => call.await?.items,
     })
 }
 
