@@ -58,7 +58,7 @@ fn run_with(name: &str, arguments: &[&str], folder: &Path, input: &str) -> Outpu
 async fn recorded(folder: &Path) -> Vec<Trace> {
     let file = folder.join("reflect-interactive-feedback.db");
     let client = ReflectClient::builder().embedded(file).unwrap();
-    client.list_traces().await.unwrap()
+    client.list_traces().await.unwrap().items
 }
 
 #[tokio::test]

@@ -47,7 +47,12 @@ impl Reply {
 
     /// The body.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| Error::NotJson {
+        self.decode(|body| serde_json::from_slice(body))
+    }
+
+    /// The body as `read` understands it.
+    pub fn decode<T>(&self, read: impl FnOnce(&[u8]) -> serde_json::Result<T>) -> Result<T> {
+        read(&self.body).map_err(|error| Error::NotJson {
             status: self.status,
             problem: self.redactor.text(&error.to_string()),
             excerpt: self.excerpt(),

@@ -3,28 +3,30 @@ use std::time::Duration;
 
 use reflect_types::{ErrorBody, ErrorCode, InvalidField, TraceId};
 
-/// The result of every call.
+/// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whatever a lower layer said, kept as the source of an error.
+/// The source of an error from a lower layer.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Everything that can go wrong in a call.
+/// The error of a call.
 ///
 /// ```
-/// # async fn run(client: reflect_sdk::ReflectClient) {
-/// match client.get_trace("0198").await {
-///     Ok(trace) => println!("{}", trace.task),
-///     Err(error) if error.status() == Some(404) => println!("not there (yet)"),
-///     Err(error) if error.is_retryable() => println!("try again later: {error}"),
-///     Err(error) => println!("{error}"),
+/// use reflect_sdk::ReflectClient;
+///
+/// async fn show(client: &ReflectClient, id: &str) {
+///     match client.get_trace(id).await {
+///         Ok(trace) => println!("{}", trace.task),
+///         Err(error) if error.status() == Some(404) => println!("not stored (yet)"),
+///         Err(error) if error.is_retryable() => println!("try again later: {error}"),
+///         Err(error) => println!("{error}"),
+///     }
 /// }
-/// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The client cannot be built like this; the text names the setting and the fix.
+    /// A setting is not usable. The text names it and the fix.
     #[error("{0}")]
     Config(String),
 
@@ -32,30 +34,30 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] InvalidField),
 
-    /// The server, or the engine, refused.
+    /// The server, or the embedded engine, refused.
     #[error("{0}")]
     Api(Box<ApiError>),
 
-    /// No answer came: connection refused, name not found, connection lost.
+    /// No reply arrived: connection refused, name not found, connection lost.
     #[error("{message}")]
     Transport {
-        /// What happened, without addresses that could hold a secret.
+        /// What happened, without addresses, which could hold a secret.
         message: String,
-        /// Whether the request may have been carried out all the same.
+        /// Whether the request may have been carried out nevertheless.
         maybe_done: bool,
-        /// What the HTTP library said.
+        /// The error of the HTTP library.
         #[source]
         source: Option<BoxError>,
     },
 
-    /// An answer came that is not what the API promises.
+    /// The reply is not what the API promises.
     #[error("unexpected reply with status {status}: {problem}; it begins: {excerpt}")]
     Decode {
         /// The HTTP status of the reply.
         status: u16,
         /// What was wrong with it.
         problem: String,
-        /// How the body begins, with anything that looks like a key blotted out.
+        /// The beginning of the body, with keys masked.
         excerpt: String,
     },
 
@@ -68,51 +70,55 @@ pub enum Error {
         reason: String,
     },
 
-    /// It took too long.
+    /// A time limit passed.
     #[error("{what} took longer than {after:?}")]
     Timeout {
         /// What was waited for.
         what: String,
-        /// How long it was waited for.
+        /// The time limit.
         after: Duration,
     },
 
-    /// A blocking call was made on the thread that would have to answer it.
+    /// A blocking call was made on the client's own I/O thread.
     #[error(
         "a blocking call inside Reflect's own I/O thread would wait for itself: use the async call"
     )]
     WouldDeadlock,
 
-    /// Nothing was, or will be, recorded of the run; the text says why.
+    /// The run is not recorded; the text says why.
     #[error("the run was not recorded: {0}")]
     NotRecorded(String),
 
-    /// The client is a [disabled](crate::ReflectClient::disabled) one.
+    /// The client is [disabled](crate::ReflectClient::disabled).
     #[error("this client is disabled: build one with `ReflectClient::builder()` or `from_env()`")]
     Disabled,
+
+    /// The embedded engine belongs to the process that forked this one.
+    #[error("an embedded engine does not survive a fork: build the client after the fork")]
+    Forked,
 
     /// The I/O thread could not be started, or a call inside it panicked.
     #[error("Reflect's I/O thread failed: {0}")]
     Worker(String),
 }
 
-/// A refusal, with all that is known about it.
+/// A refusal by the server or the embedded engine.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApiError {
-    /// The HTTP status, or the one that an embedded engine's error stands for.
+    /// The HTTP status, or the equivalent of an embedded engine's error.
     pub status: u16,
-    /// Why, for programs.
+    /// The reason, for programs.
     pub code: ErrorCode,
-    /// Why, for a person.
+    /// The reason, for people.
     pub detail: String,
-    /// The field it is about, where one is.
+    /// The field at fault, if any.
     pub field: Option<String>,
-    /// The server's name for the request, to be quoted when asking for help.
+    /// The server's id of the request, for support.
     pub request_id: Option<String>,
-    /// How long the server asks to be left alone.
+    /// The `Retry-After` delay, if any.
     pub retry_after: Option<Duration>,
-    /// Whether Reflect itself refused, rather than something between here and there.
+    /// Whether Reflect itself refused, and not a proxy in between.
     pub(crate) by_reflect: bool,
 }
 
@@ -129,7 +135,7 @@ impl Error {
         }
     }
 
-    /// The HTTP status of the refusal, where there was one.
+    /// The HTTP status of the reply, if any.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Api(api) => Some(api.status),
@@ -138,7 +144,7 @@ impl Error {
         }
     }
 
-    /// Why the server refused, where it did.
+    /// The code of a refusal.
     pub fn code(&self) -> Option<&ErrorCode> {
         match self {
             Self::Api(api) => Some(&api.code),
@@ -146,7 +152,7 @@ impl Error {
         }
     }
 
-    /// How long the server asks to be left alone, where it does.
+    /// The `Retry-After` delay of a refusal, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Api(api) => api.retry_after,
@@ -154,8 +160,8 @@ impl Error {
         }
     }
 
-    /// Whether the request itself is at fault, so that it will never be accepted. A key that was
-    /// revoked or an address that is wrong is not: a run is kept until that is put right.
+    /// Whether the request itself is at fault, so that it will never be accepted. A revoked key or a
+    /// wrong address is not a refusal: a spooled run is kept until that is corrected.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             Self::Api(api) => matches!(api.status, 400 | 409 | 413 | 422),
@@ -164,7 +170,7 @@ impl Error {
         }
     }
 
-    /// The same error for a second listener. What a lower layer said is told, but not handed on.
+    /// The same error for another waiter, without its source.
     pub(crate) fn duplicate(&self) -> Self {
         match self {
             Self::Config(text) => Self::Config(text.clone()),
@@ -199,12 +205,12 @@ impl Error {
             Self::WouldDeadlock => Self::WouldDeadlock,
             Self::NotRecorded(why) => Self::NotRecorded(why.clone()),
             Self::Disabled => Self::Disabled,
+            Self::Forked => Self::Forked,
             Self::Worker(problem) => Self::Worker(problem.clone()),
         }
     }
 
-    /// Whether it is certain that the request was not carried out, so that sending it once more
-    /// cannot do anything twice.
+    /// Whether it is certain that the request was not carried out.
     pub(crate) fn nothing_was_done(&self) -> bool {
         match self {
             // A proxy's 503 may come after the server has done its part.
@@ -236,5 +242,16 @@ impl fmt::Display for ApiError {
             write!(f, ", request {id}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl ApiError {
+    pub(crate) fn refusal(code: ErrorCode, retry_after: Option<Duration>) -> Error {
+        let mut error = Error::from(ErrorBody::new(code, "no"));
+        if let Error::Api(api) = &mut error {
+            api.retry_after = retry_after;
+        }
+        error
     }
 }

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// To be called at exit is all that anything here needs it for.
+// The exit hook is the only unsafe code.
 #![cfg_attr(not(feature = "flush-at-exit"), forbid(unsafe_code))]
 
 #[cfg(feature = "macros")]
@@ -7,45 +7,53 @@
 #[path = "private.rs"]
 pub mod __private;
 mod client;
+mod core;
 mod error;
+mod outbox;
+mod per_process;
+mod spool;
 mod trace;
 pub mod transport;
-mod worker;
 
-/// What calls are made of; you rarely need to name these.
+/// Keys, projects, export and import.
+pub mod admin {
+    pub use crate::client::{Admin, BootstrapProject, bootstrap};
+}
+
+/// The types of calls, which rarely need to be named.
 pub mod calls {
     #[cfg(feature = "macros")]
     pub use crate::client::WithClient;
     pub use crate::client::{
-        Async, Augment, Blocking, BootstrapProject, Call, CallContext, ChangeReview, CreateKey,
-        DeleteProject, DeleteRecords, GetHealth, GetRecord, GetSkill, ListKeys, ListRecords,
-        Operation, Patience, Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey,
-        StoreMemory, WaitForRecord, WithdrawReview, WriteSkill,
+        Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
+        CreateTraceAndWait, WaitForTrace,
     };
     pub use crate::trace::{InScope, StrictTrace, Wait};
 }
 
-/// The engine behind an embedded client, for settings of your own.
+/// Everything that travels: the requests and replies of the API, and their parts.
+pub mod types {
+    pub use reflect_types::*;
+}
+
+/// The embedded engine, for settings of your own.
 #[cfg(feature = "embedded")]
 pub use reflect_engine as engine;
 #[cfg(feature = "macros")]
 #[doc = include_str!("attribute.md")]
 pub use reflect_macros::reflect_trace;
 pub use reflect_types::{
-    ApiKey, AuthoredReflection, Bootstrap, Bootstrapped, Content, CreatedApiKey, DeletedProject,
-    DeletedTraces, Environment, ErrorCode, FunctionCall, Health, IngestStatus, InvalidField,
-    JudgeNote, KeyId, KeyStatus, Memory, MemoryId, Message, Metadata, ProjectId, Review,
-    ReviewMode, ReviewRecord, ReviewStatus, Role, Scope, Skill, ToolCall, Trace, TraceId,
-    TraceReceipt, Trajectory, Verdict,
+    Content, ErrorCode, FunctionCall, IngestStatus, Memory, MemoryId, Message, Metadata, ProjectId,
+    Review, ReviewStatus, Role, ToolCall, Trace, TraceId, TraceReceipt, Trajectory, Verdict,
 };
 
-pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, ReflectClient};
+pub use crate::client::{
+    AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, QueryOptions, ReflectClient,
+};
+pub use crate::core::{DeliveryStats, Overflow, RetryPolicy};
 pub use crate::error::{ApiError, BoxError, Error, Result};
 pub use crate::trace::{
     OnCancel, Outcome, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput,
     TraceResult, TraceReturn,
 };
 pub use crate::transport::Transport;
-pub use crate::worker::outbox::Overflow;
-pub use crate::worker::retry::RetryPolicy;
-pub use crate::worker::stats::{FlushReport, Stats};

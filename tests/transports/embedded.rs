@@ -76,7 +76,12 @@ fn keys_belong_to_a_server() {
     let client = builder
         .embedded_engine(reflect_sdk::engine::Engine::builder())
         .unwrap();
-    let error = client.blocking().list_api_keys().call().unwrap_err();
+    let error = client
+        .blocking()
+        .admin()
+        .list_api_keys()
+        .call()
+        .unwrap_err();
     assert!(
         error.to_string().contains("keys belong to a server"),
         "{error}"

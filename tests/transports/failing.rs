@@ -85,7 +85,7 @@ fn a_review_that_cannot_be_learned_from_says_why_and_can_be_retried(open: Open) 
     let wait = client.wait_for_trace(trace_id).require_reviewed();
     let learned = wait.call().unwrap();
     assert!(learned.created_memory_id.is_some());
-    assert_eq!(client.list_traces().failed().call().unwrap(), []);
+    assert!(client.list_traces().failed().call().unwrap().is_empty());
     assert_eq!(world.recall("Refund order 8").len(), 1);
 }
 

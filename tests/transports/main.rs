@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should panic"
 )]
 
+mod administration;
 mod attribute;
 mod embedded;
 mod failing;

@@ -1,6 +1,8 @@
 //! Listing, deleting, condensing.
 
 use reflect_sdk::TraceId;
+use reflect_sdk::calls::{Blocking, Call};
+use reflect_sdk::types::ListTraces;
 
 use crate::on_every_transport;
 use crate::world::World;
@@ -27,8 +29,8 @@ fn traces_are_listed_newest_first_in_pages(world: &World) {
     world.learn("reviewed", None, &[]);
 
     let newest_first: Vec<TraceId> = ids.iter().rev().cloned().collect();
-    let page = |call: reflect_sdk::calls::Call<_, _>| -> Vec<TraceId> {
-        let traces: Vec<reflect_sdk::Trace> = call.call().unwrap();
+    let page = |call: Call<ListTraces, Blocking>| -> Vec<TraceId> {
+        let traces = call.call().unwrap();
         traces.into_iter().map(|trace| trace.id).collect()
     };
     assert_eq!(page(client.list_traces().pending()), newest_first);
@@ -94,7 +96,7 @@ fn a_skill_is_written_from_memories_and_counts_its_versions(world: &World) {
 fn a_deleted_project_is_empty(world: &World) {
     world.learn("Refund order 7", None, &[]);
     let client = world.client();
-    assert!(client.delete_project().call().unwrap().deleted);
+    assert!(client.admin().delete_project().call().unwrap().deleted);
     assert!(client.list_traces().call().unwrap().is_empty());
     assert!(world.recall("Refund order 7").is_empty());
     world.learn("Refund order 8", None, &[]);

@@ -102,13 +102,7 @@ fn features() -> Outcome {
 }
 
 fn tests() -> Outcome {
-    let exit = ["--features", "flush-at-exit", "--test", "guard"];
-    let exit = [&["test", "--locked", "--package", "reflect-sdk"], &exit[..]].concat();
-    let chosen = [
-        &["test", "--workspace", "--locked", "--no-fail-fast"][..],
-        &exit,
-    ];
-    all(chosen.into_iter().map(|arguments| cargo(arguments, &[])))
+    cargo(&["test", "--workspace", "--locked", "--no-fail-fast"], &[])
 }
 
 /// Three kinds of requests, each for a third of a minute. The build is the tests' own: what it bears

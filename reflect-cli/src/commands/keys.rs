@@ -58,7 +58,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                     None => Vec::new(),
                 }
             } else {
-                place.client().await?.list_api_keys().await?
+                place.client().await?.admin().list_api_keys().await?
             };
             if place.json {
                 output::json(&keys)
@@ -90,6 +90,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 };
                 let client = place.client().await?;
                 client
+                    .admin()
                     .create_api_key(label)
                     .scopes(scopes)
                     .environment(environment)
@@ -102,7 +103,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 let keys = place.master_key_file().await?.keys().await?;
                 keys.revoke(None, &KeyId::new(id)).await?
             } else {
-                place.client().await?.revoke_api_key(id).await?
+                place.client().await?.admin().revoke_api_key(id).await?
             };
             if place.json {
                 return output::json(&key);

@@ -185,7 +185,7 @@ async fn log_contains_no_keys_and_no_trajectories() {
         .unwrap();
     client.query_memories("a secret task").await.unwrap();
     mcp_query(&server.url, "a secret task").await;
-    let made = client.create_api_key("label").await.unwrap();
+    let made = client.admin().create_api_key("label").await.unwrap();
     server
         .client(&made.api_key)
         .list_traces()

@@ -1,4 +1,4 @@
-//! Whose client a traced function uses.
+//! The client of a traced function.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, LazyLock, Once, OnceLock};
 
 use super::{Async, ReflectClient};
+use crate::core::warn_once;
 
-/// What may stand behind `client =`.
+/// The value of `client =`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a client",
     label = "this is not a `ReflectClient`, nor a reference, an `Arc` or an `Option` of one",
     note = "the value of `client` is borrowed: write `client = self.client`"
 )]
 pub trait AsClient {
-    /// The client; `None` where there is none, or where it is disabled.
+    /// The client; `None` if there is none, or if it is disabled.
     fn as_client(&self) -> Option<ReflectClient>;
 }
 
@@ -29,7 +30,7 @@ impl<M> AsClient for ReflectClient<M> {
 }
 
 impl<M> ReflectClient<M> {
-    // Out of the way of calls that are not traced.
+    // Outlined, to keep untraced calls small.
     #[cold]
     #[inline(never)]
     fn as_async(&self) -> ReflectClient<Async> {
@@ -74,60 +75,54 @@ impl<T: AsClient> AsClient for OnceLock<T> {
     }
 }
 
-/// Stands for the client of whoever calls: the one in [scope](ReflectClient::scope), else the
+/// The client of the caller: the one in [scope](ReflectClient::scope), else the
 /// [installed](ReflectClient::install) one.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed;
 
-/// What is known about clients without looking for one, so that where none is, nothing is paid.
-static KNOWN: AtomicU8 = AtomicU8::new(NOTHING);
+/// Whether there may be a client, so that a program without one pays nothing.
+static AVAILABLE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// There may be none, and nobody was told.
-const NOTHING: u8 = 0;
-/// There is none, as was told.
+/// No client was looked for yet.
+const UNKNOWN: u8 = 0;
+/// There was no client, and the warning is given.
 const NONE: u8 = 1;
-/// One was installed or put in scope.
+/// A client was installed or put in scope.
 const ANY: u8 = 2;
 
-/// From now on it is worth looking for one.
-pub(super) fn note_that_there_is_one() {
-    KNOWN.store(ANY, Ordering::Relaxed);
+/// Makes traced functions look for a client.
+pub(super) fn mark_client_available() {
+    AVAILABLE.store(ANY, Ordering::Relaxed);
 }
 
 impl AsClient for Installed {
     #[inline]
     fn as_client(&self) -> Option<ReflectClient> {
-        if KNOWN.load(Ordering::Relaxed) == NONE {
+        if AVAILABLE.load(Ordering::Relaxed) == NONE {
             return None;
         }
-        look_for_one()
+        find_client()
     }
 }
 
 #[cold]
 #[inline(never)]
-fn look_for_one() -> Option<ReflectClient> {
-    let found = ReflectClient::in_charge().or_else(ReflectClient::global);
+fn find_client() -> Option<ReflectClient> {
+    let found = ReflectClient::scoped().or_else(ReflectClient::global);
     if found.is_none() {
-        warn_once();
-        // Unless one has come meanwhile.
-        let _ = KNOWN.compare_exchange(NOTHING, NONE, Ordering::Relaxed, Ordering::Relaxed);
+        warn_once(&WARNED, NO_CLIENT);
+        // Unless one was installed meanwhile.
+        let _ = AVAILABLE.compare_exchange(UNKNOWN, NONE, Ordering::Relaxed, Ordering::Relaxed);
     }
     found.and_then(|client| client.as_client())
 }
 
-fn warn_once() {
-    static TOLD: Once = Once::new();
-    TOLD.call_once(|| {
-        tracing::warn!(
-            target: "reflect",
-            "a traced function runs untraced, for there is no client: say `client = …` in \
-             `#[reflect_trace]`, or make one everybody's with `ReflectClient::install`"
-        );
-    });
-}
+static WARNED: Once = Once::new();
 
-/// The client of a run; `None` where nothing would come of the run.
+const NO_CLIENT: &str = "a traced function runs untraced because there is no client: set `client = …` \
+                         in `#[reflect_trace]`, or install one with `ReflectClient::install`";
+
+/// The client of a run; `None` if the run is not traced.
 #[inline]
 pub fn client<C: AsClient + ?Sized>(client: &C) -> Option<ReflectClient> {
     client.as_client()

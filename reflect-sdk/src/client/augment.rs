@@ -2,15 +2,15 @@ use std::fmt::Write;
 
 use reflect_types::{Memory, MemoryId};
 
-/// A task with what was learned from earlier runs put behind it.
+/// A task with retrieved memories appended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AugmentedTask {
     /// The task as it was given.
     pub task: String,
-    /// The memories that were found, best first.
+    /// The retrieved memories, best first.
     pub memories: Vec<Memory>,
-    /// The task and the memories as one text for the prompt; the task alone where none was found.
+    /// The task and the memories as one text for a prompt; the task alone if there are none.
     pub augmented_task: String,
 }
 
@@ -22,8 +22,8 @@ high values more. Use what fits the task above and ignore the rest; a memory is 
 of the task.";
 
 impl AugmentedTask {
-    /// Puts the memories behind the task. Their texts are escaped, so that none of them can close
-    /// its own tag and pass for something else.
+    /// Appends the memories to the task. Their texts are escaped, so that none of them can close its
+    /// own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
         let task = task.into();
         let augmented_task = if memories.is_empty() {
@@ -44,7 +44,7 @@ impl AugmentedTask {
         blocks(&self.memories)
     }
 
-    /// The ids to pass on with the trace, so that its review can credit the memories.
+    /// The ids to pass with the trace, so that its review can credit the memories.
     pub fn memory_ids(&self) -> Vec<MemoryId> {
         self.memories
             .iter()
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_stand_behind_the_task_in_the_documented_layout() {
+    fn memories_follow_the_task_in_the_documented_layout() {
         let augmented = AugmentedTask::new(
             "Refund order 7",
             vec![

@@ -1,40 +1,43 @@
 use std::env;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reflect_http::SecretString;
 use reflect_types::{ProjectId, Validate};
-use secrecy::SecretString;
 
-use super::{Core, ReflectClient, Settings};
+use super::ReflectClient;
+use super::handle::Handle;
+use crate::core::{Core, Overflow, RetryPolicy, Settings, Worker};
 use crate::error::{Error, Result};
+use crate::spool::{Destination, Spool, SpoolSettings};
 #[cfg(feature = "embedded")]
 use crate::transport::Embedded;
-use crate::transport::{Http, HttpOptions, Transport};
-use crate::worker::outbox::Overflow;
-use crate::worker::retry::RetryPolicy;
-use crate::worker::spool::{Destination, Spool, SpoolSettings};
+use crate::transport::{Connection, Http, Timeouts, Transport};
 
-/// Puts a [`ReflectClient`] together: the settings first, the way to Reflect last.
+/// Configures a [`ReflectClient`]. The last method names the server or the engine.
 ///
 /// ```
 /// use std::time::Duration;
+///
 /// use reflect_sdk::{ReflectClient, RetryPolicy};
 ///
-/// let client = ReflectClient::builder()
-///     .project("support")
-///     .timeout(Duration::from_secs(10))
-///     .retry(RetryPolicy::default().attempts(5))
-///     .http("http://localhost:8000", "rf_live_abc123_secret456")?;
-/// assert_eq!(client.project().as_str(), "support");
-/// # Ok::<(), reflect_sdk::Error>(())
+/// fn main() -> reflect_sdk::Result<()> {
+///     let client = ReflectClient::builder()
+///         .project("support")
+///         .timeout(Duration::from_secs(10))
+///         .retry(RetryPolicy::default().attempts(5))
+///         .http("http://localhost:8000", "rf_live_abc123_secret456")?;
+///     assert_eq!(client.project().as_str(), "support");
+///     Ok(())
+/// }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder does nothing until it is told the way to Reflect, such as `.http(…)`"]
+#[must_use = "a builder does nothing until `.http(…)`, `.embedded(…)`, `.transport(…)` or `.env()`"]
 pub struct ClientBuilder {
     project: ProjectId,
-    connect_timeout: Duration,
-    timeout: Duration,
+    timeouts: Timeouts,
     settings: Settings,
     spool: SpoolSettings,
 }
@@ -43,67 +46,97 @@ impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
             project: ProjectId::default(),
-            connect_timeout: Duration::from_secs(5),
-            // A deferred review answers only when its reflection is written.
-            timeout: Duration::from_secs(60),
+            timeouts: Timeouts {
+                connect: Duration::from_secs(5),
+                // A deferred review answers only when its reflection is written.
+                request: Duration::from_secs(60),
+            },
             settings: Settings::default(),
             spool: SpoolSettings::default(),
         }
     }
 }
 
+impl ReflectClient {
+    /// Configures a client.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// A client of the server, project and key in `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and
+    /// `REFLECT_API_KEY`.
+    ///
+    /// A variable that is missing or empty is an error that names it.
+    pub fn from_env() -> Result<Self> {
+        Self::builder().env()
+    }
+
+    /// A client that does nothing: runs have no memories and are not recorded, explicit calls are
+    /// [`Error::Disabled`](crate::Error::Disabled), and no thread is started.
+    pub fn disabled() -> Self {
+        Self::with_core(Core::disabled())
+    }
+
+    fn with_core(core: Core) -> Self {
+        Self {
+            handle: Arc::new(Handle::new(core)),
+            mode: PhantomData,
+        }
+    }
+}
+
 impl ClientBuilder {
-    /// The project that all calls are about; `default` where none is named.
+    /// The project of all calls; `default` by default.
     pub fn project(mut self, project: impl Into<ProjectId>) -> Self {
         self.project = project.into();
         self
     }
 
-    /// How long to wait for one answer: 60 s unless set.
+    /// The time limit of one HTTP request; 60 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+        self.timeouts.request = timeout;
         self
     }
 
-    /// How long to wait for a connection: 5 s unless set.
+    /// The time limit of a connection attempt; 5 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
+        self.timeouts.connect = timeout;
         self
     }
 
-    /// How long a call may take with all its attempts: 120 s unless set.
+    /// The time limit of a call with all its attempts; 120 s by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = deadline;
         self
     }
 
-    /// How often a call is tried, and how long is waited in between.
+    /// The retries of a call.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.settings.retry = policy;
         self
     }
 
-    /// How long a run waits for its memories before it starts without them: 5 s unless set.
+    /// The time that a run waits for its memories before it starts without them; 5 s by default.
     pub fn retrieval_timeout(mut self, timeout: Duration) -> Self {
         self.settings.retrieval_timeout = timeout;
         self
     }
 
-    /// How often a finished run is sent in the background, and for how long in all: for ten
-    /// minutes with waits of up to 30 s unless set. `Retry-After` is honoured within that time; where
-    /// it goes beyond, the last attempt is made when the time is up, and gets ten seconds more.
+    /// The retries of a finished run in the background and their time limit: ten minutes with waits of
+    /// up to 30 s by default. `Retry-After` is honoured within the limit; a wait that would exceed it
+    /// ends at the limit with a last attempt, which gets ten seconds more.
     ///
-    /// While 64 runs wait to be sent again no others are begun, and the time of those that wait for
-    /// their turn has not begun either.
+    /// While 64 runs wait for another attempt no others are begun, and the time of a run begins with
+    /// its first attempt.
     pub fn background_retry(mut self, policy: RetryPolicy, deadline: Duration) -> Self {
         self.settings.submit_retry = policy;
         self.settings.submit_deadline = deadline;
         self
     }
 
-    /// How many finished runs may wait to be sent: 1,024 unless set. `overflow` says what happens
-    /// to the next one; with a [spool](Self::spool) it is kept on disk instead. Runs that are being
-    /// sent, or wait to be sent [again](Self::background_retry), do not count: there are at most 71.
+    /// The maximum number of finished runs in the queue, 1,024 by default, and what happens to the
+    /// next one; with a [spool](Self::spool) it is kept on disk instead. Runs that are being sent, or
+    /// wait for [another attempt](Self::background_retry), do not count: there are at most 71.
     pub fn queue(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.settings.queue = capacity.max(1);
         self.settings.overflow = overflow;
@@ -113,38 +146,50 @@ impl ClientBuilder {
     /// Keeps every finished run in this folder until Reflect has acknowledged it.
     ///
     /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
-    /// returns; what a process leaves behind is sent by the next client with the same folder,
-    /// project and server. Several processes may share the folder. Runs that Reflect refuses for
-    /// good are put into its folder `rejected`, with the reason.
+    /// returns. The next client with the same folder, project and server sends what a process leaves
+    /// behind. Several processes may share the folder. Runs that Reflect refuses for good are moved to
+    /// its folder `rejected`, with the reason.
     ///
     /// ```no_run
-    /// # use reflect_sdk::ReflectClient;
-    /// let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
-    /// # Ok::<(), reflect_sdk::Error>(())
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// fn main() -> reflect_sdk::Result<()> {
+    ///     let client = ReflectClient::builder().spool("/var/lib/my-agent/reflect").env()?;
+    ///     println!("{:?}", client.stats());
+    ///     Ok(())
+    /// }
     /// ```
     pub fn spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool.directory = Some(folder.into());
         self
     }
 
-    /// How many bytes the [spool](Self::spool) may hold: 64 MiB unless set. When it is full, runs
+    /// The maximum size of the [spool](Self::spool) in bytes; 64 MiB by default. When it is full, runs
     /// are kept in memory alone, with a warning.
     pub fn spool_limit(mut self, bytes: u64) -> Self {
         self.spool.limit = Some(bytes);
         self
     }
 
-    /// How long the last handle of the client, when it is dropped, waits for runs that are still to
-    /// be sent: 5 s unless set, and not at all where nothing is pending. Zero leaves the sending to
-    /// the background, for as long as the process lives.
+    /// The time that the last handle of the client, and the end of the process, wait for pending runs;
+    /// 5 s by default. Zero leaves the sending to the background, for as long as the process lives.
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.settings.shutdown_timeout = timeout;
         self
     }
 
-    /// Whether a panic may be the end of the process. If so, the runs that the panicking code belongs
-    /// to are recorded as failed, and what is pending is sent, before the panic goes on: for up to
-    /// 2 s. It is on where panics abort; set it where a hook of your own ends the process.
+    /// Whether the end of the process, by the end of `main` or by [`exit`](std::process::exit), waits
+    /// for pending runs; on by default. It makes a client in a `static` safe, and one that is leaked
+    /// or lives on another thread.
+    #[cfg(feature = "flush-at-exit")]
+    pub fn flush_at_exit(mut self, flush: bool) -> Self {
+        self.settings.flush_at_exit = flush;
+        self
+    }
+
+    /// Whether a panic may end the process. If so, the runs of the panicking code are recorded as
+    /// failed, and pending runs are sent, before the panic continues: for up to 2 s. It is on where
+    /// panics abort; set it where a hook of your own ends the process.
     #[cfg(feature = "panic-hook")]
     pub fn flush_on_panic(mut self, flush: bool) -> Self {
         self.settings.flush_on_panic = flush;
@@ -158,77 +203,12 @@ impl ClientBuilder {
         api_key: impl Into<String>,
     ) -> Result<ReflectClient> {
         let key = SecretString::from(api_key.into());
-        let http = Http::new(base_url.as_ref(), Some(&key), self.http_options())?;
-        self.transport(Arc::new(http))
+        let http = Http::new(base_url.as_ref(), Some(key), self.timeouts)?;
+        self.connect(Connection::http(http), Worker::default())
     }
 
-    /// A client of an engine in this process, which keeps everything in the file at `path`; it is
-    /// made where there is none.
-    ///
-    /// No key, server or download is needed. Several processes may use one file. To a
-    /// [spool](Self::spool) each path is a server of its own, so name the file the same way each time.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("reflect.db");
-    /// use reflect_sdk::ReflectClient;
-    ///
-    /// let client = ReflectClient::builder().project("support").embedded(path)?;
-    /// assert!(client.blocking().query_memories("Refund order 7").call()?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "embedded")]
-    pub fn embedded(self, path: impl Into<std::path::PathBuf>) -> Result<ReflectClient> {
-        self.with_engine(Embedded::file(path.into()))
-    }
-
-    /// A client of an engine of your own making: another store, embedder or reflection writer.
-    ///
-    /// To a [spool](Self::spool) all such engines are one server: where they have different stores,
-    /// give each a folder of its own.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use reflect_sdk::{ReflectClient, engine};
-    ///
-    /// // Nothing is kept beyond the process, as in a test.
-    /// let settings = engine::Engine::builder().alpha(0.5);
-    /// let client = ReflectClient::builder().embedded_engine(settings)?;
-    /// # Ok::<(), reflect_sdk::Error>(())
-    /// ```
-    #[cfg(feature = "embedded")]
-    pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
-        self.with_engine(Embedded::engine(settings))
-    }
-
-    /// Starts the engine on the client's own thread, where it will live, so that a file that
-    /// cannot be used is told of here and not by the first call.
-    #[cfg(feature = "embedded")]
-    fn with_engine(self, embedded: Embedded) -> Result<ReflectClient> {
-        let embedded = Arc::new(embedded);
-        let client = self.idle(Arc::clone(&embedded) as _)?;
-        let core = client.core();
-        let opened = async move { embedded.open().await };
-        core.worker().wait(opened, core.settings.deadline)?;
-        core.send_left_overs();
-        Ok(client)
-    }
-
-    /// A client of a transport of your own.
-    pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
-        let client = self.idle(transport)?;
-        client.core().send_left_overs();
-        Ok(client)
-    }
-
-    /// A client that has not begun to send what an earlier one left behind.
-    fn idle(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
-        self.project.validate()?;
-        Ok(ReflectClient::with_core(self.core(transport)?))
-    }
-
-    /// A client for the server, the project and the key in `REFLECT_BASE_URL`,
-    /// `REFLECT_PROJECT_ID` and `REFLECT_API_KEY`, with these settings otherwise.
+    /// A client of the server, project and key in `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and
+    /// `REFLECT_API_KEY`.
     pub fn env(self) -> Result<ReflectClient> {
         self.variables(|name| env::var(name))
     }
@@ -252,121 +232,111 @@ impl ClientBuilder {
         self.project(project).http(base_url, key)
     }
 
-    pub(super) fn http_options(&self) -> HttpOptions {
-        HttpOptions {
-            connect_timeout: self.connect_timeout,
-            request_timeout: self.timeout,
-        }
+    /// A client of an engine in this process, with its data in the SQLite file at `path`, which is
+    /// created if need be.
+    ///
+    /// No key, server or download is needed. Several processes may use one file; a forked process
+    /// cannot use its parent's client. To a [spool](Self::spool) each path is a server of its own, so
+    /// spell the path the same way each time.
+    ///
+    /// ```
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let folder = tempfile::tempdir()?;
+    ///     let path = folder.path().join("reflect.db");
+    ///     let client = ReflectClient::builder().project("support").embedded(path)?;
+    ///     assert!(client.blocking().query_memories("Refund order 7").call()?.is_empty());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded(self, path: impl Into<PathBuf>) -> Result<ReflectClient> {
+        let path = path.into();
+        self.with_engine(async { Embedded::open(path).await })
     }
 
-    pub(super) fn core(self, transport: Arc<dyn Transport>) -> Result<Core> {
+    /// A client of an engine with settings of your own: another store, embedder or reflection writer.
+    ///
+    /// To a [spool](Self::spool) all such engines are one server: give each store a folder of its own.
+    ///
+    /// ```
+    /// use reflect_sdk::{ReflectClient, engine::Engine};
+    ///
+    /// fn main() -> reflect_sdk::Result<()> {
+    ///     // In memory, as in a test.
+    ///     let client = ReflectClient::builder().embedded_engine(Engine::builder().alpha(0.5))?;
+    ///     assert!(client.blocking().health().call().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[cfg(feature = "embedded")]
+    pub fn embedded_engine(self, settings: reflect_engine::Builder) -> Result<ReflectClient> {
+        self.with_engine(async { Embedded::start(settings) })
+    }
+
+    /// Starts the engine on the I/O thread, where it lives, so that an unusable file is an error here
+    /// and not in the first call.
+    #[cfg(feature = "embedded")]
+    fn with_engine(
+        self,
+        start: impl Future<Output = Result<Embedded>> + Send + 'static,
+    ) -> Result<ReflectClient> {
+        let worker = Worker::default();
+        let embedded = worker.wait(start, self.settings.deadline)?;
+        self.connect(Connection::embedded(embedded), worker)
+    }
+
+    /// Needs the feature `embedded`.
+    ///
+    /// ```compile_fail,E0277
+    /// let client = reflect_sdk::ReflectClient::builder().embedded("reflect.db");
+    /// ```
+    #[cfg(not(feature = "embedded"))]
+    pub fn embedded<P: EmbeddedFeature>(self, _path: P) -> Result<ReflectClient> {
+        Err(Error::Config("needs the feature `embedded`".to_owned()))
+    }
+
+    /// A client of a transport of your own.
+    pub fn transport(self, transport: Arc<dyn Transport>) -> Result<ReflectClient> {
+        self.connect(Connection::shared(transport), Worker::default())
+    }
+
+    fn connect(self, connection: Connection, worker: Worker) -> Result<ReflectClient> {
+        self.project.validate()?;
+        let client = ReflectClient::with_core(self.core(connection, worker)?);
+        client.handle().outbox().send_left_overs();
+        Ok(client)
+    }
+
+    pub(super) fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
+    pub(super) fn core(self, connection: Connection, worker: Worker) -> Result<Core> {
         let to = Destination {
-            server: transport.server(),
+            server: connection.transport().server(),
             project: self.project.clone(),
         };
         let spool = Spool::open(self.spool, to)?;
-        Ok(Core::new(self.project, self.settings, transport, spool))
+        Ok(Core::new(
+            self.project,
+            self.settings,
+            connection,
+            worker,
+            spool,
+        ))
     }
 }
+
+/// Implemented by nothing: its error message names the missing feature.
+#[cfg(not(feature = "embedded"))]
+#[diagnostic::on_unimplemented(
+    message = "`ClientBuilder::embedded` needs the feature `embedded` of reflect-sdk",
+    label = "the feature `embedded` is not enabled",
+    note = "add it in Cargo.toml: reflect-sdk = {{ version = \"…\", features = [\"embedded\"] }}"
+)]
+pub trait EmbeddedFeature {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn build(variables: &[(&str, &str)]) -> Result<ReflectClient> {
-        ReflectClient::builder().variables(|name| {
-            let found = variables.iter().find(|(key, _)| *key == name);
-            found
-                .map(|(_, value)| (*value).to_owned())
-                .ok_or(env::VarError::NotPresent)
-        })
-    }
-
-    #[test]
-    fn a_missing_or_empty_variable_is_named_with_an_example() {
-        let missing = build(&[("REFLECT_PROJECT_ID", "p")])
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            missing,
-            "REFLECT_API_KEY is not set: export REFLECT_API_KEY=rf_live_…"
-        );
-        let empty = build(&[("REFLECT_API_KEY", "k"), ("REFLECT_PROJECT_ID", " ")]).unwrap_err();
-        assert!(
-            empty
-                .to_string()
-                .starts_with("REFLECT_PROJECT_ID is not set"),
-            "{empty}"
-        );
-    }
-
-    #[test]
-    fn the_environment_makes_a_client() {
-        let client = build(&[
-            ("REFLECT_API_KEY", "k"),
-            ("REFLECT_PROJECT_ID", "support"),
-            ("REFLECT_BASE_URL", "http://localhost:8000/"),
-        ]);
-        assert_eq!(client.unwrap().project(), &ProjectId::from("support"));
-    }
-
-    #[test]
-    fn a_malformed_address_is_refused_with_an_example() {
-        for address in [
-            "",
-            "localhost:8000",
-            "ftp://host",
-            "http://user:pw@host",
-            "http://h/?a=b",
-        ] {
-            let error = ReflectClient::builder()
-                .http(address, "k")
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.contains("http://localhost:8000"),
-                "{address}: {error}"
-            );
-            assert!(!error.contains("pw"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_key_that_no_header_can_carry_is_refused_without_being_shown() {
-        for key in ["", "  ", "rf_live_a\nb", "rf_live_\u{1F511}"] {
-            let error = ReflectClient::builder().http("http://h", key).unwrap_err();
-            assert!(matches!(error, Error::Config(_)), "{error}");
-            assert!(
-                !format!("{error} {error:?}").contains("rf_live_"),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_project_that_would_leave_its_path_is_refused() {
-        let error = ReflectClient::builder()
-            .project("..")
-            .http("http://h", "k")
-            .unwrap_err();
-        assert!(error.to_string().contains("project_id"), "{error}");
-    }
-
-    #[test]
-    fn no_secret_is_ever_printed() {
-        let builder = ReflectClient::builder().project("p");
-        let client = builder
-            .http("http://localhost:8000", "rf_live_abc_topsecret")
-            .unwrap();
-        let shown = format!(
-            "{client:?} {:?} {:?}",
-            client.blocking(),
-            client.get_trace("x")
-        );
-        assert!(shown.contains("localhost:8000"), "{shown}");
-        assert!(
-            !shown.contains("topsecret") && !shown.contains("rf_live"),
-            "{shown}"
-        );
-    }
-}
+mod tests;

@@ -5,121 +5,131 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::InvalidField;
+use reflect_types::{InvalidField, Operation};
 
-use super::{Core, Handle};
+use super::handle::Handle;
+use crate::core::Core;
 use crate::error::Result;
 
-/// A call that is being put together. It does nothing until it is awaited, or, on a blocking
-/// client, until [`.call()`](Self::call).
+/// A call under construction. It does nothing until it is awaited or, on a blocking client, until
+/// [`.call()`](Self::call).
 ///
-/// `O` is what the call does; its options are methods of the `Call`.
+/// `A` is what the call does: a request of the table of operations, such as
+/// [`GetTrace`](crate::types::GetTrace), or one of the composite calls in this module. Its options
+/// are methods of the `Call`.
 #[must_use = "a call does nothing until it is awaited, or `.call()`ed on a blocking client"]
-pub struct Call<O, M = Async> {
+pub struct Call<A, M = Async> {
     /// A call may outlive the client it was made from, and keeps it open.
     handle: Arc<Handle>,
-    pub(super) operation: O,
+    action: A,
     mode: PhantomData<M>,
 }
 
-/// Marks clients whose calls are awaited.
+/// Marks a client whose calls are awaited.
 #[derive(Clone, Copy, Debug)]
 pub enum Async {}
 
-/// Marks clients whose calls block; see [`ReflectClient::blocking`](super::ReflectClient::blocking).
+/// Marks a client whose calls block; see [`ReflectClient::blocking`](crate::ReflectClient::blocking).
 #[derive(Clone, Copy, Debug)]
 pub enum Blocking {}
 
-/// What a call does, once it is made.
-pub trait Operation: Send + 'static {
-    /// What it gives back.
+/// What a call does: any [`Operation`], or several in a row.
+pub trait Action: Send + 'static {
+    /// What a successful call returns.
     type Output: Send + 'static;
 
-    /// The first field that is out of range; then nothing is sent.
+    /// The first field that is out of range. Nothing is sent then.
     fn check(&self) -> Result<(), InvalidField>;
 
-    /// Does it, on the I/O thread.
+    /// Carries out the call on the I/O thread.
     #[doc(hidden)]
     fn run(self, context: CallContext) -> impl Future<Output = Result<Self::Output>> + Send;
 
-    /// How long it may wait beyond the deadline that every call has.
+    /// The time that it may take beyond the deadline of every call.
     #[doc(hidden)]
-    fn patience(&self) -> Duration {
+    fn extra_time(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// What an operation works with.
+impl<O: Operation + 'static> Action for O {
+    type Output = O::Reply;
+
+    fn check(&self) -> Result<(), InvalidField> {
+        self.validate()
+    }
+
+    async fn run(self, CallContext(core): CallContext) -> Result<O::Reply> {
+        core.call(self).await
+    }
+}
+
+/// The client that an [`Action`] works with.
 #[derive(Clone, Debug)]
 pub struct CallContext(pub(super) Arc<Core>);
 
-impl<O, M> Call<O, M> {
-    pub(super) fn new(handle: Arc<Handle>, operation: O) -> Self {
+impl<A, M> Call<A, M> {
+    pub(super) fn new(handle: Arc<Handle>, action: A) -> Self {
         Self {
             handle,
-            operation,
+            action,
             mode: PhantomData,
         }
     }
 
-    /// Turns the call into another one, as `create_trace(…).wait()` does.
-    pub(super) fn map<P>(self, into: impl FnOnce(O) -> P) -> Call<P, M> {
-        Call::new(self.handle, into(self.operation))
+    /// Turns the call into another one.
+    pub(super) fn map<B>(self, into: impl FnOnce(A) -> B) -> Call<B, M> {
+        Call::new(self.handle, into(self.action))
     }
 
     /// Sets an option.
-    pub(super) fn set(mut self, change: impl FnOnce(&mut O)) -> Self {
-        change(&mut self.operation);
+    pub(super) fn set(mut self, change: impl FnOnce(&mut A)) -> Self {
+        change(&mut self.action);
         self
     }
 }
 
-impl<O> Call<O, Async> {
+impl<A> Call<A, Async> {
     /// The same call for code that is not async.
-    pub fn blocking(self) -> Call<O, Blocking> {
-        Call::new(self.handle, self.operation)
+    pub fn blocking(self) -> Call<A, Blocking> {
+        Call::new(self.handle, self.action)
     }
 }
 
-impl<O: Operation> IntoFuture for Call<O, Async> {
-    type Output = Result<O::Output>;
+impl<A: Action> IntoFuture for Call<A, Async> {
+    type Output = Result<A::Output>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            self.handle.core().check_enabled()?;
-            self.operation.check()?;
-            let context = CallContext(Arc::clone(self.handle.core()));
-            self.handle
-                .core()
-                .worker()
-                .spawn(self.operation.run(context))?
-                .await?
+            let core = self.handle.core();
+            core.check_enabled()?;
+            self.action.check()?;
+            let context = CallContext(Arc::clone(core));
+            core.worker().spawn(self.action.run(context))?.await?
         })
     }
 }
 
-impl<O: Operation> Call<O, Blocking> {
-    /// Makes the call and waits for the answer, for no longer than the client's deadline.
-    pub fn call(self) -> Result<O::Output> {
-        /// The I/O thread keeps the deadline; this only covers for a thread that is starved.
+impl<A: Action> Call<A, Blocking> {
+    /// Makes the call and waits for the reply, for at most the client's deadline.
+    pub fn call(self) -> Result<A::Output> {
+        /// The I/O thread keeps the deadline; this covers a thread that is starved.
         const GRACE: Duration = Duration::from_secs(5);
 
-        self.handle.core().check_enabled()?;
-        self.operation.check()?;
-        let deadline = self.handle.core().settings.deadline;
-        let limit = deadline.saturating_add(self.operation.patience());
-        let limit = limit.saturating_add(GRACE);
-        let context = CallContext(Arc::clone(self.handle.core()));
-        self.handle
-            .core()
-            .worker()
-            .wait(self.operation.run(context), limit)
+        let core = self.handle.core();
+        core.check_enabled()?;
+        self.action.check()?;
+        let limit = core.settings.deadline;
+        let limit = limit.saturating_add(self.action.extra_time());
+        let context = CallContext(Arc::clone(core));
+        core.worker()
+            .wait(self.action.run(context), limit.saturating_add(GRACE))
     }
 }
 
-impl<O: fmt::Debug, M> fmt::Debug for Call<O, M> {
+impl<A: fmt::Debug, M> fmt::Debug for Call<A, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Call").field(&self.operation).finish()
+        f.debug_tuple("Call").field(&self.action).finish()
     }
 }

@@ -1,114 +1,144 @@
-use reflect_types::{InvalidField, Memory, QueryMemories, Validate};
+use std::mem;
+
+use reflect_types::{GetMemory, InvalidField, ListMemories, MemoryId, QueryMemories, Validate};
 use serde_json::Value;
 
 use super::ReflectClient;
 use super::augment::AugmentedTask;
-use super::call::{Call, CallContext, Operation};
+use super::call::{Action, Call, CallContext};
+use super::query::QueryOptions;
 use crate::error::Result;
-
-/// Asks for memories; see [`ReflectClient::query_memories`].
-#[derive(Clone, Debug)]
-pub struct Query(QueryMemories);
-
-/// Puts memories behind a task; see [`ReflectClient::augment_with_memories`].
-#[derive(Clone, Debug)]
-pub struct Augment(QueryMemories);
 
 impl<M> ReflectClient<M> {
     /// The memories that rank best for a task, by similarity and proven utility, best first.
     ///
     /// ```no_run
-    /// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
-    /// let memories = client
-    ///     .query_memories("Refund order 7")
-    ///     .limit(3)
-    ///     .lambda(0.3)
-    ///     .metadata_filter("customer", "acme")
-    ///     .await?;
-    /// # Ok(())
-    /// # }
+    /// use reflect_sdk::{Memory, ReflectClient};
+    ///
+    /// async fn recall(client: &ReflectClient) -> reflect_sdk::Result<Vec<Memory>> {
+    ///     client
+    ///         .query_memories("Refund order 7")
+    ///         .limit(3)
+    ///         .lambda(0.3)
+    ///         .metadata_filter("customer", "acme")
+    ///         .await
+    /// }
     /// ```
-    pub fn query_memories(&self, task: impl Into<String>) -> Call<Query, M> {
-        self.call(Query(QueryMemories::new(task)))
+    pub fn query_memories(&self, task: impl Into<String>) -> Call<QueryMemories, M> {
+        self.call(QueryMemories::new(task))
     }
 
-    /// The task with its memories put behind it, ready for a prompt.
+    /// The task with retrieved memories appended, for a prompt.
     ///
     /// ```no_run
-    /// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
-    /// let augmented = client.augment_with_memories("Refund order 7").limit(3).await?;
-    /// println!("{}", augmented.augmented_task);
-    /// # Ok(())
-    /// # }
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// async fn prompt(client: &ReflectClient) -> reflect_sdk::Result<String> {
+    ///     let augmented = client.augment_with_memories("Refund order 7").limit(3).await?;
+    ///     Ok(augmented.augmented_task)
+    /// }
     /// ```
-    pub fn augment_with_memories(&self, task: impl Into<String>) -> Call<Augment, M> {
-        self.call(Augment(QueryMemories::new(task)))
+    pub fn augment_with_memories(&self, task: impl Into<String>) -> Call<AugmentWithMemories, M> {
+        self.call(AugmentWithMemories(QueryMemories::new(task)))
+    }
+
+    /// Memories with the history of their utility, newest first.
+    pub fn list_memories(&self) -> Call<ListMemories, M> {
+        self.call(ListMemories::default())
+    }
+
+    /// One memory with the history of its utility.
+    pub fn get_memory(&self, memory: impl Into<MemoryId>) -> Call<GetMemory, M> {
+        self.call(GetMemory::new(memory))
     }
 }
 
-/// The two calls take the same options.
-macro_rules! query_options {
-    ($operation:ident) => {
-        impl<M> Call<$operation, M> {
-            /// How many memories at the most: 1 to 100, 10 unless set.
-            pub fn limit(self, limit: u32) -> Self {
-                self.set(|o| o.0.limit = limit)
-            }
-
-            /// How much proven utility counts against similarity, from 0 to 1:
-            /// `score = (1 - lambda) * similarity + lambda * q_value`; 0.5 unless set.
-            pub fn lambda(self, lambda: f64) -> Self {
-                self.set(|o| o.0.lambda = lambda)
-            }
-
-            /// How much rank counts against variety, from 0 to 1; 0.7 unless set, 1 ranks alone.
-            pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
-                self.set(|o| o.0.mmr_lambda = mmr_lambda)
-            }
-
-            /// The lowest cosine similarity that counts; left to the server unless set.
-            pub fn similarity_threshold(self, threshold: f64) -> Self {
-                self.set(|o| o.0.similarity_threshold = Some(threshold))
-            }
-
-            /// Only memories whose metadata has this value under this key, or a list that holds
-            /// it. Called again it narrows further.
-            pub fn metadata_filter(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.set(|o| {
-                    let filter = o.0.metadata_filter.get_or_insert_default();
-                    filter.insert(key.into(), value.into());
-                })
-            }
-        }
-    };
-}
-
-query_options!(Query);
-query_options!(Augment);
-
-impl Operation for Query {
-    type Output = Vec<Memory>;
-
-    fn check(&self) -> Result<(), InvalidField> {
-        self.0.validate()
+impl<M> Call<ListMemories, M> {
+    /// The maximum number of memories, from 1 to 1,000; 100 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set(|list| list.limit = Some(limit))
     }
 
-    async fn run(self, CallContext(core): CallContext) -> Result<Vec<Memory>> {
-        core.send(|| core.transport().query_memories(&core.project, &self.0))
-            .await
+    /// Only memories older than this one, for the next page.
+    pub fn before(self, memory: impl Into<MemoryId>) -> Self {
+        self.set(|list| list.before = Some(memory.into()))
     }
 }
 
-impl Operation for Augment {
+/// Appends memories to a task; see [`ReflectClient::augment_with_memories`].
+#[derive(Clone, Debug)]
+pub struct AugmentWithMemories(QueryMemories);
+
+impl Action for AugmentWithMemories {
     type Output = AugmentedTask;
 
     fn check(&self) -> Result<(), InvalidField> {
         self.0.validate()
     }
 
-    async fn run(self, context: CallContext) -> Result<AugmentedTask> {
+    async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
         let task = self.0.task.clone();
-        let memories = Query(self.0).run(context).await?;
+        let memories = core.call(self.0).await?;
         Ok(AugmentedTask::new(task, memories))
+    }
+}
+
+/// A call that queries memories.
+pub trait HasQuery {
+    #[doc(hidden)]
+    fn query(&mut self) -> &mut QueryMemories;
+}
+
+impl HasQuery for QueryMemories {
+    fn query(&mut self) -> &mut QueryMemories {
+        self
+    }
+}
+
+impl HasQuery for AugmentWithMemories {
+    fn query(&mut self) -> &mut QueryMemories {
+        &mut self.0
+    }
+}
+
+/// The options of [`ReflectClient::query_memories`] and [`ReflectClient::augment_with_memories`].
+impl<A: HasQuery, M> Call<A, M> {
+    /// Replaces all options of the query.
+    pub fn options(self, options: QueryOptions) -> Self {
+        self.set_query(|query| *query = options.query(mem::take(&mut query.task)))
+    }
+
+    /// The maximum number of memories, from 1 to 100; 10 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set_query(|query| query.limit = limit)
+    }
+
+    /// The weight of utility against similarity, from 0 to 1; 0.5 by default:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    pub fn lambda(self, lambda: f64) -> Self {
+        self.set_query(|query| query.lambda = lambda)
+    }
+
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
+        self.set_query(|query| query.mmr_lambda = mmr_lambda)
+    }
+
+    /// The lowest cosine similarity of a result; the server's choice by default.
+    pub fn similarity_threshold(self, threshold: f64) -> Self {
+        self.set_query(|query| query.similarity_threshold = Some(threshold))
+    }
+
+    /// Only memories whose metadata has this value under this key, or a list that holds it. Further
+    /// calls narrow the result.
+    pub fn metadata_filter(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.set_query(|query| {
+            let filter = query.metadata_filter.get_or_insert_default();
+            filter.insert(key.into(), value.into());
+        })
+    }
+
+    fn set_query(self, change: impl FnOnce(&mut QueryMemories)) -> Self {
+        self.set(|action| change(action.query()))
     }
 }

@@ -1,4 +1,4 @@
-//! The client of the code below, for traced functions that name none.
+//! The client in scope, for traced functions that name none.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -8,15 +8,15 @@ use std::task::{Context, Poll};
 use pin_project::pin_project;
 
 use super::ReflectClient;
-use super::as_client::note_that_there_is_one;
+use super::as_client::mark_client_available;
 
 thread_local! {
-    static IN_CHARGE: RefCell<Option<ReflectClient>> = const { RefCell::new(None) };
+    static SCOPED: RefCell<Option<ReflectClient>> = const { RefCell::new(None) };
 }
 
 impl ReflectClient {
-    /// Calls `body` with this client in charge: traced functions that name no client use it, before
-    /// the [installed](Self::install) one. So each test can have its own.
+    /// Calls `body` with this client in scope: traced functions that name no client use it before the
+    /// [installed](Self::install) one. So each test can have its own.
     ///
     /// ```
     /// use reflect_sdk::{ReflectClient, TraceContext, reflect_trace};
@@ -28,11 +28,11 @@ impl ReflectClient {
     /// assert_eq!(ReflectClient::disabled().in_scope(|| shout("why?")), "WHY?");
     /// ```
     pub fn in_scope<T>(&self, body: impl FnOnce() -> T) -> T {
-        let _scope = self.take_charge();
+        let _scope = self.enter();
         body()
     }
 
-    /// Puts this client in charge of a future, wherever it is polled.
+    /// Polls a future with this client in scope.
     pub fn scope<F: Future>(&self, future: F) -> WithClient<F> {
         WithClient {
             client: self.clone(),
@@ -40,25 +40,25 @@ impl ReflectClient {
         }
     }
 
-    /// The client that is in charge of the calling code.
-    pub(super) fn in_charge() -> Option<ReflectClient> {
+    /// The client in scope.
+    pub(super) fn scoped() -> Option<ReflectClient> {
         // Without a value only while the thread ends.
-        IN_CHARGE
+        SCOPED
             .try_with(|client| client.borrow().clone())
             .ok()
             .flatten()
     }
 
-    fn take_charge(&self) -> InCharge {
-        note_that_there_is_one();
-        InCharge(swap(Some(self.clone())))
+    fn enter(&self) -> Scope {
+        mark_client_available();
+        Scope(swap(Some(self.clone())))
     }
 }
 
-/// As long as it lives, a client is in charge. It holds the one before.
-struct InCharge(Option<ReflectClient>);
+/// Keeps a client in scope, and holds the previous one.
+struct Scope(Option<ReflectClient>);
 
-impl Drop for InCharge {
+impl Drop for Scope {
     fn drop(&mut self) {
         drop(swap(self.0.take()));
     }
@@ -66,13 +66,13 @@ impl Drop for InCharge {
 
 /// The old value is returned, so that it is not dropped while the cell is borrowed.
 fn swap(client: Option<ReflectClient>) -> Option<ReflectClient> {
-    IN_CHARGE
+    SCOPED
         .try_with(|current| current.replace(client))
         .ok()
         .flatten()
 }
 
-/// A future with a client in charge; see [`ReflectClient::scope`].
+/// A future with a client in scope; see [`ReflectClient::scope`].
 #[pin_project]
 #[derive(Debug)]
 pub struct WithClient<F> {
@@ -86,7 +86,7 @@ impl<F: Future> Future for WithClient<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _scope = this.client.take_charge();
+        let _scope = this.client.enter();
         this.future.poll(cx)
     }
 }

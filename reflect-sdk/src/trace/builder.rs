@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use super::context::TraceContext;
 use super::guard::TraceGuard;
 use super::open::{Open, Options};
-use crate::client::{Core, Handle, ReflectClient};
+use crate::client::{Handle, ReflectClient};
+use crate::core::{Cause, Core};
 use crate::error::{Error, Result};
-use crate::worker::notice::Cause;
 
 impl<M> ReflectClient<M> {
     /// Starts a run that records itself.
@@ -280,7 +280,7 @@ impl TraceBuilder {
 
 /// Asks for memories on the I/O thread, within the time.
 async fn ask(core: Arc<Core>, query: QueryMemories, limit: Duration) -> Result<Vec<Memory>> {
-    let answer = core.send(|| core.transport().query_memories(&core.project, &query));
+    let answer = core.call(query);
     timeout(limit, answer).await.unwrap_or_else(|_| {
         Err(Error::Timeout {
             what: "asking for memories".to_owned(),

@@ -11,7 +11,7 @@ use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use crate::client::{augmented, idempotency_key};
 use crate::error::Error;
-use crate::worker::delivery::Delivery;
+use crate::outbox::Delivery;
 
 /// What a run knows: its task, and what was learned from earlier ones.
 ///

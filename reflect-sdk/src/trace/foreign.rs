@@ -42,7 +42,7 @@ pub fn foreign<R: MayRun, V>(run: R, body: impl FnOnce(R) -> V) -> V {
         return body(run);
     };
     catch_unwind(AssertUnwindSafe(|| body(run))).unwrap_or_else(|payload| {
-        client.core().wait_for_pending(LIMIT);
+        client.wait_for_pending(LIMIT);
         resume_unwind(payload)
     })
 }

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::client::Handle;
 use crate::error::{Error, Result};
-use crate::worker::delivery::Delivery;
+use crate::outbox::Delivery;
 
 /// Tells what became of a run, also after its guard is gone.
 ///

@@ -11,10 +11,10 @@ use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use super::panics::{Mark, Panic};
 use super::returns::Outcome;
-use crate::client::{Core, Handle};
+use crate::client::Handle;
+use crate::core::{Cause, Core};
 use crate::error::Error;
-use crate::worker::job::Job;
-use crate::worker::notice::Cause;
+use crate::outbox::PendingRun;
 
 /// One run, from its start to its end. Whoever owns it must end it.
 #[derive(Debug)]
@@ -138,14 +138,13 @@ impl Open {
         }
         match conclude(&self.context, self.options.clone(), ending) {
             Ok(trace) => {
-                let job = Job::new(
+                let run = PendingRun::new(
                     Arc::clone(core),
                     trace,
-                    self.context.run_id().to_owned(),
                     Arc::clone(delivery),
                     self.options.blocking,
                 );
-                core.submit(job);
+                self.client.submit(run);
             }
             Err(why) => {
                 tracing::debug!(target: "reflect", run_id = self.context.run_id(), "{why}");
@@ -269,6 +268,6 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
             reflection: output.reflection.map(|reflection| *reflection),
             ..Review::new(result)
         }),
-        idempotency_key: None,
+        idempotency_key: Some(context.run_id().to_owned()),
     }
 }

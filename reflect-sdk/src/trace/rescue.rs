@@ -10,7 +10,8 @@ use std::time::Duration;
 use super::context::TraceContext;
 use super::open::{Ending, Open, Options};
 use super::panics::{Mark, Panic};
-use crate::client::{Handle, registry};
+use crate::client::Handle;
+use crate::outbox::registry;
 
 /// The open runs of all clients that asked for this, by their ids.
 static OPEN: Mutex<BTreeMap<String, Rescue>> = Mutex::new(BTreeMap::new());
@@ -62,9 +63,10 @@ pub(super) fn panicked(panic: &Panic) {
     for run in take_mine() {
         run.end(panic.clone());
     }
-    let clients = registry::clients();
-    let asked = clients.iter().filter(|core| core.settings.flush_on_panic);
-    registry::flush(asked, LIMIT);
+    drop(registry::flush(
+        |settings| settings.flush_on_panic,
+        |_| LIMIT,
+    ));
 }
 
 fn take_mine() -> Vec<Rescue> {

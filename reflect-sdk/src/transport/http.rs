@@ -1,348 +1,159 @@
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use async_trait::async_trait;
-use reflect_types::{
-    ApiKey, BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, CreateApiKey, CreateSkill, CreateTrace,
-    CreatedApiKey, DeleteProject, DeleteTraces, DeletedProject, DeletedTraces, ErrorCode,
-    GetHealth, GetSkill, GetTrace, Health, IDEMPOTENCY_KEY, KeyId, ListApiKeys, ListTraces, Memory,
-    Operation as _, ProjectId, QueryMemories, RetryTrace, Review, RevokeApiKey, Skill, Trace,
-    TraceId, TraceReceipt, WithdrawReview,
+use reflect_http::{
+    BuildError, Client, InvalidHeader, NoReply, NoReplyKind, Refusal, SecretString,
 };
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER};
-use reqwest::{Method, RequestBuilder, Response, Url};
-use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use reflect_types::{
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, CreateTrace, ErrorCode, IDEMPOTENCY_KEY, Method,
+    ProjectId,
+};
+use serde_json::Value;
 
-use super::Transport;
-use super::listing::Listing;
-use super::redact::Redact;
+use super::{BoxFuture, Reply, Request, Transport};
 use crate::error::{ApiError, Error, Result};
 
 /// The Reflect HTTP API.
-pub(crate) struct Http {
-    base: String,
-    client: reqwest::Client,
-    /// `Bearer …`, marked sensitive; absent for a client that has no key yet.
-    authorization: Option<HeaderValue>,
-    /// Keeps the key out of messages.
-    redact: Redact,
-    options: HttpOptions,
+#[derive(Clone, Debug)]
+pub(crate) struct Http(Client);
+
+/// The timeouts of the HTTP layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    pub(crate) connect: Duration,
+    pub(crate) request: Duration,
 }
 
-/// How long the HTTP layer waits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HttpOptions {
-    pub(crate) connect_timeout: Duration,
-    pub(crate) request_timeout: Duration,
-}
+/// A longer reply is none of the API's: a wrong address may answer without end.
+const MAX_REPLY: usize = 256 * 1024 * 1024;
 
 impl Http {
-    /// Checks the address and the key; nothing is sent yet.
+    /// Checks the address and the key. Nothing is sent.
     pub(crate) fn new(
         base_url: &str,
-        key: Option<&SecretString>,
-        options: HttpOptions,
+        key: Option<SecretString>,
+        timeouts: Timeouts,
     ) -> Result<Self> {
-        let base = base_address(base_url)?;
-        let authorization = key.map(bearer).transpose()?;
-        Ok(Self {
-            base,
-            client: connections(options)
-                .map_err(|error| Error::Config(format!("the HTTP client cannot start: {error}")))?,
-            authorization,
-            redact: key.map_or_else(Redact::default, |key| Redact::default().and(key)),
-            options,
-        })
+        let mut builder = Client::builder(base_url)
+            .user_agent(concat!("reflect-sdk-rust/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(timeouts.connect)
+            .timeout(timeouts.request)
+            .max_reply_bytes(MAX_REPLY);
+        if let Some(key) = key {
+            builder = builder.bearer(key);
+        }
+        Ok(Self(builder.build()?))
     }
 
-    /// Asks for the first key of a project.
+    /// The same client with connections of its own.
+    pub(super) fn with_new_connections(&self) -> Self {
+        // It can only fail where the first client did, and that one was built.
+        let fresh = self.0.with_new_connections();
+        Self(fresh.unwrap_or_else(|_| self.0.clone()))
+    }
+
+    /// Creates the first key of a project.
     pub(crate) async fn bootstrap(
         &self,
         token: &SecretString,
         request: &Bootstrap,
     ) -> Result<Bootstrapped> {
-        let header = secret_header("bootstrap token", token.expose_secret())?;
-        self.post(Bootstrap::PATH)
-            .secret(BOOTSTRAP_TOKEN, header, token)
-            .json(request)
-            .reply()
-            .await
+        let http = self.0.post(Bootstrap::PATH);
+        let http = http.secret_header(BOOTSTRAP_TOKEN, token);
+        let http = http.map_err(|_| unprintable("bootstrap token"))?;
+        Ok(http.json(request).reply().await?)
     }
 
-    fn get(&self, path: &str) -> Request {
-        self.request(Method::GET, path)
-    }
-
-    fn post(&self, path: &str) -> Request {
-        self.request(Method::POST, path)
-    }
-
-    fn request(&self, method: Method, path: &str) -> Request {
-        let mut request = self.client.request(method, format!("{}{path}", self.base));
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization);
+    async fn send(&self, project: &ProjectId, request: &Request) -> Result<Reply> {
+        let method = match request.method() {
+            Method::Get => reflect_http::Method::GET,
+            Method::Put => reflect_http::Method::PUT,
+            Method::Patch => reflect_http::Method::PATCH,
+            Method::Delete => reflect_http::Method::DELETE,
+            // `Post`, the only other one.
+            _ => reflect_http::Method::POST,
+        };
+        let mut http = self.0.request(method, &request.path(project));
+        if let Request::CreateTrace(CreateTrace {
+            idempotency_key: Some(key),
+            ..
+        }) = request
+        {
+            http = http.header(IDEMPOTENCY_KEY, key)?;
         }
-        Request {
-            builder: request,
-            redact: self.redact.clone(),
+        let body = request.body().map_err(unsendable)?;
+        if !body.is_empty() {
+            http = http.json_text(String::from_utf8(body).map_err(unsendable)?);
+        }
+        match http.send().await {
+            Ok(reply) => {
+                let more = reply.header("link").is_some();
+                Ok(reply.decode(|body| request.decode(body, more))?)
+            }
+            Err(error) if error.status() == Some(404) => {
+                request.absent().ok_or_else(|| error.into())
+            }
+            Err(error) => Err(error.into()),
         }
     }
 }
 
-#[async_trait]
 impl Transport for Http {
-    async fn health(&self) -> Result<Health> {
-        self.get(&GetHealth.path(&ProjectId::default()))
-            .reply()
-            .await
-    }
-
-    async fn query_memories(
-        &self,
-        project: &ProjectId,
-        query: &QueryMemories,
-    ) -> Result<Vec<Memory>> {
-        let memories: Option<_> = self.post(&query.path(project)).json(query).reply().await?;
-        Ok(memories.unwrap_or_default())
-    }
-
-    async fn create_trace(
-        &self,
-        project: &ProjectId,
-        trace: &CreateTrace,
-        idempotency_key: &str,
-    ) -> Result<TraceReceipt> {
-        let key = HeaderValue::from_str(idempotency_key).map_err(|_| {
-            Error::Config("the idempotency key has characters that no header can carry".to_owned())
-        })?;
-        self.post(&trace.path(project))
-            .header(IDEMPOTENCY_KEY, key)
-            .json(trace)
-            .reply()
-            .await
-    }
-
-    async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
-        let mut listing = Listing::of(which);
-        loop {
-            let request = self.get(&listing.rest.path(project));
-            let (page, headers) = request.reply_and_headers().await?;
-            if !listing.add(page, !headers.contains_key(LINK)) {
-                return Ok(listing.found());
-            }
-        }
-    }
-
-    async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.get(&GetTrace::new(id).path(project)).reply().await
-    }
-
-    async fn review_trace(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace> {
-        self.post(&WithdrawReview::new(id).path(project))
-            .json(review)
-            .reply()
-            .await
-    }
-
-    async fn change_review(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace> {
-        self.request(Method::PUT, &WithdrawReview::new(id).path(project))
-            .json(review)
-            .reply()
-            .await
-    }
-
-    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.request(Method::DELETE, &WithdrawReview::new(id).path(project))
-            .reply()
-            .await
-    }
-
-    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
-        self.post(&RetryTrace::new(id).path(project))
-            .json(&json!({}))
-            .reply()
-            .await
-    }
-
-    async fn delete_traces(
-        &self,
-        project: &ProjectId,
-        which: &DeleteTraces,
-    ) -> Result<DeletedTraces> {
-        self.post(&which.path(project)).json(which).reply().await
-    }
-
-    async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
-        match self.get(&GetSkill.path(project)).reply().await {
-            Err(error) if error.status() == Some(404) => Ok(None),
-            reply => reply,
-        }
-    }
-
-    async fn create_skill(&self, project: &ProjectId, how: &CreateSkill) -> Result<Skill> {
-        self.post(&how.path(project)).json(how).reply().await
-    }
-
-    async fn list_api_keys(&self, project: &ProjectId) -> Result<Vec<ApiKey>> {
-        self.get(&ListApiKeys.path(project)).reply().await
-    }
-
-    async fn create_api_key(
-        &self,
-        project: &ProjectId,
-        key: &CreateApiKey,
-    ) -> Result<CreatedApiKey> {
-        self.post(&ListApiKeys.path(project))
-            .json(key)
-            .reply()
-            .await
-    }
-
-    async fn revoke_api_key(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey> {
-        self.post(&RevokeApiKey::new(id).path(project))
-            .json(&json!({}))
-            .reply()
-            .await
-    }
-
-    async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
-        self.request(Method::DELETE, &DeleteProject.path(project))
-            .reply()
-            .await
+    fn call<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Reply>> {
+        Box::pin(self.send(project, request))
     }
 
     fn server(&self) -> Option<String> {
-        Some(self.base.clone())
-    }
-
-    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
-        // A second client can only fail where the first one did, and that one was built.
-        Some(Arc::new(Self {
-            base: self.base.clone(),
-            client: connections(self.options).ok()?,
-            authorization: self.authorization.clone(),
-            redact: self.redact.clone(),
-            options: self.options,
-        }))
+        Some(self.0.base_url().to_owned())
     }
 }
 
-/// A connection pool of its own.
-fn connections(options: HttpOptions) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .user_agent(concat!("reflect-sdk-rust/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(options.connect_timeout)
-        .timeout(options.request_timeout)
-        // The API never redirects; following would hide a wrong address.
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-}
-
-impl std::fmt::Debug for Http {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Http")
-            .field("base_url", &self.base)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A request on its way, whose reply is JSON or an error.
-struct Request {
-    builder: RequestBuilder,
-    redact: Redact,
-}
-
-impl Request {
-    fn header(mut self, name: &str, value: HeaderValue) -> Self {
-        self.builder = self.builder.header(name, value);
-        self
-    }
-
-    /// A header whose value no message may show.
-    fn secret(mut self, name: &str, value: HeaderValue, secret: &SecretString) -> Self {
-        self.redact = self.redact.and(secret);
-        self.header(name, value)
-    }
-
-    fn json(mut self, body: &impl serde::Serialize) -> Self {
-        self.builder = self.builder.json(body);
-        self
-    }
-
-    async fn reply<T: DeserializeOwned>(self) -> Result<T> {
-        let (reply, _) = self.reply_and_headers().await?;
-        Ok(reply)
-    }
-
-    async fn reply_and_headers<T: DeserializeOwned>(self) -> Result<(T, HeaderMap)> {
-        let response = self.builder.send().await.map_err(no_answer)?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = whole(response).await?;
-        if !status.is_success() {
-            return Err(refusal(status.as_u16(), &headers, &body, &self.redact));
-        }
-        let reply = serde_json::from_slice(&body).map_err(|error| Error::Decode {
-            status: status.as_u16(),
-            problem: self.redact.text(&error.to_string()),
-            excerpt: self.redact.excerpt(&body),
-        })?;
-        Ok((reply, headers))
-    }
-}
-
-/// The body, unless it is longer than any reply of the API: a wrong address may answer without end,
-/// which must not take the memory of the agent.
-async fn whole(mut response: Response) -> Result<Vec<u8>> {
-    const LONGEST: u64 = 256 * 1024 * 1024;
-
-    let status = response.status().as_u16();
-    let too_long = || Error::Decode {
-        status,
-        problem: "it is longer than 256 MiB: check the base URL, or ask for fewer at a time"
-            .to_owned(),
-        excerpt: "(left out)".to_owned(),
-    };
-    if response
-        .content_length()
-        .is_some_and(|length| length > LONGEST)
-    {
-        return Err(too_long());
-    }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
-        body.extend_from_slice(&chunk);
-        if body.len() as u64 > LONGEST {
-            return Err(too_long());
+impl From<reflect_http::Error> for Error {
+    fn from(error: reflect_http::Error) -> Self {
+        match error {
+            reflect_http::Error::Refused(refusal) => refused(&refusal),
+            reflect_http::Error::NoReply(no_reply) => unanswered(no_reply),
+            reflect_http::Error::NotJson {
+                status,
+                problem,
+                excerpt,
+            } => Self::Decode {
+                status,
+                problem,
+                excerpt,
+            },
+            reflect_http::Error::TooLong { status, limit } => Self::Decode {
+                status,
+                problem: format!(
+                    "it is longer than {} MiB: check the base URL, or ask for fewer at a time",
+                    limit / (1024 * 1024)
+                ),
+                excerpt: "(left out)".to_owned(),
+            },
+            other => Self::Transport {
+                message: other.to_string(),
+                maybe_done: other.may_be_done(),
+                source: Some(Box::new(other)),
+            },
         }
     }
-    Ok(body)
 }
 
-/// What a refusal says, whichever server it comes from.
-fn refusal(status: u16, headers: &HeaderMap, body: &[u8], redact: &Redact) -> Error {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let said: Value = serde_json::from_slice(body).unwrap_or_default();
-    let text = |field: &str| said[field].as_str().map(|text| redact.text(text));
-    let location = || header(LOCATION.as_str()).map(|location| redact.address(location));
+/// The refusal of any server: that of Reflect has a code, others may have anything.
+fn refused(refusal: &Refusal) -> Error {
+    let status = refusal.status();
+    let body = refusal.json().unwrap_or_default();
+    let text = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
     let detail = match text("detail") {
         Some(detail) => detail,
         None if (300..400).contains(&status) => format!(
-            "the server redirects to {}: set the base URL to where the API really is",
-            location().as_deref().unwrap_or("somewhere else")
+            "the server redirects to {}: set the base URL to the address of the API",
+            refusal.location().as_deref().unwrap_or("another address")
         ),
-        None => format!("the server refused: {}", redact.excerpt(body)),
+        None => format!("the server refused: {}", refusal.excerpt()),
     };
     let code = text("code");
     Error::Api(Box::new(ApiError {
@@ -351,12 +162,12 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8], redact: &Redact) -> Er
         code: code.map_or_else(|| code_of(status), |code| ErrorCode::from(code.as_str())),
         detail,
         field: text("field"),
-        request_id: header("x-request-id").map(|id| redact.text(id)),
-        retry_after: header(RETRY_AFTER.as_str()).and_then(|after| wait(after, SystemTime::now())),
+        request_id: refusal.header("x-request-id"),
+        retry_after: refusal.retry_after(),
     }))
 }
 
-/// The code that goes with a status, for servers that send none.
+/// The code of a status, for servers that send none.
 fn code_of(status: u16) -> ErrorCode {
     let known = ErrorCode::KNOWN.iter().find(|code| code.status() == status);
     known
@@ -364,84 +175,50 @@ fn code_of(status: u16) -> ErrorCode {
         .unwrap_or_else(|| ErrorCode::Other(format!("http_{status}")))
 }
 
-/// `Retry-After`: seconds, or a date.
-fn wait(retry_after: &str, now: SystemTime) -> Option<Duration> {
-    let text = retry_after.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
-}
-
-fn no_answer(error: reqwest::Error) -> Error {
-    // The address is left out: it is the user's own and may hold what should not be logged.
-    let error = error.without_url();
-    let message = if error.is_timeout() {
-        "Reflect did not answer in time"
-    } else if error.is_connect() {
-        "Reflect cannot be reached: check the base URL, and that the server is running"
-    } else {
-        "the connection to Reflect was lost"
+fn unanswered(no_reply: NoReply) -> Error {
+    let problem = match no_reply.kind() {
+        NoReplyKind::Timeout => "Reflect did not answer in time",
+        NoReplyKind::Unreachable => {
+            "Reflect cannot be reached: check the base URL, and that the server is running"
+        }
+        NoReplyKind::Unsendable => "the request cannot be sent",
+        _ => "the connection to Reflect was lost",
     };
     Error::Transport {
-        message: format!("{message} ({})", root_cause(&error)),
-        maybe_done: !error.is_connect(),
-        source: Some(Box::new(error)),
+        message: format!("{problem} ({})", no_reply.reason()),
+        maybe_done: no_reply.may_be_done(),
+        source: Some(Box::new(no_reply)),
     }
 }
 
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Address(problem) => Self::Config(format!(
+                "the base URL {problem}: it should look like http://localhost:8000 \
+                 (set REFLECT_BASE_URL or pass it to `http`)"
+            )),
+            BuildError::EmptyKey => Self::Config(
+                "the API key is empty: set REFLECT_API_KEY or pass it to `http`".to_owned(),
+            ),
+            BuildError::UnprintableKey => unprintable("API key"),
+            other => Self::Config(other.to_string()),
+        }
     }
-    cause.to_string()
 }
 
-fn base_address(url: &str) -> Result<String> {
-    let wrong = |problem: &str| {
-        Error::Config(format!(
-            "the base URL {problem}: it should look like http://localhost:8000 \
-             (set REFLECT_BASE_URL or pass it to `http`)"
-        ))
-    };
-    let parsed = Url::parse(url.trim()).map_err(|e| wrong(&format!("is no URL ({e})")))?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(wrong("must begin with http:// or https://"));
+impl From<InvalidHeader> for Error {
+    fn from(_: InvalidHeader) -> Self {
+        unprintable("idempotency key")
     }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(wrong(
-            "must not hold a user or password, as it is shown in messages",
-        ));
-    }
-    if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(wrong("must end with the path, without `?` or `#`"));
-    }
-    Ok(parsed.as_str().trim_end_matches('/').to_owned())
 }
 
-fn bearer(key: &SecretString) -> Result<HeaderValue> {
-    let key = key.expose_secret().trim();
-    if key.is_empty() {
-        return Err(Error::Config(
-            "the API key is empty: set REFLECT_API_KEY or pass it to `http`".to_owned(),
-        ));
-    }
-    secret_header("API key", &format!("Bearer {key}"))
+fn unprintable(secret: &str) -> Error {
+    Error::Config(format!(
+        "the {secret} has characters that no header can carry: was it copied with a line break?"
+    ))
 }
 
-fn secret_header(what: &str, secret: &str) -> Result<HeaderValue> {
-    let garbled = || {
-        Error::Config(format!(
-            "the {what} has characters that no key has: was it copied with a line break?"
-        ))
-    };
-    let plain = secret.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    let mut value = plain
-        .then(|| HeaderValue::from_str(secret).ok())
-        .flatten()
-        .ok_or_else(garbled)?;
-    value.set_sensitive(true);
-    Ok(value)
+fn unsendable(error: impl std::error::Error) -> Error {
+    Error::Config(format!("the request is no JSON: {error}"))
 }

@@ -1,121 +1,85 @@
-//! How calls reach Reflect. The client knows only this trait; what stands behind it is HTTP or an
-//! engine in the same process.
+//! How requests reach Reflect: over HTTP, in the same process, or by a transport of your own.
 
+mod connection;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod http;
-mod listing;
-mod nowhere;
-mod redact;
+mod unavailable;
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
 
-use async_trait::async_trait;
-use reflect_types::{
-    ApiKey, CreateApiKey, CreateSkill, CreateTrace, CreatedApiKey, DeleteTraces, DeletedProject,
-    DeletedTraces, Health, KeyId, ListTraces, Memory, ProjectId, QueryMemories, Review, Skill,
-    Trace, TraceId, TraceReceipt,
-};
+use reflect_types::ProjectId;
+pub use reflect_types::{Reply, Request};
 
+pub(crate) use self::connection::Connection;
 #[cfg(feature = "embedded")]
 pub(crate) use self::embedded::Embedded;
-pub(crate) use self::http::{Http, HttpOptions};
-pub(crate) use self::nowhere::Nowhere;
+pub(crate) use self::http::{Http, Timeouts};
+pub(crate) use self::unavailable::Unavailable;
 use crate::error::Result;
 
-/// Carries each call of the API once; retrying is the client's business.
+/// A boxed future, as [`Transport`] returns it: `Box::pin(async move { … })`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Carries requests to Reflect and replies back.
 ///
-/// All methods run on the client's own I/O thread, inside a tokio runtime.
-#[async_trait]
+/// The client validates, retries and pages above the transport. All methods run on the client's I/O
+/// thread, inside a tokio runtime with timers and sockets.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use reflect_sdk::transport::{BoxFuture, Reply, Request, Transport};
+/// use reflect_sdk::types::{ErrorBody, ErrorCode};
+/// use reflect_sdk::{Error, ProjectId, ReflectClient};
+///
+/// /// Has no memories, and stores nothing.
+/// #[derive(Debug)]
+/// struct Empty;
+///
+/// impl Transport for Empty {
+///     fn call<'a>(
+///         &'a self,
+///         _project: &'a ProjectId,
+///         request: &'a Request,
+///     ) -> BoxFuture<'a, Result<Reply, Error>> {
+///         Box::pin(async move {
+///             match request {
+///                 Request::QueryMemories(_) => Ok(Reply::QueryMemories(Vec::new())),
+///                 other => {
+///                     let detail = format!("`{}` is not supported", other.name());
+///                     Err(ErrorBody::new(ErrorCode::NotFound, detail).into())
+///                 }
+///             }
+///         })
+///     }
+/// }
+///
+/// let client = ReflectClient::builder().transport(Arc::new(Empty))?;
+/// assert!(client.blocking().query_memories("Refund order 7").call()?.is_empty());
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Whether the other side is up.
-    async fn health(&self) -> Result<Health>;
+    /// Carries out a request once. The reply is the variant of the request's name.
+    ///
+    /// A list may come in pages: [`Page::more`](reflect_types::Page::more) asks the client to fetch
+    /// the next one.
+    fn call<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Reply>>;
 
-    /// The memories that rank best for a task, best first.
-    async fn query_memories(
-        &self,
-        project: &ProjectId,
-        query: &QueryMemories,
-    ) -> Result<Vec<Memory>>;
-
-    /// Stores a run, once per idempotency key.
-    async fn create_trace(
-        &self,
-        project: &ProjectId,
-        trace: &CreateTrace,
-        idempotency_key: &str,
-    ) -> Result<TraceReceipt>;
-
-    /// A page of traces, newest first.
-    async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>>;
-
-    /// One trace; an unknown id is an error with status 404.
-    async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace>;
-
-    /// Judges a stored trace and returns it with the memory that came of it.
-    async fn review_trace(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace>;
-
-    /// Judges a trace otherwise than before.
-    async fn change_review(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-        review: &Review,
-    ) -> Result<Trace>;
-
-    /// Takes a trace's review back, with all that came of it.
-    async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace>;
-
-    /// Puts a failed ingestion back into the queue.
-    async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt>;
-
-    /// Removes traces.
-    async fn delete_traces(
-        &self,
-        project: &ProjectId,
-        which: &DeleteTraces,
-    ) -> Result<DeletedTraces>;
-
-    /// The project's skill; `None` where none was written yet.
-    async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
-
-    /// Writes the skill anew.
-    async fn create_skill(&self, project: &ProjectId, how: &CreateSkill) -> Result<Skill>;
-
-    /// The project's keys, without their secrets.
-    async fn list_api_keys(&self, project: &ProjectId) -> Result<Vec<ApiKey>>;
-
-    /// Makes a key.
-    async fn create_api_key(
-        &self,
-        project: &ProjectId,
-        key: &CreateApiKey,
-    ) -> Result<CreatedApiKey>;
-
-    /// Ends a key.
-    async fn revoke_api_key(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey>;
-
-    /// Removes the project with all it holds.
-    async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject>;
-
-    /// Which Reflect it reaches, without anything secret: a run that is kept on disk is sent to no
-    /// other. `None` tells nothing apart.
+    /// The address of the server, without secrets. A spooled run is sent to the server it was
+    /// recorded for; runs of a transport without an address go to any.
     fn server(&self) -> Option<String> {
         None
     }
 
-    /// Lets go of what the transport holds; called once, after the last call.
-    async fn close(&self) {}
-
-    /// A twin for a forked child, which must not use its parent's connections; `None` where this
-    /// one can be used on.
-    fn after_fork(self: Arc<Self>) -> Option<Arc<dyn Transport>> {
-        None
+    /// Releases what the transport holds. The client calls it once, after the last request.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 }

@@ -295,5 +295,5 @@ fn a_client_with_nothing_left_over_starts_no_work() {
     let script = Arc::new(Script::default());
     let client = folder.client(&script);
     assert_eq!(*script.attempts.lock().unwrap(), 0);
-    assert_eq!(client.stats(), reflect_sdk::Stats::default());
+    assert_eq!(client.stats(), reflect_sdk::DeliveryStats::default());
 }

@@ -177,7 +177,7 @@ fn a_disabled_client_lets_the_run_go_on_and_records_nothing() {
         client.trace("task").run(|ctx| ctx.task().to_owned()),
         "task"
     );
-    assert_eq!(client.stats(), reflect_sdk::Stats::default());
+    assert_eq!(client.stats(), reflect_sdk::DeliveryStats::default());
 }
 
 #[test]

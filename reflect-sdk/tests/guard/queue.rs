@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use reflect_sdk::{
-    ClientBuilder, Error, FlushReport, Overflow, ReflectClient, RetryPolicy, TraceHandle,
+    ClientBuilder, DeliveryStats, Error, Overflow, ReflectClient, RetryPolicy, TraceHandle,
     TraceOutput,
 };
 use reflect_types::ErrorCode;
@@ -28,7 +28,7 @@ fn build(builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
     builder.transport(Arc::clone(script) as _).unwrap()
 }
 
-fn counts(report: FlushReport) -> (u64, u64, u64) {
+fn counts(report: &DeliveryStats) -> (u64, u64, u64) {
     (report.sent, report.failed, report.dropped)
 }
 
@@ -68,7 +68,7 @@ fn a_full_queue_makes_the_caller_wait_for_room() {
             producer.join().unwrap().wait_blocking(LIMIT).unwrap();
         }
     });
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (20, 0, 0));
+    assert_eq!(counts(&client.blocking().flush(LIMIT)), (20, 0, 0));
 }
 
 #[test]
@@ -118,13 +118,13 @@ async fn an_awaited_flush_misses_nothing_either() {
 fn what_was_lost_stands_in_every_later_report() {
     let faults = [Step::Refuse(ErrorCode::MalformedJson)];
     let client = client(&Arc::new(Script::steps(faults)));
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 0, 0));
+    assert_eq!(counts(&client.blocking().flush(LIMIT)), (0, 0, 0));
     end_one(&client);
     // Somebody else, who flushes now and then.
-    assert_eq!(counts(client.clone().blocking().flush(LIMIT)), (0, 1, 0));
+    assert_eq!(counts(&client.clone().blocking().flush(LIMIT)), (0, 1, 0));
     end_one(&client);
     let report = client.blocking().flush(LIMIT);
-    assert_eq!(counts(report), (1, 1, 0));
+    assert_eq!(counts(&report), (1, 1, 0));
     assert!(!report.all_sent());
 }
 
@@ -201,7 +201,7 @@ fn a_panic_in_the_transport_ends_one_run_alone() {
     for _ in 0..20 {
         end_one(&client);
     }
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (20, 1, 0));
+    assert_eq!(counts(&client.blocking().flush(LIMIT)), (20, 1, 0));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_refusal_is_final() {
     let error = end_one(&client).wait_blocking(LIMIT).unwrap_err();
     assert_eq!(error.status(), Some(400));
     assert_eq!(*script.attempts.lock().unwrap(), 1);
-    assert_eq!(counts(client.blocking().flush(LIMIT)), (0, 1, 0));
+    assert_eq!(counts(&client.blocking().flush(LIMIT)), (0, 1, 0));
 }
 
 #[test]

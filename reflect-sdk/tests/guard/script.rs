@@ -5,14 +5,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
+use reflect_sdk::transport::{BoxFuture, Reply, Request};
+use reflect_sdk::types::{CreateTrace, ErrorBody, QueryMemories};
 use reflect_sdk::{
-    ApiKey, ClientBuilder, CreatedApiKey, DeletedProject, DeletedTraces, Error, ErrorCode, Health,
-    IngestStatus, KeyId, Memory, ProjectId, ReflectClient, Result, RetryPolicy, Review, Skill,
-    Trace, TraceId, TraceReceipt, Transport,
-};
-use reflect_types::{
-    CreateApiKey, CreateSkill, CreateTrace, DeleteTraces, ErrorBody, ListTraces, QueryMemories,
+    ClientBuilder, Error, ErrorCode, IngestStatus, Memory, ProjectId, ReflectClient, Result,
+    RetryPolicy, Trace, TraceId, TraceReceipt, Transport,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -146,17 +143,21 @@ fn refused(code: &ErrorCode) -> Error {
     ErrorBody::new(code.clone(), "no").into()
 }
 
-fn unused<T>() -> Result<T> {
-    Err(refused(&ErrorCode::NotFound))
+impl Transport for Script {
+    fn call<'a>(&'a self, _: &'a ProjectId, request: &'a Request) -> BoxFuture<'a, Result<Reply>> {
+        Box::pin(async move {
+            Ok(match request {
+                Request::QueryMemories(query) => Reply::QueryMemories(self.query(query).await?),
+                Request::CreateTrace(trace) => Reply::CreateTrace(self.create(trace).await?),
+                Request::GetTrace(get) => Reply::GetTrace(self.get(&get.trace_id)?),
+                _ => return Err(refused(&ErrorCode::NotFound)),
+            })
+        })
+    }
 }
 
-#[async_trait]
-impl Transport for Script {
-    async fn health(&self) -> Result<Health> {
-        unused()
-    }
-
-    async fn query_memories(&self, _: &ProjectId, query: &QueryMemories) -> Result<Vec<Memory>> {
+impl Script {
+    async fn query(&self, query: &QueryMemories) -> Result<Vec<Memory>> {
         self.queries.lock().unwrap().push(query.clone());
         for errand in std::mem::take(&mut *self.errands.lock().unwrap()) {
             errand();
@@ -172,12 +173,8 @@ impl Transport for Script {
             .map_err(refused)
     }
 
-    async fn create_trace(
-        &self,
-        _: &ProjectId,
-        trace: &CreateTrace,
-        key: &str,
-    ) -> Result<TraceReceipt> {
+    async fn create(&self, trace: &CreateTrace) -> Result<TraceReceipt> {
+        let key = trace.idempotency_key.as_deref().unwrap();
         *self.attempts.lock().unwrap() += 1;
         self.note_key(key);
         if *self.poison.lock().unwrap() == Some(&*trace.task) {
@@ -207,7 +204,7 @@ impl Transport for Script {
         })
     }
 
-    async fn get_trace(&self, _: &ProjectId, id: &TraceId) -> Result<Trace> {
+    fn get(&self, id: &TraceId) -> Result<Trace> {
         match &*self.unlearnable.lock().unwrap() {
             Some(Unlearnable::Ingestion(why)) => {
                 let trace = json!({"id": id, "task": "t", "review_status": "pending",
@@ -225,53 +222,5 @@ impl Transport for Script {
         let trace =
             json!({"id": id, "task": "t", "review_status": reviewed, "ingest_status": ingest});
         Ok(serde_json::from_value(trace).unwrap())
-    }
-
-    async fn list_traces(&self, _: &ProjectId, _: &ListTraces) -> Result<Vec<Trace>> {
-        unused()
-    }
-
-    async fn review_trace(&self, _: &ProjectId, _: &TraceId, _: &Review) -> Result<Trace> {
-        unused()
-    }
-
-    async fn change_review(&self, _: &ProjectId, _: &TraceId, _: &Review) -> Result<Trace> {
-        unused()
-    }
-
-    async fn withdraw_review(&self, _: &ProjectId, _: &TraceId) -> Result<Trace> {
-        unused()
-    }
-
-    async fn retry_trace(&self, _: &ProjectId, _: &TraceId) -> Result<TraceReceipt> {
-        unused()
-    }
-
-    async fn delete_traces(&self, _: &ProjectId, _: &DeleteTraces) -> Result<DeletedTraces> {
-        unused()
-    }
-
-    async fn get_skill(&self, _: &ProjectId) -> Result<Option<Skill>> {
-        unused()
-    }
-
-    async fn create_skill(&self, _: &ProjectId, _: &CreateSkill) -> Result<Skill> {
-        unused()
-    }
-
-    async fn list_api_keys(&self, _: &ProjectId) -> Result<Vec<ApiKey>> {
-        unused()
-    }
-
-    async fn create_api_key(&self, _: &ProjectId, _: &CreateApiKey) -> Result<CreatedApiKey> {
-        unused()
-    }
-
-    async fn revoke_api_key(&self, _: &ProjectId, _: &KeyId) -> Result<ApiKey> {
-        unused()
-    }
-
-    async fn delete_project(&self, _: &ProjectId) -> Result<DeletedProject> {
-        unused()
     }
 }

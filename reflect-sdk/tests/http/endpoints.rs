@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 
-use reflect_sdk::calls::{Call, Operation};
-use reflect_sdk::{
-    Bootstrap, Environment, IngestStatus, KeyStatus, Message, ReflectClient, Review, ReviewStatus,
-    Scope, ToolCall, Verdict,
-};
+use reflect_sdk::admin::bootstrap;
+use reflect_sdk::calls::{Action, Call};
+use reflect_sdk::types::{Bootstrap, Environment, KeyStatus, Scope};
+use reflect_sdk::{IngestStatus, Message, ReflectClient, Review, ReviewStatus, ToolCall, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 use wiremock::matchers::any;
@@ -39,10 +38,10 @@ struct Reply {
 
 /// Makes the call async and blocking against the fixture's reply, and holds what was sent against
 /// the fixture's request.
-async fn exchange<O: Operation + Clone + Debug>(
+async fn exchange<A: Action + Clone + Debug>(
     fixture: &str,
-    call: impl Fn(ReflectClient) -> Call<O>,
-) -> O::Output {
+    call: impl Fn(ReflectClient) -> Call<A>,
+) -> A::Output {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/http/fixtures")
         .join(format!("{fixture}.json"));
@@ -100,7 +99,7 @@ async fn bootstrap_sends_the_token_and_no_key() {
             .find(|part| part.starts_with("http://"))
             .unwrap();
         let request = Bootstrap::new("ada", "team/support ü");
-        ReflectClient::bootstrap(base, "boot-secret", request).unwrap()
+        bootstrap(base, "boot-secret", request).unwrap()
     })
     .await;
     assert_eq!(made.api_key, "rf_live_new_topsecret");
@@ -277,10 +276,11 @@ async fn skill() {
 
 #[tokio::test]
 async fn api_keys() {
-    let keys = exchange("list_api_keys", |client| client.list_api_keys()).await;
+    let keys = exchange("list_api_keys", |client| client.admin().list_api_keys()).await;
     assert_eq!(keys[0].scopes, [Scope::MemoryRead, Scope::TraceWrite]);
     let made = exchange("create_api_key", |client| {
         client
+            .admin()
             .create_api_key("nightly")
             .scopes([Scope::MemoryRead, Scope::TraceWrite])
             .environment(Environment::Test)
@@ -288,12 +288,15 @@ async fn api_keys() {
     .await;
     assert_eq!(made.api_key, "rf_test_new_topsecret");
     assert!(!format!("{made:?}").contains("topsecret"));
-    let ended = exchange("revoke_api_key", |client| client.revoke_api_key("key-1")).await;
+    let ended = exchange("revoke_api_key", |client| {
+        client.admin().revoke_api_key("key-1")
+    })
+    .await;
     assert_eq!(ended.status, KeyStatus::Revoked);
 }
 
 #[tokio::test]
 async fn delete_project() {
-    let gone = exchange("delete_project", |client| client.delete_project()).await;
+    let gone = exchange("delete_project", |client| client.admin().delete_project()).await;
     assert!(gone.deleted);
 }

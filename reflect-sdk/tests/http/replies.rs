@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use reflect_sdk::{Bootstrap, Error, ErrorCode, ReflectClient, Review};
+use reflect_sdk::admin::bootstrap;
+use reflect_sdk::types::Bootstrap;
+use reflect_sdk::{Error, ErrorCode, Review};
 use serde_json::json;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -69,7 +71,7 @@ async fn bad_input_is_refused_before_anything_is_sent() {
             .delete_traces(Vec::<String>::new())
             .await
             .unwrap_err(),
-        client.create_api_key(" ").await.unwrap_err(),
+        client.admin().create_api_key(" ").await.unwrap_err(),
         client
             .create_skill()
             .n_passed(0)
@@ -157,7 +159,7 @@ async fn bootstrap_failure(token: &str) -> Error {
     let echo = json!({"detail": format!("{token} is wrong"), "code": token, "field": token});
     let server = answering(ResponseTemplate::new(401).set_body_json(echo)).await;
     let request = Bootstrap::new("me", "support");
-    ReflectClient::bootstrap(server.uri(), token, request)
+    bootstrap(server.uri(), token, request)
         .unwrap()
         .await
         .unwrap_err()

@@ -71,6 +71,7 @@ async fn a_key_is_not_made_twice_when_the_first_answer_is_lost() {
         .mount(&server)
         .await;
     let error = client(&server.uri())
+        .admin()
         .create_api_key("nightly")
         .await
         .unwrap_err();
@@ -89,7 +90,10 @@ async fn only_reflects_own_503_means_that_nothing_was_done() {
             .expect(attempts)
             .mount(&server)
             .await;
-        let error = client(&server.uri()).create_api_key("nightly").await;
+        let error = client(&server.uri())
+            .admin()
+            .create_api_key("nightly")
+            .await;
         assert_eq!(error.unwrap_err().status(), Some(503));
     }
 }

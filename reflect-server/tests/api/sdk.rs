@@ -1,8 +1,7 @@
 //! Every call of the Rust client against the service.
 
-use reflect_sdk::{
-    Bootstrap, Environment, Error, KeyStatus, Message, ReflectClient, Review, ReviewStatus, Scope,
-};
+use reflect_sdk::types::{Bootstrap, Environment, KeyStatus, Scope};
+use reflect_sdk::{Error, Message, ReflectClient, Review, ReviewStatus};
 
 use super::support::{BOOTSTRAP, PROJECT, Service};
 
@@ -11,7 +10,7 @@ async fn every_call_of_the_client_works() {
     let service = Service::start().await;
     let live = service.listen().await;
     let boot = Bootstrap::new("ada", PROJECT);
-    let made = ReflectClient::bootstrap(&live.url, BOOTSTRAP, boot)
+    let made = reflect_sdk::admin::bootstrap(&live.url, BOOTSTRAP, boot)
         .unwrap()
         .await
         .unwrap();
@@ -70,17 +69,18 @@ async fn every_call_of_the_client_works() {
     assert_eq!(client.get_skill().await.unwrap().unwrap(), skill);
 
     let key = client
+        .admin()
         .create_api_key("k")
         .scopes([Scope::TraceRead])
         .environment(Environment::Test);
     let key = key.await.unwrap();
-    assert_eq!(client.list_api_keys().await.unwrap().len(), 2);
-    let ended = client.revoke_api_key(&key.key.id).await.unwrap();
+    assert_eq!(client.admin().list_api_keys().await.unwrap().len(), 2);
+    let ended = client.admin().revoke_api_key(&key.key.id).await.unwrap();
     assert_eq!(ended.status, KeyStatus::Revoked);
 
     let gone = client.delete_traces([&pending.trace_id]).await.unwrap();
     assert_eq!(gone.deleted, 1);
-    assert!(client.delete_project().await.unwrap().deleted);
+    assert!(client.admin().delete_project().await.unwrap().deleted);
     let after = client.list_traces().await.unwrap_err();
     assert!(
         matches!(&after, Error::Api(_)) && after.status() == Some(401),

@@ -1,0 +1,193 @@
+//! Keys, projects, export and import.
+
+use std::sync::Arc;
+
+use reflect_http::{ExposeSecret, SecretString};
+use reflect_types::{
+    Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
+    ExportOverview, ExportTraces, GetStats, ImportProject, InvalidField, KeyId, ListApiKeys,
+    MemoryId, Piece, RevokeApiKey, Scope, TraceId, Validate,
+};
+
+use super::call::{Action, Call, CallContext};
+use super::handle::Handle;
+use super::{Async, ReflectClient};
+use crate::error::Result;
+use crate::transport::{Connection, Http};
+
+/// The administration of a project; see [`ReflectClient::admin`].
+#[derive(Debug)]
+pub struct Admin<M = Async>(ReflectClient<M>);
+
+impl<M> ReflectClient<M> {
+    /// Keys, statistics, export and import of the project.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
+    ///     for key in client.admin().list_api_keys().await? {
+    ///         println!("{} {}", key.label, key.status);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn admin(&self) -> Admin<M> {
+        Admin(self.clone())
+    }
+}
+
+impl<M> Admin<M> {
+    /// The project's keys, without their secrets.
+    pub fn list_api_keys(&self) -> Call<ListApiKeys, M> {
+        self.0.call(ListApiKeys)
+    }
+
+    /// Creates a key. Only the reply holds its text.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::ReflectClient;
+    /// use reflect_sdk::types::Scope;
+    ///
+    /// async fn create(client: &ReflectClient) -> reflect_sdk::Result<String> {
+    ///     let created = client
+    ///         .admin()
+    ///         .create_api_key("nightly evaluation")
+    ///         .scopes([Scope::MemoryRead, Scope::TraceWrite])
+    ///         .await?;
+    ///     Ok(created.api_key)
+    /// }
+    /// ```
+    pub fn create_api_key(&self, label: impl Into<String>) -> Call<CreateApiKey, M> {
+        self.0.call(CreateApiKey::new(label))
+    }
+
+    /// Revokes a key.
+    pub fn revoke_api_key(&self, key: impl Into<KeyId>) -> Call<RevokeApiKey, M> {
+        self.0.call(RevokeApiKey::new(key))
+    }
+
+    /// The project in numbers.
+    pub fn project_stats(&self) -> Call<GetStats, M> {
+        self.0.call(GetStats)
+    }
+
+    /// Removes the project with all its traces, memories and keys. It cannot be undone.
+    pub fn delete_project(&self) -> Call<DeleteProject, M> {
+        self.0.call(DeleteProject)
+    }
+
+    /// What an export holds beside memories and traces.
+    pub fn export_overview(&self) -> Call<ExportOverview, M> {
+        self.0.call(ExportOverview)
+    }
+
+    /// A page of memories in the order they were learned.
+    pub fn export_memories(&self) -> Call<ExportMemories, M> {
+        self.0.call(ExportMemories::default())
+    }
+
+    /// A page of traces in the order they were stored.
+    pub fn export_traces(&self) -> Call<ExportTraces, M> {
+        self.0.call(ExportTraces::default())
+    }
+
+    /// Stores parts of an export under their ids, memories before traces: all of them, or none.
+    pub fn import_project(&self, pieces: Vec<Piece>) -> Call<ImportProject, M> {
+        self.0.call(ImportProject { pieces })
+    }
+}
+
+impl<M> Call<CreateApiKey, M> {
+    /// The key's scopes.
+    pub fn scopes(self, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        self.set(|key| key.scopes = scopes.into_iter().collect())
+    }
+
+    /// Live or test; live by default.
+    pub fn environment(self, environment: Environment) -> Self {
+        self.set(|key| key.environment = environment)
+    }
+}
+
+impl<M> Call<ExportMemories, M> {
+    /// The maximum number of memories, from 1 to 200; 200 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set(|page| page.limit = Some(limit))
+    }
+
+    /// Only memories after this one: the last of the previous page.
+    pub fn after(self, memory: impl Into<MemoryId>) -> Self {
+        self.set(|page| page.after = Some(memory.into()))
+    }
+}
+
+impl<M> Call<ExportTraces, M> {
+    /// The maximum number of traces, from 1 to 200; 200 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set(|page| page.limit = Some(limit))
+    }
+
+    /// Only traces after this one: the last of the previous page.
+    pub fn after(self, trace: impl Into<TraceId>) -> Self {
+        self.set(|page| page.after = Some(trace.into()))
+    }
+}
+
+/// Creates the first key of a project, with the bootstrap token of the server.
+///
+/// ```no_run
+/// use reflect_sdk::ReflectClient;
+/// use reflect_sdk::admin::bootstrap;
+/// use reflect_sdk::types::Bootstrap;
+///
+/// async fn first_client(url: &str, token: &str) -> reflect_sdk::Result<ReflectClient> {
+///     let created = bootstrap(url, token, Bootstrap::new("ada", "support"))?.await?;
+///     ReflectClient::builder().project(created.project_id).http(url, created.api_key)
+/// }
+/// ```
+pub fn bootstrap(
+    base_url: impl AsRef<str>,
+    token: impl Into<String>,
+    request: Bootstrap,
+) -> Result<Call<BootstrapProject>> {
+    let builder = ReflectClient::builder().project(&request.project_id);
+    let http = Http::new(base_url.as_ref(), None, builder.timeouts())?;
+    let core = builder.core(Connection::http(http.clone()), Default::default())?;
+    let token = SecretString::from(token.into());
+    Ok(Call::new(
+        Arc::new(Handle::new(core)),
+        BootstrapProject {
+            http,
+            token,
+            request,
+        },
+    ))
+}
+
+/// Creates the first key of a project; see [`bootstrap`].
+#[derive(Clone, Debug)]
+pub struct BootstrapProject {
+    http: Http,
+    token: SecretString,
+    request: Bootstrap,
+}
+
+impl Action for BootstrapProject {
+    type Output = Bootstrapped;
+
+    fn check(&self) -> Result<(), InvalidField> {
+        if self.token.expose_secret().trim().is_empty() {
+            return Err(InvalidField::new(
+                "bootstrap_token",
+                "is empty: pass the token the server was started with",
+            ));
+        }
+        self.request.validate()
+    }
+
+    async fn run(self, CallContext(core): CallContext) -> Result<Bootstrapped> {
+        core.call_once(|| self.http.bootstrap(&self.token, &self.request))
+            .await
+    }
+}

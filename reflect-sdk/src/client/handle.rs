@@ -1,0 +1,74 @@
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+#[cfg(feature = "flush-at-exit")]
+use crate::outbox::at_exit;
+#[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+use crate::outbox::registry;
+use crate::outbox::{Outbox, PendingRun};
+
+/// The part of a client that its users own. The last handle waits for pending runs; these hold the
+/// core alone, so that they do not delay that moment.
+#[derive(Debug)]
+pub(crate) struct Handle(Outbox);
+
+/// A call that panics leaves nothing half done: shared state is behind locks that are held for a
+/// moment and survive being poisoned, or on the I/O thread, where a panic ends one call. So a client
+/// may be used in `catch_unwind`, and after it.
+impl UnwindSafe for Handle {}
+impl RefUnwindSafe for Handle {}
+
+impl Handle {
+    pub(super) fn new(core: Core) -> Self {
+        let outbox = Outbox::new(Arc::new(core));
+        #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+        registry::register(&outbox);
+        #[cfg(feature = "flush-at-exit")]
+        at_exit::register(&outbox);
+        Self(outbox)
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.0.core()
+    }
+
+    pub(super) fn outbox(&self) -> &Outbox {
+        &self.0
+    }
+
+    /// Takes a finished run, which is then sent in the background.
+    pub(crate) fn submit(&self, run: PendingRun) {
+        self.0.submit(run);
+    }
+
+    /// Waits until all runs so far are settled, for at most `limit`.
+    pub(crate) fn wait_for_pending(&self, limit: Duration) {
+        self.0.wait_blocking(limit);
+    }
+
+    /// Closes the transport, unless runs are still on their way through it.
+    fn close(&self) {
+        if !self.0.is_idle() {
+            return;
+        }
+        let Some((worker, transport)) = self.core().in_use() else {
+            return;
+        };
+        let closing = async move {
+            transport.close().await;
+            Ok(())
+        };
+        if let Err(error) = worker.wait(closing, self.core().settings.shutdown_timeout) {
+            tracing::debug!(target: "reflect", %error, "the transport was not closed");
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.wait_for_pending(self.core().settings.shutdown_timeout);
+        self.close();
+    }
+}

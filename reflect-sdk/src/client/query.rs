@@ -1,0 +1,95 @@
+use reflect_types::{Metadata, QueryMemories};
+use serde_json::Value;
+
+/// The options of a query for memories: what is retrieved, and how it is ranked.
+///
+/// ```
+/// use reflect_sdk::QueryOptions;
+///
+/// let options = QueryOptions::default().limit(3).metadata_filter("customer", "acme");
+/// assert_eq!(options.limit, 3);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct QueryOptions {
+    /// The maximum number of memories, from 1 to 100; 10 by default.
+    pub limit: u32,
+    /// The weight of utility against similarity, from 0 to 1; 0.5 by default:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    pub lambda: f64,
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    pub mmr_lambda: f64,
+    /// Only memories whose metadata matches every key: an equal value, or a list that holds it.
+    pub metadata_filter: Option<Metadata>,
+    /// The lowest cosine similarity of a result; the server's choice by default.
+    pub similarity_threshold: Option<f64>,
+}
+
+impl QueryOptions {
+    /// Sets the maximum number of memories.
+    #[must_use]
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets the weight of utility against similarity.
+    #[must_use]
+    pub fn lambda(mut self, lambda: f64) -> Self {
+        self.lambda = lambda;
+        self
+    }
+
+    /// Sets the weight of rank against variety.
+    #[must_use]
+    pub fn mmr_lambda(mut self, mmr_lambda: f64) -> Self {
+        self.mmr_lambda = mmr_lambda;
+        self
+    }
+
+    /// Adds a key and value that the metadata of a memory must match.
+    #[must_use]
+    pub fn metadata_filter(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        let filter = self.metadata_filter.get_or_insert_default();
+        filter.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets the lowest cosine similarity.
+    #[must_use]
+    pub fn similarity_threshold(mut self, threshold: f64) -> Self {
+        self.similarity_threshold = Some(threshold);
+        self
+    }
+
+    /// The query of these options for a task.
+    pub fn query(self, task: impl Into<String>) -> QueryMemories {
+        let Self {
+            limit,
+            lambda,
+            mmr_lambda,
+            metadata_filter,
+            similarity_threshold,
+        } = self;
+        QueryMemories {
+            task: task.into(),
+            limit,
+            lambda,
+            mmr_lambda,
+            metadata_filter,
+            similarity_threshold,
+        }
+    }
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self {
+            limit: QueryMemories::DEFAULT_LIMIT,
+            lambda: QueryMemories::DEFAULT_LAMBDA,
+            mmr_lambda: QueryMemories::DEFAULT_MMR_LAMBDA,
+            metadata_filter: None,
+            similarity_threshold: None,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::per_process::PerProcess;
+
+/// The runs of this process since the client was built, by outcome; see
+/// [`ReflectClient::stats`](crate::ReflectClient::stats) and
+/// [`ReflectClient::flush`](crate::ReflectClient::flush).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeliveryStats {
+    /// Runs that Reflect has acknowledged.
+    pub sent: u64,
+    /// Runs that were given up: refused for good, or not deliverable within the time limit.
+    pub failed: u64,
+    /// Runs for which the queue had no room.
+    pub dropped: u64,
+    /// Runs that are on disk and not acknowledged yet.
+    pub spooled: u64,
+    /// Runs that are neither acknowledged nor on disk yet.
+    pub pending: u64,
+    /// Runs that ended without output, so that nothing was sent.
+    pub abandoned: u64,
+    /// Runs that were discarded.
+    pub discarded: u64,
+    /// Runs that started without their memories because retrieval failed or took too long.
+    pub retrievals_failed: u64,
+    /// Stored runs whose memory timed out or could not be made.
+    pub not_learned: u64,
+    /// The text of the last warning.
+    pub last_problem: Option<String>,
+}
+
+impl DeliveryStats {
+    /// Whether every run of this process so far has arrived.
+    pub fn all_sent(&self) -> bool {
+        self.failed + self.spooled + self.dropped + self.pending == 0
+    }
+}
+
+/// The counters of this process.
+pub(crate) type Counters = PerProcess<Counts>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) sent: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) dropped: Counter,
+    pub(crate) abandoned: Counter,
+    pub(crate) discarded: Counter,
+    pub(crate) retrievals_failed: Counter,
+    pub(crate) not_learned: Counter,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add_one(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,38 @@
+//! Flushing when the process ends.
+//!
+//! Neither the end of `main` nor `process::exit` drops a client in a `static`, one that is leaked or
+//! one on another thread. Only the C library calls back in all these cases.
+
+use std::sync::Once;
+
+use super::{Outbox, registry};
+
+/// Makes the end of the process wait for pending runs, unless the client has switched that off.
+pub(crate) fn register(outbox: &Outbox) {
+    static REGISTERED: Once = Once::new();
+
+    if !outbox.core.is_enabled() || !outbox.core.settings.flush_at_exit {
+        return;
+    }
+    REGISTERED.call_once(|| {
+        #[expect(
+            unsafe_code,
+            reason = "there is no safe way to be called when the process exits"
+        )]
+        // SAFETY: `flush` is a plain function that lives for ever, takes no locks that are held
+        // while code of others runs, and does not panic.
+        let refused = unsafe { libc::atexit(flush) } != 0;
+        if refused {
+            tracing::warn!(target: "reflect", "the process will not wait for pending runs at exit");
+        }
+    });
+}
+
+extern "C" fn flush() {
+    let flushed = registry::flush(
+        |settings| settings.flush_at_exit,
+        |settings| settings.shutdown_timeout,
+    );
+    // Dropping the last owner would end the I/O thread, which is pointless now.
+    std::mem::forget(flushed);
+}

@@ -1,0 +1,237 @@
+//! Finished runs on their way to Reflect.
+
+#[cfg(feature = "flush-at-exit")]
+pub(crate) mod at_exit;
+mod attempts;
+mod delivery;
+#[cfg(test)]
+mod explored;
+mod numbers;
+mod pending_run;
+mod queue;
+#[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
+pub(crate) mod registry;
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+pub(crate) use self::delivery::Delivery;
+pub(crate) use self::pending_run::PendingRun;
+use self::pending_run::{Progress, report_failure};
+use self::queue::{Queue, QueuedRun, Submission};
+use crate::core::{Cause, Core, DeliveryStats, Overflow};
+use crate::error::Error;
+use crate::per_process::PerProcess;
+use crate::spool::Spool;
+
+/// The number of runs that are sent at the same time.
+const LANES: usize = 8;
+/// The number of runs that may have failed, and wait for another attempt, before no more are begun.
+const MAX_RETRYING: usize = 64;
+/// The pause after which a spooled run is sent again that could not be sent within its time.
+const SPOOLED_RETRY: Duration = Duration::from_secs(60);
+
+/// The locks of the queue; its exploration test has others.
+mod sync {
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+    pub(super) use tokio::sync::Notify;
+}
+
+/// Sends finished runs in the background. Cheap to clone.
+///
+/// A pending run holds the core, and so the I/O thread; the dispatcher on that thread holds the
+/// queues. So an outbox outlives the last handle of its client until its runs are settled.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    core: Arc<Core>,
+    queues: Arc<Queues>,
+}
+
+/// The queue of each process.
+type Queues = PerProcess<Queue>;
+
+impl Outbox {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            queues: Arc::default(),
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// The queue, if this process has used it.
+    fn in_use(&self) -> Option<&Queue> {
+        PerProcess::get(&self.queues)
+    }
+
+    /// Takes a finished run, and spools it where there is a spool. It returns at once, except when the
+    /// queue is full and [`Overflow::Block`] is set.
+    pub(crate) fn submit(&self, mut run: PendingRun) {
+        run.keep_on_disk();
+        self.enqueue(run);
+    }
+
+    /// Sends what an earlier client had to leave on disk. Nothing is started if there is nothing.
+    pub(crate) fn send_left_overs(&self) {
+        let Some(spool) = &self.core.spool else {
+            return;
+        };
+        let left = spool.take_over();
+        for entry in left.entries {
+            self.enqueue(PendingRun::left_over(Arc::clone(&self.core), entry));
+        }
+        if let Some(error) = left.problem {
+            let what = format!("spooled runs cannot be sent, or not all of them: {error}");
+            self.core.notices.warn(Cause::Spool, what);
+        }
+        if left.foreign > 0 {
+            let what = format!(
+                "{} spooled runs are for another server and are left alone: a client of that \
+                 server sends them, or remove them",
+                left.foreign
+            );
+            self.core.notices.warn(Cause::Foreign, what);
+        }
+    }
+
+    fn enqueue(&self, run: PendingRun) {
+        let worker = self.core.worker();
+        let patience = match self.core.settings.overflow {
+            Overflow::Block(limit) if !worker.is_this_thread() => limit,
+            // Only this thread makes room.
+            _ => Duration::ZERO,
+        };
+        let capacity = self.core.settings.queue;
+        match self.queues.submit(run, capacity, patience) {
+            Submission::Accepted => {}
+            Submission::AcceptedFirst => {
+                if let Err(error) = worker.detach(dispatch(Arc::clone(&self.queues))) {
+                    self.fail_all(&error);
+                }
+            }
+            Submission::Refused(run) => run.drop_for_lack_of_room(),
+        }
+    }
+
+    /// Whether all runs so far are settled.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_use().is_none_or(Queue::is_idle)
+    }
+
+    /// The runs so far, for [`wait`](Self::wait); `None` if there are none.
+    pub(crate) fn mark(&self) -> Option<u64> {
+        self.in_use().map(Queue::mark)
+    }
+
+    /// Waits until all runs before the mark are settled, for at most `limit`.
+    pub(crate) async fn wait(&self, mark: u64, limit: Duration) {
+        if self.queues.is_settled(mark) {
+            return;
+        }
+        let queues = Arc::clone(&self.queues);
+        // On the I/O thread, where a clock is certain.
+        let waiting = self.core.worker().spawn(async move {
+            // Whether the time was up shows in what is left.
+            let _ = timeout(limit, queues.settled_up_to(mark)).await;
+        });
+        if let Ok(waiting) = waiting {
+            // An error means that the thread is gone, and with it every run.
+            let _ = waiting.await;
+        }
+    }
+
+    /// Waits until all runs so far are settled, for at most `limit`; not on the I/O thread, which
+    /// settles them.
+    pub(crate) fn wait_blocking(&self, limit: Duration) {
+        let Some(queue) = self.in_use() else { return };
+        if !limit.is_zero() && !self.core.worker().is_this_thread() {
+            queue.wait_blocking(limit);
+        }
+    }
+
+    pub(crate) fn stats(&self) -> DeliveryStats {
+        let counters = &self.core.counters;
+        DeliveryStats {
+            sent: counters.sent.get(),
+            failed: counters.failed.get(),
+            dropped: counters.dropped.get(),
+            spooled: self.core.spool.as_ref().map_or(0, Spool::waiting),
+            pending: self.in_use().map_or(0, Queue::not_on_disk),
+            abandoned: counters.abandoned.get(),
+            discarded: counters.discarded.get(),
+            retrievals_failed: counters.retrievals_failed.get(),
+            not_learned: counters.not_learned.get(),
+            last_problem: self.core.notices.last_problem(),
+        }
+    }
+
+    /// Fails every waiting run, because the I/O thread cannot be started.
+    fn fail_all(&self, error: &Error) {
+        for QueuedRun { ticket, run } in self.queues.abandon() {
+            run.give_up(error.duplicate());
+            // Last, so that a waiter finds it counted.
+            self.queues.settle(ticket);
+        }
+    }
+}
+
+async fn dispatch(queues: Arc<Queues>) {
+    loop {
+        for first in queues.open_lanes() {
+            tokio::spawn(lane(Arc::clone(&queues), first));
+        }
+        queues.work().await;
+    }
+}
+
+/// Sends one run after the other until none is left. One that has to be sent again rests elsewhere, so
+/// that runs that Reflect cannot take do not delay others.
+async fn lane(queues: Arc<Queues>, first: QueuedRun) {
+    let mut next = Some(first);
+    while let Some(QueuedRun { ticket, run }) = next {
+        let (core, delivery) = (Arc::clone(run.core()), Arc::clone(run.delivery()));
+        let twin = run.spooled_twin();
+        // A task of its own, so that a panic in a transport ends this run alone.
+        match tokio::spawn(run.deliver()).await {
+            Ok(Progress::Rest(run, wait)) => {
+                let mut run = QueuedRun { ticket, run };
+                next = queues.rest_and_take(&mut run);
+                tokio::spawn(rest(Arc::clone(&queues), run, wait));
+                continue;
+            }
+            Ok(Progress::Settled) => {}
+            Ok(Progress::PutOff) => try_later(&core, &queues, twin),
+            Err(panic) => {
+                let error = Error::Worker(format!("sending the run failed: {panic}"));
+                report_failure(&core, &delivery, error, twin.is_some());
+                try_later(&core, &queues, twin);
+            }
+        }
+        drop(core);
+        next = queues.settle_and_take(ticket);
+    }
+}
+
+async fn rest(queues: Arc<Queues>, run: QueuedRun, wait: Duration) {
+    sleep(wait).await;
+    queues.resume(run);
+}
+
+/// Sends a spooled run again after a while. If the client is gone by then, the next one sends it.
+fn try_later(core: &Arc<Core>, queues: &Arc<Queues>, twin: Option<pending_run::SpooledRun>) {
+    let Some(twin) = twin else { return };
+    let (core, queues): (Weak<Core>, _) = (Arc::downgrade(core), Arc::clone(queues));
+    tokio::spawn(async move {
+        sleep(SPOOLED_RETRY).await;
+        if let Some(core) = core.upgrade() {
+            let run = twin.into_pending(Arc::clone(&core));
+            Outbox { core, queues }.enqueue(run);
+        }
+    });
+}

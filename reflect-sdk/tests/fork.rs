@@ -1,0 +1,49 @@
+//! An embedded engine does not survive a fork. It has a process to itself.
+
+#![cfg(all(unix, feature = "embedded"))]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+use std::time::{Duration, Instant};
+
+use reflect_sdk::{Error, ReflectClient, TraceOutput};
+
+/// Far less than a flush waits for runs that may still be sent.
+const SOON: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_forked_child_gets_a_permanent_error_and_does_not_wait_in_a_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    let client = ReflectClient::builder().embedded(path).unwrap().blocking();
+    assert!(client.health().call().is_ok());
+    #[expect(unsafe_code, reason = "there is no safe way to fork")]
+    // SAFETY: the child uses only what is safe after a fork of this process, which is the point.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused = matches!(client.health().call(), Err(Error::Forked));
+        let run = client.trace("task").no_retrieval().start_blocking();
+        run.set_output(TraceOutput::new("done"));
+        drop(run);
+        let start = Instant::now();
+        let failed = client.flush(LIMIT).failed == 1;
+        let code = i32::from(!(refused && failed && start.elapsed() < SOON));
+        #[expect(
+            unsafe_code,
+            reason = "a forked child must not run its parent's clean-up"
+        )]
+        // SAFETY: it ends the process at once.
+        unsafe {
+            libc::_exit(code)
+        }
+    }
+    let mut status = -1;
+    #[expect(
+        unsafe_code,
+        reason = "the standard library only waits for its own children"
+    )]
+    // SAFETY: `status` outlives the call.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((waited, status), (child, 0));
+    assert!(client.health().call().is_ok(), "the parent goes on");
+}
