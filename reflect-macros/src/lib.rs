@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod body;
 mod context;
 mod erase;
 mod expand;
@@ -22,7 +23,7 @@ mod whole;
 
 use proc_macro::TokenStream;
 
-/// Makes a function learn from its own runs; `reflect_sdk` says how.
+/// Traces a function. See the documentation of `reflect_sdk::reflect_trace`.
 #[proc_macro_attribute]
 pub fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::reflect_trace(&args.into(), item.into()).into()

@@ -24,7 +24,7 @@ pub mod calls {
         Operation, Patience, Query, Record, RecordAndWait, RetryRecord, ReviewRecorded, RevokeKey,
         StoreMemory, WaitForRecord, WithdrawReview, WriteSkill,
     };
-    pub use crate::trace::{InScope, StrictTrace, Wait};
+    pub use crate::trace::{BlockingLimit, InScope, StrictTrace};
 }
 
 /// The engine behind an embedded client, for settings of your own.
@@ -47,7 +47,7 @@ pub use reflect_types::{
 pub use crate::client::{AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, ReflectClient};
 pub use crate::error::{ApiError, BoxError, Error, Result};
 pub use crate::trace::{
-    OnCancel, Outcome, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput,
+    OnCancel, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput, TraceRecord,
     TraceResult, TraceReturn,
 };
 pub use crate::transport::Transport;

@@ -1,7 +1,7 @@
 //! A run of the loop as what a traced function returns.
 
 use super::{Outcome, ReflexionError};
-use crate::{TraceOutput, TraceResult, TraceReturn, trace};
+use crate::{TraceOutput, TraceRecord, TraceResult, TraceReturn};
 
 /// The answer for the caller; what is recorded is as for [`TraceOutput`].
 impl From<Outcome> for TraceResult {
@@ -15,8 +15,8 @@ impl From<Outcome> for TraceResult {
 impl TraceReturn for Result<Outcome, ReflexionError> {
     type Output = Self;
 
-    fn outcome(&self) -> trace::Outcome {
-        trace::Outcome::Output(match self {
+    fn record(&self) -> TraceRecord {
+        TraceRecord::Output(match self {
             Ok(outcome) => outcome.into(),
             Err(error) => error.into(),
         })

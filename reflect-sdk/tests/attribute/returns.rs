@@ -131,7 +131,7 @@ fn aliases_are_seen_through() {
 /// Names that mean something else here than where they come from.
 mod renamed {
     use reflect_sdk::{
-        Outcome, ReflectClient, TraceContext, TraceOutput, TraceReturn, reflect_trace,
+        ReflectClient, TraceContext, TraceOutput, TraceRecord, TraceReturn, reflect_trace,
     };
 
     use super::Failed;
@@ -190,8 +190,8 @@ mod renamed {
     impl TraceReturn for String {
         type Output = u32;
 
-        fn outcome(&self) -> Outcome {
-            Outcome::Output(TraceOutput::new(self.0.to_string()))
+        fn record(&self) -> TraceRecord {
+            TraceRecord::Output(TraceOutput::new(self.0.to_string()))
         }
 
         fn into_output(self) -> u32 {
@@ -296,6 +296,27 @@ fn unnamed(
 }
 
 #[reflect_trace(client = client)]
+async fn unnamed_later(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Option<impl TraceReturn<Output = u32>> {
+    Some(TraceResult::new(7, ctx.task()))
+}
+
+#[reflect_trace(client = client, returns = "result")]
+fn unnamed_whole(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Result<impl TraceReturn, String> {
+    if question == "-" {
+        return Err("empty".to_owned());
+    }
+    Ok(ctx.task().to_owned())
+}
+
+#[reflect_trace(client = client)]
 async fn unnamed_output(
     ctx: &TraceContext,
     question: &str,
@@ -317,12 +338,15 @@ fn of_the_callers_choice<R: TraceReturn + From<String>>(
 async fn types_without_a_name_can_be_returned() {
     let world = World::new();
     let client = &world.client;
-    assert_eq!(unnamed("a", client).unwrap().into_output(), "a");
-    assert_eq!(unnamed("-", client).err().unwrap(), "empty");
-    assert_eq!(unnamed_output("b", client).await.collect::<String>(), "ab");
-    assert_eq!(of_the_callers_choice::<String>("c", client), "c");
-    assert_eq!(of_the_callers_choice::<TraceResult>("d", client), "d");
-    assert_eq!(world.tasks(), ["a", "-", "b", "c", "d"]);
+    assert_eq!(unnamed("a", client).unwrap(), "a");
+    assert_eq!(unnamed("-", client).unwrap_err(), "empty");
+    assert_eq!(unnamed_later("b", client).await, Some(7));
+    assert!(unnamed_whole("c", client).is_ok());
+    assert_eq!(unnamed_whole("-", client).err().unwrap(), "empty");
+    assert_eq!(unnamed_output("d", client).await.collect::<String>(), "ab");
+    assert_eq!(of_the_callers_choice::<String>("e", client), "e");
+    assert_eq!(of_the_callers_choice::<TraceResult>("f", client), "f");
+    assert_eq!(world.tasks(), ["a", "-", "b", "c", "-", "d", "e", "f"]);
 }
 
 #[reflect_trace(client = client, returns = "result")]

@@ -197,7 +197,7 @@ fn a_wait_that_ends_at_its_limit_is_told_of() {
         let client = client(&script);
         end(&client, Duration::from_millis(1));
         let told = client.stats().last_problem.unwrap();
-        assert!(told.contains("does not wait any longer"), "{told}");
+        assert!(told.contains("stops waiting for its memory"), "{told}");
         script.open();
     }
 }

@@ -1,0 +1,38 @@
+//! The start of a run, before it is known whether there is one.
+
+use super::ambient::parent;
+use super::builder::TraceBuilder;
+use super::context::TraceContext;
+use super::open::OpenRun;
+
+/// What a body runs as.
+#[derive(Debug)]
+#[cfg_attr(
+    not(feature = "macros"),
+    expect(dead_code, reason = "only traced functions start in every way")
+)]
+pub enum Start {
+    /// A plain call: there is no client, and nothing can see a context.
+    Untraced,
+    /// A run of a disabled client: the body has a context, and nothing is recorded.
+    Idle(TraceContext),
+    /// A run to start. Boxed to keep untraced calls cheap.
+    New(Box<TraceBuilder>),
+    /// A run that has started.
+    Open(Box<OpenRun>),
+}
+
+impl Start {
+    pub(super) fn of(builder: TraceBuilder) -> Self {
+        if builder.is_enabled() {
+            Self::New(Box::new(builder))
+        } else {
+            Self::idle(builder.into_task())
+        }
+    }
+
+    /// A run of a disabled client.
+    pub fn idle(task: String) -> Self {
+        Self::Idle(TraceContext::idle(task, parent()))
+    }
+}
