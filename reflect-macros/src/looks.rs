@@ -95,7 +95,11 @@ pub(crate) fn future_output(ty: &mut Type) -> Option<FutureType<'_>> {
     let (output, boxed, by_name) = match ty {
         Type::Group(group) => return future_output(&mut group.elem),
         Type::Paren(paren) => return future_output(&mut paren.elem),
-        Type::ImplTrait(opaque) => (bound_output(opaque.bounds.iter_mut(), "Future")?, false, false),
+        Type::ImplTrait(opaque) => (
+            bound_output(opaque.bounds.iter_mut(), "Future")?,
+            false,
+            false,
+        ),
         Type::Path(path) => {
             let last = path.path.segments.last_mut()?;
             match last.ident.to_string().as_str() {

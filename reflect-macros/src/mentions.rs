@@ -1,10 +1,10 @@
-//! Which names a piece of code speaks of.
+//! Names in a piece of code.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::Ident;
 use syn::ext::IdentExt;
 
-/// Whether the name stands anywhere in the tokens, also within the text of a format string.
+/// Whether the tokens contain the name, be it in the text of a format string.
 pub(crate) fn mentions(tokens: &TokenStream, name: &Ident) -> bool {
     look_for(tokens.clone(), &name.unraw().to_string())
 }

@@ -1,7 +1,7 @@
-//! In which order arguments are let go.
+//! The drop order of arguments.
 //!
-//! A plain function drops the last one first. A closure or an async block drops what it captured in
-//! the order in which its code speaks of it; so the code speaks first of the last one.
+//! A plain function drops its last argument first. A closure or an async block drops its captures in
+//! the order in which its code mentions them, so the code mentions the last argument first.
 
 use proc_macro2::{Span, TokenStream};
 use quote::format_ident;
@@ -13,8 +13,8 @@ use syn::{
 
 use crate::mentions::mentions;
 
-/// What to write first into the closure or the block that gets the arguments. There is nothing to
-/// write where at most one can need dropping.
+/// The first statements of the closure or block that gets the arguments. There are none if at most one
+/// argument can need dropping.
 pub(crate) fn last_first(sig: &mut Signature, body: &TokenStream) -> Vec<Stmt> {
     let droppable = sig.inputs.iter().filter(|input| match input {
         FnArg::Receiver(receiver) => owns(receiver),
@@ -41,7 +41,7 @@ pub(crate) fn last_first(sig: &mut Signature, body: &TokenStream) -> Vec<Stmt> {
                 let cfg: Vec<_> = attrs.filter(|attr| attr.path().is_ident("cfg")).collect();
                 let mut names = Names::default();
                 names.visit_pat(&argument.pat);
-                // Of one that nobody uses the compiler is to tell, unless its name says so already.
+                // An unused argument is not captured, so that the compiler warns about it.
                 let names = names.0.into_iter().rev();
                 let names =
                     names.filter(|name| mentions(body, name) || name.to_string().starts_with('_'));
@@ -53,7 +53,7 @@ pub(crate) fn last_first(sig: &mut Signature, body: &TokenStream) -> Vec<Stmt> {
     captured
 }
 
-/// Makes a closure or a block take the argument, and the whole of it.
+/// Makes a closure or a block capture the whole argument.
 pub(crate) fn capture(name: &Ident, cfg: &[&Attribute]) -> Stmt {
     let allow = name
         .to_string()
@@ -62,17 +62,17 @@ pub(crate) fn capture(name: &Ident, cfg: &[&Attribute]) -> Stmt {
     parse_quote!(#allow #(#cfg)* let _ = &#name;)
 }
 
-/// What an argument is called that has no name of its own.
+/// The name of an argument that has none.
 pub(crate) fn argument_name(index: usize) -> Ident {
     format_ident!("__reflect_argument_{index}", span = Span::mixed_site())
 }
 
-/// Whether the function is given itself, and not a reference.
+/// Whether the receiver is no reference.
 pub(crate) fn owns(receiver: &Receiver) -> bool {
     !matches!(receiver.kind, ReceiverKind::Reference(..))
 }
 
-/// Whether anybody could tell when a value of the type is dropped.
+/// Whether dropping a value of the type can have an effect.
 pub(crate) fn may_need_drop(ty: &Type) -> bool {
     const NUMBERS: [&str; 16] = [
         "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
@@ -89,13 +89,13 @@ pub(crate) fn may_need_drop(ty: &Type) -> bool {
     }
 }
 
-/// The names that a pattern gives.
+/// The names that a pattern binds.
 #[derive(Default)]
 struct Names(Vec<Ident>);
 
 impl<'ast> Visit<'ast> for Names {
     fn visit_pat_ident(&mut self, name: &'ast PatIdent) {
-        // Others are constants, or variants.
+        // Other names are constants or variants.
         let text = name.ident.to_string();
         if text.starts_with(|first: char| first == '_' || first.is_lowercase()) {
             self.0.push(name.ident.clone());

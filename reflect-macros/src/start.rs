@@ -24,7 +24,11 @@ impl Traced {
         let here = Span::mixed_site();
         let Self { private, task, .. } = self;
         let client = if let Some(client) = &args.client {
-            let function = if self.is_seen() { "client" } else { "unseen_client" };
+            let function = if self.is_seen() {
+                "client"
+            } else {
+                "unseen_client"
+            };
             let function = Ident::new(function, here);
             let (private, there) = private.at(client);
             quote_spanned!(there=> #private::#function(&(#client)))

@@ -1,8 +1,8 @@
 //! An `async fn` as a function that returns a future.
 //!
-//! The future of an `async fn` holds its arguments, and would hold the traced future as well, which
-//! holds them again. Without that layer the future is half as large, and twice as many traced
-//! functions can call each other before the compiler gives up on them.
+//! The future of an `async fn` holds its arguments and the traced future, which holds them again.
+//! Without that layer the future is half as large, and twice as many traced functions can be nested
+//! within the compiler's recursion limit.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -12,7 +12,7 @@ use crate::mentions::mentions;
 use crate::order::{argument_name, capture, may_need_drop, owns};
 use crate::whole::{plain_name, rename};
 
-/// What no macro stands behind, and what means the same on a function that is not `async`.
+/// Built-in attributes that mean the same on a function that is not `async`.
 const INERT: [&str; 12] = [
     "allow",
     "cfg",
@@ -28,7 +28,7 @@ const INERT: [&str; 12] = [
     "warn",
 ];
 
-/// Whether nothing but this macro needs the function to be `async`.
+/// Whether no other macro sees the function, which may need it to be `async`.
 pub(crate) fn may_unfold(attrs: &[Attribute]) -> bool {
     attrs.iter().all(|attr| {
         let path = attr.path();
@@ -38,11 +38,10 @@ pub(crate) fn may_unfold(attrs: &[Attribute]) -> bool {
     })
 }
 
-/// Takes `async` off, and gives what to write into the async block, so that it holds every argument
-/// until its end, and lets them go in the same order as an `async fn` does.
+/// Removes `async`, and returns the first statements of the async block, which make it hold every
+/// argument until its end and drop them in the order of an `async fn`.
 ///
-/// A block captures no more than what its code uses, be it one field of an argument. Borrowing the
-/// whole makes it capture the whole.
+/// A block captures only the fields that its code uses; borrowing an argument captures all of it.
 pub(crate) fn unfold(sig: &mut Signature, code: &TokenStream) -> Vec<Stmt> {
     sig.asyncness = None;
     let mut held = Held::default();
@@ -61,20 +60,19 @@ pub(crate) fn unfold(sig: &mut Signature, code: &TokenStream) -> Vec<Stmt> {
     captures.chain(held.rebinds).collect()
 }
 
-/// What the block does with its arguments.
+/// The statements of a block for its arguments.
 #[derive(Default)]
 struct Held {
     captures: Vec<Stmt>,
-    /// In the order of the arguments, as they would be in an `async fn`.
+    /// In the order of the arguments, as in an `async fn`.
     rebinds: Vec<Stmt>,
-    /// Whether one of these may need dropping, which is before all that is only captured.
+    /// Whether one of the rebinds may need dropping, which happens before all that is only captured.
     rebinds_drop: bool,
 }
 
 impl Held {
-    /// An argument that the code may use under its name keeps it, and so does one whose name says
-    /// that nobody does. Others get a new one, so that the compiler still tells that they are of no
-    /// use.
+    /// An argument that the code mentions, or whose name begins with `_`, keeps its name. Others get a
+    /// new one and are rebound, so that the compiler warns about those that are not used.
     fn hold(&mut self, argument: &mut PatType, index: usize, code: &TokenStream) {
         let attrs = argument.attrs.iter();
         let attrs = attrs.filter(|attr| !attr.path().is_ident("doc")).cloned();
@@ -107,9 +105,9 @@ impl Held {
     }
 }
 
-/// The return type of the unfolded function, which stands where that was. The edition of these
-/// tokens is that of this crate, so all lifetimes are captured, as they are by an `async fn`, in
-/// whatever edition it was written.
+/// The return type of the unfolded function, with the span of the declared one. The tokens have the
+/// edition of this crate, in which `impl Trait` captures all lifetimes, as an `async fn` does in every
+/// edition.
 pub(crate) fn future_of(output: &impl ToTokens, place: Span) -> TokenStream {
     quote_spanned!(Span::mixed_site().located_at(place)=>
         impl ::core::future::Future<Output = #output>

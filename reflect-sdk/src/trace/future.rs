@@ -245,9 +245,7 @@ impl<F: Future, V> Future for UntilLearned<F, V> {
             Some(waiting) => waiting,
             None => match ready!(this.traced.poll_end(cx)) {
                 (value, None) => return Poll::Ready(value),
-                (value, Some(learning)) => {
-                    this.waiting.insert((value, Box::pin(learning.wait())))
-                }
+                (value, Some(learning)) => this.waiting.insert((value, Box::pin(learning.wait()))),
             },
         };
         ready!(waiting.1.as_mut().poll(cx));

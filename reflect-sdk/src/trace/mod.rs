@@ -1,7 +1,10 @@
 //! Runs that record themselves, as a guard, a closure or a traced function.
 #![cfg_attr(
     not(feature = "macros"),
-    expect(unreachable_pub, reason = "traced functions share the machinery of closures")
+    expect(
+        unreachable_pub,
+        reason = "traced functions share the machinery of closures"
+    )
 )]
 
 mod ambient;

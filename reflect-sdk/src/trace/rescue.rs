@@ -70,11 +70,12 @@ fn take_affected() -> Vec<Rescue> {
         return Vec::new();
     }
     let (here, current) = (thread::current().id(), TraceContext::current());
-    let (affected, others): (BTreeMap<_, _>, _) = std::mem::take(&mut *open)
-        .into_iter()
-        .partition(|(run_id, rescue)| {
-            rescue.thread == Some(here) || is_within(current.as_ref(), run_id)
-        });
+    let (affected, others): (BTreeMap<_, _>, _) =
+        std::mem::take(&mut *open)
+            .into_iter()
+            .partition(|(run_id, rescue)| {
+                rescue.thread == Some(here) || is_within(current.as_ref(), run_id)
+            });
     *open = others;
     drop(open);
     affected.into_values().collect()

@@ -8,9 +8,12 @@ mod contexts;
 mod endings;
 mod foreign;
 mod futures;
+mod generics;
 mod holding;
 mod lints;
+mod names;
 mod options;
+mod patterns;
 mod returns;
 #[path = "../guard/script.rs"]
 #[allow(dead_code, reason = "shared with the tests of the guard")]
