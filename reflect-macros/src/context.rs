@@ -9,7 +9,7 @@ use syn::{
 };
 
 use crate::erase::{anonymous, has_impl};
-use crate::mentions::mentions;
+use crate::mentions::may_use;
 
 /// The context parameter of a function.
 pub(crate) struct ContextParameter {
@@ -64,7 +64,7 @@ impl ContextParameter {
 fn is_used(pat: &Pat, body: &TokenStream) -> bool {
     match pat {
         Pat::Wild(_) => false,
-        Pat::Ident(name) => mentions(body, &name.ident),
+        Pat::Ident(name) => may_use(body, &name.ident),
         _ => true,
     }
 }

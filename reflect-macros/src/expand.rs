@@ -10,11 +10,11 @@ use crate::body::returning;
 use crate::context::ContextParameter;
 use crate::erase::has_impl;
 use crate::function::Function;
-use crate::order::last_first;
+use crate::hold::hold;
 use crate::private::Private;
 use crate::returns::Returned;
 use crate::task::Task;
-use crate::unfold::{future_of, may_unfold, unfold};
+use crate::unfold::{future_of, may_unfold};
 
 /// Expands the attribute. A mistake adds an error and keeps the function, so that its callers see no
 /// second one.
@@ -103,7 +103,7 @@ impl Traced {
                 args.errors.extend(braces.map(|_| {
                     Error::new(
                         sig.paren_token.span.close(),
-                        "a traced function returns what it came to; add `-> String` or \
+                        "a traced function returns its output; add `-> String` or \
                          `-> TraceResult<T>`, or a `Result` of these",
                     )
                 }));
@@ -115,7 +115,7 @@ impl Traced {
         let unfolded = is_async && returned.is_some() && !untraced && may_unfold(&attrs);
         let mut held = Vec::new();
         if !(unfolded || untraced || gives_future) {
-            held = last_first(&mut sig, &body);
+            held = hold(&mut sig, &body, false);
         }
         let guesses = args.task.is_none() && args.inject_context && context.is_none();
         let task = if untraced || guesses {
@@ -134,7 +134,8 @@ impl Traced {
         }
         if unfolded {
             let text = task.text();
-            held = unfold(&mut sig, &quote!(#tokens #text #body));
+            sig.asyncness = None;
+            held = hold(&mut sig, &quote!(#tokens #text #body), true);
         }
         Self {
             attrs,

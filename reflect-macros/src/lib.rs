@@ -10,9 +10,9 @@ mod expand;
 #[cfg(test)]
 mod expansions;
 mod function;
+mod hold;
 mod looks;
 mod mentions;
-mod order;
 mod private;
 mod returns;
 mod start;

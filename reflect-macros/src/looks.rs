@@ -86,7 +86,7 @@ fn types_mut(segment: &mut PathSegment) -> impl DoubleEndedIterator<Item = &mut 
 pub(crate) struct FutureType<'a> {
     pub(crate) output: &'a mut Type,
     pub(crate) boxed: bool,
-    /// Whether only its name tells, as `BoxFuture`.
+    /// Whether it is known by its name alone, as `BoxFuture`.
     pub(crate) by_name: bool,
 }
 

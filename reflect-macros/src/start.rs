@@ -48,7 +48,7 @@ impl Traced {
                 let __reflect_task = #text;
                 match __reflect_client {
                     #some(__reflect_client) => #described,
-                    #none => #private::Start::idle(__reflect_task),
+                    #none => #private::idle(__reflect_task),
                 }
             });
         }
@@ -69,7 +69,7 @@ impl Traced {
             let __reflect_client = #client;
             match __reflect_client {
                 #some(__reflect_client) => #described,
-                #none => #private::Start::Untraced,
+                #none => #private::untraced(),
             }
         })
     }

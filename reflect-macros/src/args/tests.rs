@@ -19,7 +19,7 @@ fn every_key_is_accepted_as_its_example_shows() {
 }
 
 #[test]
-fn a_mistake_does_not_hide_the_next_one_or_what_is_right() {
+fn a_mistake_hides_neither_the_next_one_nor_valid_options() {
     let args = Args::parse(quote!(
         limits = f::<A, B>(1),
         client,
@@ -51,13 +51,13 @@ fn a_mistake_does_not_hide_the_next_one_or_what_is_right() {
     assert_eq!(args.settings.len(), 1);
 }
 
-/// The tokens as a `macro_rules!` macro hands them on that was given them.
+/// Tokens as a fragment of a `macro_rules!` macro.
 fn fragment(tokens: TokenStream) -> TokenTree {
     TokenTree::Group(Group::new(Delimiter::None, tokens))
 }
 
 #[test]
-fn values_that_a_macro_was_given_are_read_as_if_they_were_written_here() {
+fn values_from_a_macro_are_read_like_written_ones() {
     let (no, result) = (fragment(quote!(false)), fragment(quote!("result")));
     let closure = fragment(quote!((|q| q)));
     let args = Args::parse(quote!(
@@ -77,7 +77,7 @@ fn values_that_a_macro_was_given_are_read_as_if_they_were_written_here() {
 }
 
 #[test]
-fn a_missing_comma_is_told_once() {
+fn a_missing_comma_is_reported_once() {
     assert_eq!(
         errors(quote!(limit = 5 strict)),
         ["expected `,` before the next key"]

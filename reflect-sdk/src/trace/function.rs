@@ -16,6 +16,17 @@ use super::start::Start;
 use crate::client::{AsClient, Handle, ReflectClient, client};
 use crate::error::{Error, Result};
 
+/// The start of a plain call.
+#[inline]
+pub fn untraced() -> Start {
+    Start::Untraced
+}
+
+/// The start of a run of a disabled client.
+pub fn idle(task: String) -> Start {
+    Start::idle(task)
+}
+
 /// The start of a run with options.
 #[cold]
 #[inline(never)]

@@ -36,12 +36,11 @@ pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(body: F) -> Traced<F,
 #[cfg(feature = "macros")]
 pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(body: F) -> Traced<F, R> {
     Traced::new(body, |open, mut value| {
-        let learning = match open {
-            Some(open) => end(*open, &mut value),
-            None => {
-                value.attach(TraceHandle::disabled());
-                None
-            }
+        let learning = if let Some(open) = open {
+            end(*open, &mut value)
+        } else {
+            value.attach(TraceHandle::disabled());
+            None
         };
         (value, learning)
     })
@@ -75,12 +74,14 @@ pub struct Traced<F: Future, V> {
     end: End<F::Output, V>,
 }
 
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
 type End<R, V> = fn(Option<Box<OpenRun>>, R) -> (V, Option<Learning>);
 
 enum Stage {
     /// The body has not asked for a run.
     Untraced,
-    Starting(Pin<Box<dyn Future<Output = Result<OpenRun>> + Send>>),
+    Starting(BoxFuture<Result<OpenRun>>),
     Running(Box<OpenRun>),
     /// The client is disabled.
     Idle(TraceContext),
@@ -233,7 +234,7 @@ pub struct UntilLearned<F: Future, V> {
     #[pin]
     traced: Traced<F, V>,
     /// The value of the ended run, and the wait for its memory.
-    waiting: Option<(V, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    waiting: Option<(V, BoxFuture<()>)>,
 }
 
 impl<F: Future, V> Future for UntilLearned<F, V> {

@@ -75,7 +75,7 @@ use crate::error::{Error, Result};
 ///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout);
 /// - if it is [`blocking`](super::TraceBuilder::blocking), it waits for the memory.
 ///
-/// # Panics
+/// # The recorded panic
 ///
 /// A guard records the last panic that the hook has seen on its thread. That can be another one: a
 /// sibling's in a `join!`, or, after [`resume_unwind`](std::panic::resume_unwind), which calls no

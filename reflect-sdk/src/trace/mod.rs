@@ -50,8 +50,8 @@ pub use self::{
     },
     begin::{Begin, begin, begin_strictly},
     function::{
-        Refusal, described, foreign, is_recorded, run, run_whole, start, start_strictly,
-        unseen_client,
+        Refusal, described, foreign, idle, is_recorded, run, run_whole, start, start_strictly,
+        unseen_client, untraced,
     },
     future::{Traced, UntilLearned, traced, traced_whole},
     open::OpenRun,

@@ -32,7 +32,7 @@ impl Start {
     }
 
     /// A run of a disabled client.
-    pub fn idle(task: String) -> Self {
+    pub(super) fn idle(task: String) -> Self {
         Self::Idle(TraceContext::idle(task, parent()))
     }
 }

@@ -4,7 +4,7 @@ use reflect_sdk::{ReflectClient, TraceContext, TraceResult, reflect_trace};
 
 use crate::world::World;
 
-/// Can neither be shown nor serialized.
+/// Implements neither `Display` nor `Serialize`.
 struct Opaque;
 
 #[reflect_trace(client = client)]

@@ -1,4 +1,4 @@
-//! Names of the user's that the expansion could collide with.
+//! User names that the expansion could collide with.
 
 use reflect_sdk::{ReflectClient, TraceContext, reflect_trace};
 
@@ -43,7 +43,7 @@ async fn names_later(
     [ctx.task(), call.0, cx, start, slot, value, context, body].concat()
 }
 
-/// The options see the arguments, not what the expansion calls its own.
+/// Options see the arguments, not the variables of the expansion.
 #[reflect_trace(
     client = start,
     task = client,
@@ -120,7 +120,7 @@ async fn no_name_collides() {
     assert_eq!(named.await, "tt012345");
 }
 
-/// Names that could be taken for those of the expansion, as items, which no variable can shadow.
+/// The same names as items, which no variable can shadow.
 mod items {
     #![allow(non_upper_case_globals, reason = "this is what the test is about")]
 

@@ -1,4 +1,4 @@
-//! What may be returned, and what callers get.
+//! Return types, and what callers get.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -80,7 +80,7 @@ async fn a_trace_result_says_all_there_is_to_say() {
     assert_eq!(trace.review.unwrap().alpha, Some(0.2));
 }
 
-/// An error of the user's own.
+/// A user-defined error.
 #[derive(Debug)]
 struct Failed(String);
 
@@ -128,7 +128,7 @@ fn aliases_are_seen_through() {
     assert_eq!(recorded[1].trajectory, vec![Message::user("seven")].into());
 }
 
-/// Names that mean something else here than where they come from.
+/// Aliases that shadow the usual names.
 mod renamed {
     use reflect_sdk::{
         ReflectClient, TraceContext, TraceOutput, TraceRecord, TraceReturn, reflect_trace,
@@ -184,7 +184,7 @@ mod renamed {
         }
     }
 
-    /// Is no text, for all its name says.
+    /// Not a text, despite its name.
     pub(super) struct String(pub(super) u32);
 
     impl TraceReturn for String {
@@ -384,7 +384,7 @@ async fn whole_unseen_later(_: &TraceContext, t: &str, client: &ReflectClient) -
 }
 
 #[tokio::test]
-async fn callers_are_told_that_a_disabled_client_recorded_nothing() {
+async fn the_handle_of_a_disabled_client_says_that_nothing_was_recorded() {
     let client = &ReflectClient::disabled();
     let results = [
         whole_unseen("a", client),

@@ -166,7 +166,7 @@ async fn traced(
 }
 
 #[test]
-fn a_memory_that_does_not_come_is_counted_and_told_of() {
+fn a_memory_that_does_not_come_is_counted_and_reported() {
     for why in [
         Unlearnable::Ingestion("the model is down"),
         Unlearnable::Refused(ErrorCode::Unauthorized),
@@ -191,7 +191,7 @@ fn a_memory_that_does_not_come_is_counted_and_told_of() {
 }
 
 #[test]
-fn a_wait_that_ends_at_its_limit_is_told_of() {
+fn a_wait_that_ends_at_its_limit_is_reported() {
     for end in ENDINGS {
         let script = Arc::new(Script::shut());
         let client = client(&script);

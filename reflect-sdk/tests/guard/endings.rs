@@ -1,4 +1,4 @@
-//! How a guard can end, and what is recorded then.
+//! The ways in which a guard ends, and what is recorded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::LIMIT;
 use crate::script::{Script, client};
 
-/// Runs the body with a guard in scope; gives back what was recorded.
+/// Runs the body with a guard; returns what was recorded.
 fn recorded(body: impl FnOnce(TraceGuard)) -> Vec<CreateTrace> {
     recorded_by(|client| body(client.trace("task").start_blocking()))
 }
@@ -57,7 +57,7 @@ fn a_guard_that_is_dropped_with_an_output_submits_it_once() {
 }
 
 #[tokio::test]
-async fn a_finished_guard_has_submitted_once_and_tells_the_trace() {
+async fn a_finished_guard_has_submitted_once_and_knows_the_trace() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let run = client.trace("task").await;
@@ -125,13 +125,13 @@ fn a_panic_fails_the_run_with_its_message_and_place() {
 }
 
 #[test]
-fn a_run_that_noted_nothing_fails_with_its_task_as_the_trajectory() {
+fn a_run_without_messages_fails_with_its_task_as_the_trajectory() {
     let trace = only(recorded(|_run| panic!("at once")));
     assert_eq!(trace.trajectory, Trajectory::from([Message::user("task")]));
 }
 
 #[test]
-fn a_panic_after_the_output_fails_the_run_but_keeps_what_was_said() {
+fn a_panic_after_the_output_fails_the_run_but_keeps_the_output() {
     let traces = recorded_by(|client| {
         for output in [
             TraceOutput::new("did a lot").pass(),
