@@ -1,7 +1,7 @@
 //! The new body of a traced function.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::Signature;
 
 use crate::args::Args;
@@ -37,15 +37,19 @@ impl Traced {
                 )
             }
         };
-        let (bind, body) = match &self.context {
+        let closure = match &self.context {
             Some(context) if context.used => {
-                let body = self.block_of(body.clone());
-                (self.slot_and_bind(), body.into_token_stream())
+                let given = quote_spanned!(here=> __reflect_given);
+                let (bind, value) = (self.slot_and_bind(&given), self.block_of(body.clone()));
+                let block = self.block_of(quote!(#(#held)* #bind #value));
+                quote_spanned!(here=> move |#given| -> #recorded #block)
             }
-            _ => (self.check(), body.clone()),
+            _ => {
+                let check = self.check();
+                let block = self.block_of(quote!(#(#held)* #check #body));
+                quote_spanned!(here=> move |_| -> #recorded #block)
+            }
         };
-        let block = self.block_of(quote!(#(#held)* #bind #body));
-        let closure = quote_spanned!(here=> move || -> #recorded #block);
         let (at_return, there) = private.at_span(self.place);
         let run = if returned.unwrapped {
             quote_spanned!(there=> #at_return::run::<#recorded, #given, _>)
@@ -110,7 +114,7 @@ impl Traced {
             }
         };
         let bind = match &self.context {
-            Some(context) if context.used => self.slot_and_bind(),
+            Some(context) if context.used => self.slot_and_bind(&none()),
             _ => self.check(),
         };
         let block = self.block_of(body.clone());
@@ -150,20 +154,25 @@ impl Traced {
         ))
     }
 
-    /// Binds the context parameter. The borrow has the span of its type, where the compiler reports a
+    /// Binds the context parameter to an `Option` of the context, or else to the current one. The borrow has the span of its type, where the compiler reports a
     /// context that is borrowed for too long.
-    pub(crate) fn slot_and_bind(&self) -> Option<TokenStream> {
+    pub(crate) fn slot_and_bind(&self, given: &TokenStream) -> Option<TokenStream> {
         let (at_type, there) = self.private.at(&self.context.as_ref()?.ty);
         let bind = self.bind_from(&quote_spanned!(there=> &mut __reflect_context))?;
-        let slot = quote_spanned!(there=> let mut __reflect_context = #at_type::context(););
+        let slot = quote_spanned!(there=> let mut __reflect_context = #at_type::context(#given););
         Some(quote!(#slot #bind))
     }
 
     /// Lets the compiler check the type of a context parameter that is not used.
     fn check(&self) -> Option<TokenStream> {
-        let bind = self.slot_and_bind()?;
+        let bind = self.slot_and_bind(&none())?;
         Some(quote_spanned!(Span::mixed_site()=> if false { #bind }))
     }
+}
+
+/// `None`, wherever the user has shadowed it.
+pub(crate) fn none() -> TokenStream {
+    quote_spanned!(Span::mixed_site()=> ::core::option::Option::None)
 }
 
 /// Whether a panic that leaves the function ends the process.

@@ -6,7 +6,7 @@ use syn::token::Brace;
 use syn::{Attribute, Error, Result, ReturnType, Signature, Stmt, Visibility, parse_quote};
 
 use crate::args::Args;
-use crate::body::returning;
+use crate::body::{none, returning};
 use crate::context::ContextParameter;
 use crate::erase::has_impl;
 use crate::function::Function;
@@ -163,7 +163,7 @@ impl Traced {
             return quote!(#(#attrs)* #vis #sig;);
         }
         let Some(returned) = &self.returned else {
-            let (bind, body) = (self.slot_and_bind(), &self.body);
+            let (bind, body) = (self.slot_and_bind(&none()), &self.body);
             let body = self.braced(&quote!(#bind #body));
             return quote!(#(#attrs)* #vis #sig #body);
         };

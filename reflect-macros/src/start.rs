@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 
 use crate::args::{Args, Value};
+use crate::body::none;
 use crate::expand::Traced;
 
 impl Traced {
@@ -37,7 +38,7 @@ impl Traced {
             quote_spanned!(here=> #private::client(&#private::Installed))
         };
         let some = quote_spanned!(here=> ::core::option::Option::Some);
-        let none = quote_spanned!(here=> ::core::option::Option::None);
+        let none = none();
         let text = task.text();
         // In a statement of its own, the client's expression drops a lock before the run starts.
         if self.is_seen() {
@@ -47,8 +48,8 @@ impl Traced {
                 let __reflect_client = #client;
                 let __reflect_task = #text;
                 match __reflect_client {
-                    #some(__reflect_client) => #described,
-                    #none => #private::idle(__reflect_task),
+                    #some(__reflect_client) => #some(#described),
+                    #none => #some(#private::idle(__reflect_task)),
                 }
             });
         }
@@ -68,8 +69,8 @@ impl Traced {
         quote_spanned!(here=> {
             let __reflect_client = #client;
             match __reflect_client {
-                #some(__reflect_client) => #described,
-                #none => #private::untraced(),
+                #some(__reflect_client) => #some(#described),
+                #none => #none,
             }
         })
     }

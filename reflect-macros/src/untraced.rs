@@ -13,7 +13,7 @@ impl Traced {
         let Self { private, body, .. } = self;
         // The program does not compile, so nothing is ever leaked.
         let bind = self.bind_from(&quote_spanned!(here=>
-            ::std::boxed::Box::leak(::std::boxed::Box::new(#private::context()))
+            ::std::boxed::Box::leak(::std::boxed::Box::new(#private::context(::core::option::Option::None)))
         ));
         let block = self.block_of(quote!(#bind #body));
         if let Some(future) = &returned.future {

@@ -9,7 +9,6 @@ pub use crate::trace::{
     TaskText, Text, TextValue, TraceReturn, Traced, UntilLearned, begin, begin_strictly, context,
     described, foreign, idle, is_recorded, metadata, metadata_filter, model, reference_context,
     run, run_whole, start, start_strictly, task, text, traced, traced_whole, unseen_client,
-    untraced,
 };
 
 /// Calls the closure. Unlike a direct call, it lets the closure return what it borrows mutably.

@@ -33,10 +33,13 @@ pub(super) fn parent() -> Option<TraceContext> {
     Some(current)
 }
 
-/// The context of the run that the calling code is the body of.
-pub fn context() -> TraceContext {
-    // There is none only while the thread ends and its thread-locals are gone.
-    TraceContext::current().unwrap_or_else(|| TraceContext::idle(String::new(), None))
+/// The given context, or else that of the run that the calling code is the body of.
+#[inline]
+pub fn context(given: Option<TraceContext>) -> TraceContext {
+    given
+        .or_else(TraceContext::current)
+        // There is none only while the thread ends and its thread-locals are gone.
+        .unwrap_or_else(|| TraceContext::idle(String::new(), None))
 }
 
 impl TraceContext {

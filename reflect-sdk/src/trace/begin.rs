@@ -52,14 +52,14 @@ pub(super) fn refuse(error: Error) {
     hand_over(Handover::ToBody(Box::new(error)));
 }
 
-/// Starts the run of the body that awaits this.
+/// Starts the run of the body that awaits this, if there is one.
 #[inline]
-pub fn begin(start: Start) -> Begin {
+pub fn begin(start: Option<Start>) -> Begin {
     Begin::new(start, false)
 }
 
 /// Starts the run of the body that awaits this, or returns the error of the retrieval.
-pub async fn begin_strictly(start: Start) -> Result<()> {
+pub async fn begin_strictly(start: Option<Start>) -> Result<()> {
     Begin::new(start, true).await;
     match take_handover() {
         Some(Handover::ToBody(error)) => Err(*error),
@@ -72,11 +72,8 @@ pub struct Begin(Option<Request>);
 
 impl Begin {
     #[inline]
-    fn new(start: Start, strict: bool) -> Self {
-        match start {
-            Start::Untraced => Self(None),
-            start => Self(Some(Request { start, strict })),
-        }
+    fn new(start: Option<Start>, strict: bool) -> Self {
+        Self(start.map(|start| Request { start, strict }))
     }
 }
 

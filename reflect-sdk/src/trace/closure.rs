@@ -55,8 +55,8 @@ impl TraceBuilder {
         body: impl FnOnce(TraceContext) -> F,
     ) -> R::Output {
         let run = async move {
-            begin(Start::of(self)).await;
-            body(context()).await
+            begin(Some(Start::of(self))).await;
+            body(context(None)).await
         };
         traced(run).until_learned().await
     }
@@ -82,8 +82,8 @@ impl StrictTrace {
         F: Future<Output = Result<R, E>>,
     {
         let run = async move {
-            begin_strictly(Start::of(self.0)).await?;
-            body(context()).await
+            begin_strictly(Some(Start::of(self.0))).await?;
+            body(context(None)).await
         };
         traced(run).until_learned().await
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::ambient::is_within_a_run;
 use super::arguments::TaskText;
 use super::builder::TraceBuilder;
+use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::open::run_idle;
 use super::returns::{ReturnValue, TraceReturn};
@@ -16,13 +17,8 @@ use super::start::Start;
 use crate::client::{AsClient, Handle, ReflectClient, client};
 use crate::error::{Error, Result};
 
-/// The start of a plain call.
-#[inline]
-pub fn untraced() -> Start {
-    Start::Untraced
-}
-
 /// The start of a run of a disabled client.
+#[inline]
 pub fn idle(task: String) -> Start {
     Start::idle(task)
 }
@@ -70,9 +66,9 @@ pub fn is_recorded(run: &TraceBuilder) -> bool {
 }
 
 /// Starts the run of a function that is not async, or returns the error of the retrieval.
-pub fn start_strictly(start: Start) -> Result<Start> {
+pub fn start_strictly(start: Option<Start>) -> Result<Option<Start>> {
     Ok(match start {
-        Start::New(builder) => Start::Open(Box::new(builder.strict().open_blocking()?)),
+        Some(Start::New(builder)) => Some(Start::Open(Box::new(builder.strict().open_blocking()?))),
         other => other,
     })
 }
@@ -93,45 +89,56 @@ impl<T, E: From<Error>> Refusal for Result<T, E> {
     }
 }
 
-/// Runs the function and returns its output.
+/// Runs the function and returns its output. A run gives the body its context.
 #[inline]
-pub fn run<R: ReturnValue<V>, V, F: FnOnce() -> R>(start: Start, body: F) -> V {
+pub fn run<R, V, F>(start: Option<Start>, body: F) -> V
+where
+    R: ReturnValue<V>,
+    F: FnOnce(Option<TraceContext>) -> R,
+{
     match start {
-        Start::Untraced => body().into_value(),
-        start => run_traced(start, body).into_value(),
+        None => body(None).into_value(),
+        Some(start) => run_traced(start, body).into_value(),
     }
 }
 
 /// Runs the function and returns its value as it is.
 #[inline]
-pub fn run_whole<R: TraceReturn, F: FnOnce() -> R>(start: Start, body: F) -> R {
-    if let Start::Untraced = start {
-        let mut value = body();
-        value.attach(TraceHandle::disabled());
-        return value;
+pub fn run_whole<R, F>(start: Option<Start>, body: F) -> R
+where
+    R: TraceReturn,
+    F: FnOnce(Option<TraceContext>) -> R,
+{
+    if let Some(start) = start {
+        return run_traced(start, body);
     }
-    run_traced(start, body)
+    let mut value = body(None);
+    value.attach(TraceHandle::disabled());
+    value
 }
 
 #[cold]
 #[inline(never)]
-fn run_traced<R: TraceReturn, F: FnOnce() -> R>(start: Start, body: F) -> R {
+fn run_traced<R, F>(start: Start, body: F) -> R
+where
+    R: TraceReturn,
+    F: FnOnce(Option<TraceContext>) -> R,
+{
     let open = match start {
-        Start::Untraced => return body(),
-        Start::Idle(context) => return run_idle(context, |_| body()),
+        Start::Idle(context) => return run_idle(context, |context| body(Some(context))),
         Start::New(builder) => builder.open_blocking(),
         Start::Open(open) => *open,
     };
-    open.run(|_| body())
+    open.run(|context| body(Some(context)))
 }
 
 /// Runs a function that a panic must not leave, such as an `extern "C" fn`. A panic then ends the
 /// process, so the run is sent before.
-pub fn foreign<V>(start: Start, body: impl FnOnce(Start) -> V) -> V {
+pub fn foreign<V>(start: Option<Start>, body: impl FnOnce(Option<Start>) -> V) -> V {
     /// A process that is about to end must not be held up for long.
     const LIMIT: Duration = Duration::from_secs(2);
 
-    let Some(client) = client_of(&start) else {
+    let Some(client) = start.as_ref().and_then(client_of) else {
         return body(start);
     };
     catch_unwind(AssertUnwindSafe(|| body(start))).unwrap_or_else(|payload| {
@@ -142,7 +149,7 @@ pub fn foreign<V>(start: Start, body: impl FnOnce(Start) -> V) -> V {
 
 fn client_of(start: &Start) -> Option<Arc<Handle>> {
     match start {
-        Start::Untraced | Start::Idle(_) => None,
+        Start::Idle(_) => None,
         Start::New(builder) => Some(Arc::clone(builder.client())),
         Start::Open(open) => Some(Arc::clone(&open.client)),
     }

@@ -91,7 +91,6 @@ enum Stage {
 impl From<Request> for Stage {
     fn from(Request { start, strict }: Request) -> Self {
         match start {
-            Start::Untraced => Self::Untraced,
             Start::Idle(context) => Self::Idle(context),
             Start::Open(open) => Self::Running(open),
             Start::New(builder) if strict => Self::Starting(Box::pin(builder.strict().open())),

@@ -51,7 +51,7 @@ pub use self::{
     begin::{Begin, begin, begin_strictly},
     function::{
         Refusal, described, foreign, idle, is_recorded, run, run_whole, start, start_strictly,
-        unseen_client, untraced,
+        unseen_client,
     },
     future::{Traced, UntilLearned, traced, traced_whole},
     open::OpenRun,

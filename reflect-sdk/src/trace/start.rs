@@ -1,19 +1,18 @@
-//! The start of a run, before it is known whether there is one.
+//! The start of a run.
 
 use super::ambient::parent;
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
 use super::open::OpenRun;
 
-/// What a body runs as.
+/// What a body runs as. A traced function has none if it is a plain call: there is no client, and
+/// nothing can see a context.
 #[derive(Debug)]
 #[cfg_attr(
     not(feature = "macros"),
     expect(dead_code, reason = "only traced functions start in every way")
 )]
 pub enum Start {
-    /// A plain call: there is no client, and nothing can see a context.
-    Untraced,
     /// A run of a disabled client: the body has a context, and nothing is recorded.
     Idle(TraceContext),
     /// A run to start. Boxed to keep untraced calls cheap.
