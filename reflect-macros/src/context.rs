@@ -1,4 +1,4 @@
-//! The context parameter, which the body has and callers do not.
+//! The context parameter: the body has it, callers do not.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -9,21 +9,21 @@ use syn::{
 };
 
 use crate::erase::{anonymous, has_impl};
-use crate::mentions::mentions;
+use crate::mentions::may_use;
 
-/// The parameter that was taken out of the signature.
+/// The context parameter of a function.
 pub(crate) struct ContextParameter {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) pat: Pat,
     pub(crate) ty: Type,
     /// Whether the body can see the context through it.
     pub(crate) used: bool,
-    /// What is wrong with a return value that borrows from it.
+    /// The error of a return type that borrows from the context.
     pub(crate) escape: Option<Error>,
 }
 
 impl ContextParameter {
-    /// Takes the first parameter after the receiver out of the signature.
+    /// Removes the first parameter after the receiver from the signature.
     pub(crate) fn take(sig: &mut Signature, body: &TokenStream) -> Result<Self> {
         let place = usize::from(sig.receiver().is_some());
         let Some(FnArg::Typed(parameter)) = sig.inputs.iter().nth(place).cloned() else {
@@ -64,13 +64,13 @@ impl ContextParameter {
 fn is_used(pat: &Pat, body: &TokenStream) -> bool {
     match pat {
         Pat::Wild(_) => false,
-        Pat::Ident(name) => mentions(body, &name.ident),
+        Pat::Ident(name) => may_use(body, &name.ident),
         _ => true,
     }
 }
 
-/// Whether no name of a user's could make this a context. It is told without taking the parameter
-/// away, so that callers, who pass it, are not told as well.
+/// Whether the type is no context, and no alias of it either. The parameter then stays in the
+/// signature, so that callers, who pass it, see no second error.
 fn is_certainly_none(ty: &Type) -> bool {
     const TEXTS_AND_NUMBERS: [&str; 18] = [
         "String", "str", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize",
@@ -88,8 +88,8 @@ fn is_certainly_none(ty: &Type) -> bool {
     }
 }
 
-/// Removes the lifetimes that only the parameter had use for: a trait does not declare them. Gives
-/// one of which the return type speaks all the same.
+/// Removes the lifetimes that only the parameter used: a trait does not declare them. Returns one that
+/// the return type uses.
 fn drop_lifetimes(sig: &mut Signature, ty: &Type) -> Option<Lifetime> {
     let mut named = Lifetimes::default();
     named.visit_type(ty);
@@ -146,8 +146,8 @@ impl<'ast> Visit<'ast> for Lifetimes {
     }
 }
 
-/// The attributes that also mean something on a `let`.
 impl ContextParameter {
+    /// The attributes that apply to a `let` too.
     pub(crate) fn lint_attrs(&self) -> TokenStream {
         let lints = ["allow", "expect", "warn", "deny", "forbid", "cfg"];
         let forwarded = self

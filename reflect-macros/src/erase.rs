@@ -1,14 +1,14 @@
-//! Types without what cannot be written within a body.
+//! Types as they can be written within a body.
 
 use syn::visit_mut::{self, VisitMut};
 use syn::{Lifetime, Type, parse_quote};
 
-/// The type as it can be written within the body, where `impl Trait` cannot.
+/// The type with `_` for each `impl Trait`.
 pub(crate) fn nameable(ty: &Type) -> Type {
     erase(ty, false).0
 }
 
-/// The same without the names of lifetimes, for a value that lives within the body.
+/// Like [`nameable`], without the names of lifetimes, for a value that lives within the body.
 pub(crate) fn anonymous(ty: &Type) -> Type {
     erase(ty, true).0
 }
@@ -43,7 +43,7 @@ impl VisitMut for Erase {
     }
 
     fn visit_type_fn_ptr_mut(&mut self, _: &mut syn::TypeFnPtr) {
-        // `for<'a> fn(&'a str)` names its own.
+        // `for<'a> fn(&'a str)` declares its own lifetimes.
     }
 
     fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {

@@ -1,4 +1,4 @@
-//! What the main shapes of functions become, as snapshots.
+//! Snapshots of the expansion of the main kinds of functions.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,17 +1,17 @@
-//! The function under the attribute, as it was written.
+//! The function under the attribute.
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
 use syn::token::Brace;
 use syn::{Attribute, Result, Signature, Token, Visibility, braced};
 
-/// A function whose body is left as it is, so that one that does not parse (yet) keeps its signature
-/// and an editor can go on helping.
+/// A function whose body is not parsed, so that one with a syntax error keeps its signature and an
+/// editor can complete code in it.
 pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// `None` where there is no body.
+    /// `None` without a body.
     pub(crate) braces: Option<Brace>,
     pub(crate) body: TokenStream,
 }
@@ -38,8 +38,7 @@ impl Parse for Function {
         }
         let content;
         let braces = braced!(content in input);
-        // An inner attribute may only stand first in the body of a function, which the body will
-        // not be any more.
+        // Inner attributes are only allowed at the start of a function, where the body will not be.
         for mut inner in content.call(Attribute::parse_inner)? {
             inner.style = syn::AttrStyle::Outer;
             attrs.push(inner);
@@ -56,7 +55,7 @@ impl Parse for Function {
 
 fn starts_function(input: ParseStream<'_>) -> bool {
     let qualified = input.peek(Token![const]) || input.peek(Token![unsafe]);
-    // `const X`, `unsafe impl` and `extern crate` are other things.
+    // Excludes `const X`, `unsafe impl` and `extern crate`.
     let leads_to_function = input.peek2(Token![fn])
         || input.peek2(Token![async])
         || input.peek2(Token![unsafe])

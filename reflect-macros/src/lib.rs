@@ -3,15 +3,16 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod body;
 mod context;
 mod erase;
 mod expand;
 #[cfg(test)]
 mod expansions;
 mod function;
+mod hold;
 mod looks;
 mod mentions;
-mod order;
 mod private;
 mod returns;
 mod start;
@@ -22,7 +23,7 @@ mod whole;
 
 use proc_macro::TokenStream;
 
-/// Makes a function learn from its own runs; `reflect_sdk` says how.
+/// Traces a function. See the documentation of `reflect_sdk::reflect_trace`.
 #[proc_macro_attribute]
 pub fn reflect_trace(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::reflect_trace(&args.into(), item.into()).into()

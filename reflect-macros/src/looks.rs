@@ -1,12 +1,12 @@
-//! What the name of a type suggests.
+//! Types by their names.
 
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type, TypeParamBound, parse_quote};
 
-/// What a type is, if its names mean what they mean elsewhere.
+/// What a type is if its names have their usual meaning.
 pub(crate) enum Look {
-    /// A text, or something around one: nothing to take out.
+    /// A text, or a `Result` or `Option` of one: it is its own output.
     Plain,
-    /// What is left of it.
+    /// A type with this output.
     Output(Box<Type>),
     Other,
 }
@@ -17,6 +17,11 @@ pub(crate) fn look(ty: &Type) -> Look {
         Type::Paren(paren) => look(&paren.elem),
         Type::Reference(reference) if is_str(&reference.elem) => Look::Plain,
         Type::Path(path) if path.qself.is_none() => look_at_path(&path.path),
+        Type::ImplTrait(opaque) => {
+            let mut bounds = opaque.bounds.clone();
+            let output = bound_output(bounds.iter_mut(), "TraceReturn");
+            output.map_or(Look::Other, |output| Look::Output(Box::new(output.clone())))
+        }
         _ => Look::Other,
     }
 }
@@ -78,19 +83,23 @@ fn types_mut(segment: &mut PathSegment) -> impl DoubleEndedIterator<Item = &mut 
 }
 
 /// A type that is a future.
-pub(crate) struct Seen<'a> {
+pub(crate) struct FutureType<'a> {
     pub(crate) output: &'a mut Type,
     pub(crate) boxed: bool,
-    /// Whether only its name says so.
+    /// Whether it is known by its name alone, as `BoxFuture`.
     pub(crate) by_name: bool,
 }
 
-/// What the future gives, if the type is visibly one.
-pub(crate) fn future_output(ty: &mut Type) -> Option<Seen<'_>> {
+/// The type as a future, if it is visibly one.
+pub(crate) fn future_output(ty: &mut Type) -> Option<FutureType<'_>> {
     let (output, boxed, by_name) = match ty {
         Type::Group(group) => return future_output(&mut group.elem),
         Type::Paren(paren) => return future_output(&mut paren.elem),
-        Type::ImplTrait(opaque) => (bound_output(opaque.bounds.iter_mut())?, false, false),
+        Type::ImplTrait(opaque) => (
+            bound_output(opaque.bounds.iter_mut(), "Future")?,
+            false,
+            false,
+        ),
         Type::Path(path) => {
             let last = path.path.segments.last_mut()?;
             match last.ident.to_string().as_str() {
@@ -101,7 +110,7 @@ pub(crate) fn future_output(ty: &mut Type) -> Option<Seen<'_>> {
         }
         _ => return None,
     };
-    Some(Seen {
+    Some(FutureType {
         output,
         boxed,
         by_name,
@@ -116,12 +125,16 @@ fn boxed_output(ty: &mut Type) -> Option<&mut Type> {
         return None;
     }
     match types_mut(last).next()? {
-        Type::TraitObject(object) => bound_output(object.bounds.iter_mut()),
+        Type::TraitObject(object) => bound_output(object.bounds.iter_mut(), "Future"),
         _ => None,
     }
 }
 
-fn bound_output<'a>(bounds: impl Iterator<Item = &'a mut TypeParamBound>) -> Option<&'a mut Type> {
+/// The `Output` of the bound by this trait.
+fn bound_output<'a>(
+    bounds: impl Iterator<Item = &'a mut TypeParamBound>,
+    name: &str,
+) -> Option<&'a mut Type> {
     for bound in bounds {
         let TypeParamBound::Trait(bound) = bound else {
             continue;
@@ -129,7 +142,7 @@ fn bound_output<'a>(bounds: impl Iterator<Item = &'a mut TypeParamBound>) -> Opt
         let Some(last) = bound.path.segments.last_mut() else {
             continue;
         };
-        if last.ident != "Future" {
+        if last.ident != name {
             continue;
         }
         let PathArguments::AngleBracketed(generics) = &mut last.arguments else {

@@ -1,19 +1,19 @@
-//! The way to what the SDK has for this macro alone.
+//! The path of the SDK's private module.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Path, parse_quote};
 
-/// The path to it, wherever the SDK is.
+/// The path of `__private` in the SDK.
 pub(crate) struct Private {
     path: TokenStream,
-    /// How much of it the user wrote. That stays where it is: if it leads nowhere, the compiler
-    /// tells so once, and there.
+    /// The number of tokens that the user wrote. They keep their span, where the compiler reports a
+    /// wrong path once.
     written: usize,
 }
 
 impl Private {
-    /// `sdk` is where the user says that the SDK is.
+    /// `sdk` is the value of `crate = …`.
     pub(crate) fn new(sdk: Option<&Path>) -> Self {
         let default = parse_quote!(::reflect_sdk);
         let path = sdk.unwrap_or(&default);
@@ -23,13 +23,13 @@ impl Private {
         }
     }
 
-    /// The path as if it stood where the tokens stand, so that an error shows there.
+    /// The path with the span of `place`, where the compiler reports an error.
     pub(crate) fn at(&self, place: &impl ToTokens) -> (TokenStream, Span) {
         let first = place.to_token_stream().into_iter().next();
         self.at_span(first.map_or_else(Span::call_site, |token| token.span()))
     }
 
-    /// The path as if it stood there.
+    /// The path with this span.
     pub(crate) fn at_span(&self, place: Span) -> (TokenStream, Span) {
         let path = self.path.clone().into_iter().enumerate();
         let path = path.map(|(index, mut token)| {

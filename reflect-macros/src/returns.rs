@@ -1,4 +1,4 @@
-//! What a function returns: to its caller, and out of its body.
+//! The return type, for callers and for the body.
 
 use proc_macro2::Span;
 use quote::{ToTokens, quote_spanned};
@@ -8,35 +8,34 @@ use crate::erase::{anonymous, has_impl, nameable};
 use crate::looks::{Look, future_output, look};
 use crate::private::Private;
 
-/// What a function returns.
+/// The return type of a function.
 pub(crate) struct Returned {
-    /// What stands in the signature that callers see.
+    /// The type in the signature that callers see.
     pub(crate) to_callers: Type,
-    /// The same as a reader would call it, if that is something else. It believes in names, such as
-    /// `Result`, that may stand for anything; so it is for the documentation alone.
+    /// The plain type for documentation, if it differs. It takes names such as `Result` at face value,
+    /// so it is not compiled.
     pub(crate) documented: Option<Type>,
-    /// What they get in the end, which is what the future gives where it is one; the compiler fills
-    /// in what cannot be named.
+    /// The type that callers get in the end: the output of a future, with `_` for `impl Trait`.
     pub(crate) given: Type,
-    /// The same for what is recorded, which is what the body ends with: the declared type, where
-    /// the compiler fills in what cannot be named.
+    /// The type that the body returns and that is recorded, with `_` for `impl Trait`.
     pub(crate) recorded: Type,
-    /// Whether the caller gets the output alone.
+    /// Whether callers get the output alone.
     pub(crate) unwrapped: bool,
-    /// Whether the function returns a future without being `async`.
+    /// Whether the type is an `impl Trait` that does not name its output.
+    pub(crate) hides_output: bool,
+    /// The future of a function that returns one without being `async`.
     pub(crate) future: Option<FutureKind>,
 }
 
 /// A function that is not `async`, but returns a future.
 pub(crate) struct FutureKind {
     pub(crate) boxed: bool,
-    /// The type of that future.
+    /// The declared type.
     pub(crate) declared: Type,
 }
 
 impl Returned {
-    /// `private` is the path to the SDK's private parts; `opaque_future` says that the type is a
-    /// name of the user's own for a boxed future.
+    /// `opaque_future` says that the type is an alias of a boxed future.
     pub(crate) fn new(
         declared: &Type,
         is_async: bool,
@@ -47,7 +46,7 @@ impl Returned {
         let mut to_callers = declared.clone();
         if !is_async {
             if let Some(seen) = future_output(&mut to_callers) {
-                // Whoever says that a name is his own knows better than this what it stands for.
+                // With the option `future`, a name such as `BoxFuture` is the user's own alias.
                 if !(opaque_future && seen.by_name) {
                     let recorded = if seen.by_name {
                         output_of_future(&anonymous(declared))
@@ -74,6 +73,7 @@ impl Returned {
                         given,
                         recorded,
                         unwrapped,
+                        hides_output: !unwrapped,
                         future: Some(FutureKind { boxed, declared }),
                     };
                 }
@@ -86,6 +86,7 @@ impl Returned {
                     given: output_of_future(&declared),
                     recorded: output_of_future(&declared),
                     unwrapped: false,
+                    hides_output: false,
                     future: Some(FutureKind {
                         boxed: true,
                         declared,
@@ -105,16 +106,16 @@ impl Returned {
             },
             recorded,
             unwrapped,
+            hides_output: !unwrapped,
             future: None,
         }
     }
 }
 
-/// Turns the type into what is left when the run's record is taken out of it. `false` if that
-/// cannot be said, and the value must be given as it is.
+/// Turns the type into its output. Returns `false` if that has no name.
 fn unwrap(ty: &mut Type, private: &Private) -> bool {
     if !has_impl(ty) {
-        // Whatever its name is: the compiler knows what it stands for.
+        // The compiler resolves aliases.
         *ty = output_of(ty, private);
         return true;
     }
@@ -128,7 +129,7 @@ fn unwrap(ty: &mut Type, private: &Private) -> bool {
     }
 }
 
-/// What is left of the type, if its names mean what they mean elsewhere.
+/// The output of the type, if its names have their usual meaning.
 fn documented(ty: &Type) -> Option<Type> {
     match look(ty) {
         _ if has_impl(ty) => None,
@@ -138,7 +139,7 @@ fn documented(ty: &Type) -> Option<Type> {
     }
 }
 
-/// The same for a type that is a future.
+/// Like [`documented`], for a type that is a future.
 fn documented_future(ty: &Type) -> Option<Type> {
     let mut ty = ty.clone();
     let seen = future_output(&mut ty)?;
@@ -146,8 +147,8 @@ fn documented_future(ty: &Type) -> Option<Type> {
     Some(ty)
 }
 
-/// `<Type as TraceReturn>::Output`, which stands where the type stood: so the signature and the
-/// body, if they complain about the type, complain in the same words, which are told once.
+/// `<Type as TraceReturn>::Output` with the span of the type: the compiler merges an error of the
+/// signature with the same one of the body.
 fn output_of(ty: &Type, private: &Private) -> Type {
     let (first, last) = ends(ty);
     let open = quote_spanned!(first=> <);
@@ -155,7 +156,7 @@ fn output_of(ty: &Type, private: &Private) -> Type {
     parse_quote!(#open #ty as #private::TraceReturn>::#output)
 }
 
-/// `<Type as Future>::Output`, which stands where the type stood.
+/// `<Type as Future>::Output` with the span of the type.
 fn output_of_future(ty: &Type) -> Type {
     let (first, last) = ends(ty);
     let open = quote_spanned!(first=> <);
@@ -163,7 +164,7 @@ fn output_of_future(ty: &Type) -> Type {
     parse_quote!(#open #ty as ::core::future::Future>::#output)
 }
 
-/// Where the type begins and ends.
+/// The first and the last span of the type.
 fn ends(ty: &Type) -> (Span, Span) {
     let mut spans = ty.to_token_stream().into_iter().map(|token| token.span());
     let first = spans.next().unwrap_or_else(Span::mixed_site);

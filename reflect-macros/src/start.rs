@@ -1,76 +1,76 @@
-//! How a traced function starts its run.
+//! The start of the run in the expansion.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
 use crate::args::{Args, Value};
+use crate::body::none;
 use crate::expand::Traced;
 
 impl Traced {
-    /// Makes `error` what is returned.
+    /// The value to return for `__reflect_error`.
     pub(crate) fn refuse(&self, strict: &Ident) -> TokenStream {
         let (private, there) = self.private.at(strict);
-        quote_spanned!(there=> #private::Refuse::refuse(__reflect_error))
+        quote_spanned!(there=> #private::Refusal::refuse(__reflect_error))
     }
 
-    /// Whether the body, or what it calls, can see its context.
-    fn is_shown(&self) -> bool {
+    /// Whether the body, or code that it calls, can see the context.
+    fn is_seen(&self) -> bool {
         self.context.as_ref().is_none_or(|context| context.used)
     }
 
-    pub(crate) fn kind(&self, quiet: &str, shown: &str) -> Ident {
-        let name = if self.is_shown() { shown } else { quiet };
-        Ident::new(name, Span::mixed_site())
-    }
-
-    /// The start of a run. Where the client is disabled, it has a context but no options, if that
-    /// can be seen, here or by a run around it; else it is `None`.
+    /// The start of the run. Without a client, options are not evaluated.
     pub(crate) fn start(&self, args: &Args) -> TokenStream {
         let here = Span::mixed_site();
         let Self { private, task, .. } = self;
         let client = if let Some(client) = &args.client {
-            let whose = self.kind("unseen_client", "client");
+            let function = if self.is_seen() {
+                "client"
+            } else {
+                "unseen_client"
+            };
+            let function = Ident::new(function, here);
             let (private, there) = private.at(client);
-            quote_spanned!(there=> #private::#whose(&(#client)))
+            quote_spanned!(there=> #private::#function(&(#client)))
         } else {
-            // Where nobody named a client, the function is a part of whatever is around it.
+            // Without a `client`, the function is a part of the run around it.
             quote_spanned!(here=> #private::client(&#private::Installed))
         };
         let some = quote_spanned!(here=> ::core::option::Option::Some);
-        let none = quote_spanned!(here=> ::core::option::Option::None);
+        let none = none();
         let text = task.text();
-        if !self.is_shown() {
-            let described = if args.settings.is_empty() {
-                task.start()
-            } else {
-                let described = self.described(args, quote_spanned!(here=> __reflect_run));
-                quote_spanned!(here=> {
-                    let __reflect_run = __reflect_client.trace(#text);
-                    if #private::is_recorded(&__reflect_run) {
-                        #described
-                    } else {
-                        #private::described(__reflect_run)
-                    }
-                })
-            };
-            // Apart, so that a lock in the expression is let go before the run starts.
+        // In a statement of its own, the client's expression drops a lock before the run starts.
+        if self.is_seen() {
+            let builder = quote_spanned!(here=> __reflect_client.trace(__reflect_task));
+            let described = self.described(args, builder);
             return quote_spanned!(here=> {
                 let __reflect_client = #client;
+                let __reflect_task = #text;
                 match __reflect_client {
                     #some(__reflect_client) => #some(#described),
-                    #none => #none,
+                    #none => #some(#private::idle(__reflect_task)),
                 }
             });
         }
-        let builder = quote_spanned!(here=> __reflect_client.trace(__reflect_task));
-        let described = self.described(args, builder);
+        let described = if args.settings.is_empty() {
+            task.start()
+        } else {
+            let described = self.described(args, quote_spanned!(here=> __reflect_run));
+            quote_spanned!(here=> {
+                let __reflect_run = __reflect_client.trace(#text);
+                if #private::is_recorded(&__reflect_run) {
+                    #described
+                } else {
+                    #private::described(__reflect_run)
+                }
+            })
+        };
         quote_spanned!(here=> {
             let __reflect_client = #client;
-            let __reflect_task = #text;
             match __reflect_client {
-                #some(__reflect_client) => #private::Shown::Run(#described),
-                #none => #private::Shown::idle(__reflect_task),
+                #some(__reflect_client) => #some(#described),
+                #none => #none,
             }
         })
     }

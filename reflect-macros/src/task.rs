@@ -1,4 +1,4 @@
-//! Where the task of a run comes from.
+//! The task of a run.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -7,19 +7,19 @@ use syn::{Error, Expr, ExprClosure, FnArg, Ident, PatType, Result, Signature, St
 use crate::private::Private;
 use crate::whole::{plain_name, rename};
 
-/// How the task is found.
+/// The expression of the task.
 pub(crate) struct Task {
-    /// A reference to what can be shown.
+    /// A reference to a value with a text.
     value: TokenStream,
-    /// The way to the SDK and the place where an error shows that it cannot.
+    /// The path to the SDK, and the span for the error of a value without a text.
     private: TokenStream,
     there: Span,
-    /// Takes the arguments apart that had to be whole for the task.
+    /// Destructures the arguments that had to be whole for the task.
     pub(crate) rebinds: Vec<Stmt>,
 }
 
 impl Task {
-    /// Reads the task from what was given, else from the first argument.
+    /// The given expression or closure, else the first argument.
     pub(crate) fn new(
         given: Option<&Expr>,
         sig: &mut Signature,
@@ -46,7 +46,7 @@ impl Task {
                         "no argument can be the task; say what it is: add `task = <expr>`",
                     ));
                 };
-                there_for_sure(first)?;
+                unconditional(first)?;
                 let place = private.at(&first.ty);
                 let name = name_whole(first, 0, is_sync, &mut rebinds);
                 (quote_spanned!(place.1=> &#name), place)
@@ -60,7 +60,7 @@ impl Task {
         })
     }
 
-    /// Stands in where there is none, after that was told.
+    /// A placeholder after an error.
     pub(crate) fn unknown(private: &Private) -> Self {
         Self {
             value: quote!(""),
@@ -70,20 +70,20 @@ impl Task {
         }
     }
 
-    /// Gives the text of the task.
+    /// The text of the task.
     pub(crate) fn text(&self) -> TokenStream {
         let Self { value, private, .. } = self;
         quote_spanned!(self.there=> #private::task(#value))
     }
 
-    /// Gives the start of a run of `client` with this task and no options.
+    /// The start of a run with this task and no options.
     pub(crate) fn start(&self) -> TokenStream {
         let Self { value, private, .. } = self;
         quote_spanned!(self.there=> #private::start(__reflect_client, #value))
     }
 }
 
-/// What the closure calls the arguments, by their order; it gets references.
+/// Binds the closure's parameters to references to the arguments, in their order.
 fn bindings(
     closure: &ExprClosure,
     sig: &mut Signature,
@@ -97,7 +97,7 @@ fn bindings(
             let what = "the closure gets the arguments of the function, and there are not so many";
             return Err(Error::new_spanned(input, what));
         };
-        there_for_sure(argument)?;
+        unconditional(argument)?;
         let name = name_whole(argument, index, is_sync, rebinds);
         bindings.extend(quote! {
             #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
@@ -115,8 +115,8 @@ fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
     })
 }
 
-/// The task must not be another one in another configuration.
-fn there_for_sure(argument: &PatType) -> Result<()> {
+/// Rejects an argument that is conditional: the task must be the same in every configuration.
+fn unconditional(argument: &PatType) -> Result<()> {
     let mut attrs = argument.attrs.iter().map(syn::Attribute::path);
     if attrs.any(|path| path.is_ident("cfg") || path.is_ident("cfg_attr")) {
         let what = "this argument is not there in every configuration, so that it cannot be taken \
@@ -126,7 +126,7 @@ fn there_for_sure(argument: &PatType) -> Result<()> {
     Ok(())
 }
 
-/// A name for the whole argument. A pattern is moved behind the place where the task is read.
+/// A name for the whole argument. A pattern is destructured after the task is read.
 fn name_whole(
     argument: &mut PatType,
     index: usize,
@@ -139,7 +139,7 @@ fn name_whole(
     let name = format_ident!("__reflect_whole_{index}", span = Span::mixed_site());
     let rebind = rename(argument, &name);
     if is_sync {
-        // Clippy wants every argument to be used up. It is let go at the end all the same.
+        // Consumes the argument, for `clippy::needless_pass_by_value`.
         rebinds.push(parse_quote!(let mut #name = { #name };));
     }
     rebinds.push(rebind);

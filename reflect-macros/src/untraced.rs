@@ -1,4 +1,4 @@
-//! Functions that cannot be traced, which was told.
+//! Functions that cannot be traced, which is an error.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -7,14 +7,13 @@ use crate::expand::Traced;
 use crate::returns::Returned;
 
 impl Traced {
-    /// A body with which the function can be called as if it were traced, so that nothing more is
-    /// told.
+    /// A body for the signature of a traced function, so that there are no further errors.
     pub(crate) fn plain_body(&self, returned: &Returned) -> TokenStream {
         let here = Span::mixed_site();
         let Self { private, body, .. } = self;
-        // The program will not be built, so nothing is ever leaked.
+        // The program does not compile, so nothing is ever leaked.
         let bind = self.bind_from(&quote_spanned!(here=>
-            ::std::boxed::Box::leak(::std::boxed::Box::new(#private::context()))
+            ::std::boxed::Box::leak(::std::boxed::Box::new(#private::context(::core::option::Option::None)))
         ));
         let block = self.block_of(quote!(#bind #body));
         if let Some(future) = &returned.future {

@@ -1,10 +1,10 @@
-//! Arguments that are patterns, taken in whole and apart later.
+//! Arguments that are patterns, bound by a name first and destructured later.
 
 use syn::visit::{self, Visit};
 use syn::{Ident, Pat, PatIdent, PatType, Stmt, parse_quote};
 
-/// Calls the argument `name`, and gives what takes it apart as it was written. What the pattern does
-/// not bind stays in the argument, and is let go with it.
+/// Renames the argument to `name`, and returns the `let` that destructures it. What the pattern does
+/// not bind stays in the argument, and is dropped with it.
 pub(crate) fn rename(argument: &mut PatType, name: &Ident) -> Stmt {
     let pattern = &argument.pat;
     let rebind = parse_quote!(let #pattern = #name;);
@@ -28,7 +28,7 @@ impl<'ast> Visit<'ast> for MutableBorrows {
     }
 }
 
-/// The name of an argument that is nothing but a name.
+/// The name of an argument that is a plain name.
 pub(crate) fn plain_name(pattern: &Pat) -> Option<&Ident> {
     match pattern {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => Some(&name.ident),

@@ -1,4 +1,4 @@
-//! What the compiler says about misuse. The texts are those of one compiler version.
+//! Compile errors of misuse, as one version of the compiler reports them.
 
 use std::process::Command;
 

@@ -28,7 +28,7 @@ pub mod calls {
         Action, Async, AugmentWithMemories, Blocking, Call, CallContext, CreateMemory,
         CreateTraceAndWait, WaitForTrace,
     };
-    pub use crate::trace::{InScope, StrictTrace, Wait};
+    pub use crate::trace::{BlockingLimit, InScope, StrictTrace};
 }
 
 /// Everything that travels: the requests and replies of the API, and their parts.
@@ -53,7 +53,7 @@ pub use crate::client::{
 pub use crate::core::{DeliveryStats, Overflow, RetryPolicy};
 pub use crate::error::{ApiError, BoxError, Error, Result};
 pub use crate::trace::{
-    OnCancel, Outcome, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput,
+    OnCancel, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput, TraceRecord,
     TraceResult, TraceReturn,
 };
 pub use crate::transport::Transport;

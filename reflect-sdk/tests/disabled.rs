@@ -56,7 +56,7 @@ fn with_options(ctx: &TraceContext, question: &str, client: &ReflectClient) -> O
 
 #[expect(clippy::panic, reason = "it must not be called")]
 fn tags() -> String {
-    panic!("the options of a run that nothing comes of are not asked for")
+    panic!("the options of a run that is not recorded are not evaluated")
 }
 
 #[test]

@@ -11,6 +11,6 @@ const fn number(ctx: &TraceContext, _question: &str) -> TraceResult<u8> {
 }
 
 fn main() {
-    let _text: &str = answer("callers are told nothing");
-    let _number: u8 = number("callers are told nothing");
+    let _text: &str = answer("callers get no error");
+    let _number: u8 = number("callers get no error");
 }

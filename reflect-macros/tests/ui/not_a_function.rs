@@ -32,5 +32,5 @@ impl Answer for Agent {
 fn main() {
     Agent.answer();
     Agent.tidy();
-    let _text: String = Agent.explain("callers are told nothing");
+    let _text: String = Agent.explain("callers get no error");
 }

@@ -1,4 +1,4 @@
-//! Which run the current code belongs to.
+//! The run that the current code belongs to.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -12,31 +12,50 @@ use super::context::TraceContext;
 
 thread_local! {
     static CURRENT: RefCell<Option<TraceContext>> = const { RefCell::new(None) };
-    /// Whether something may be recorded of it, or of one around it. Apart, because it is looked at
-    /// by calls that may cost next to nothing.
+    /// Whether `CURRENT`, or a run around it, may be recorded. A plain flag, because untraced calls
+    /// read it too.
     static IS_WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling code belongs to a run of which something may be recorded.
+/// Whether the calling code belongs to a run that may be recorded.
 #[cfg(feature = "macros")]
 #[inline]
 pub(super) fn is_within_a_run() -> bool {
     IS_WITHIN.get()
 }
 
+/// The parent of a run that starts here: the current run, skipping those of disabled clients.
+pub(super) fn parent() -> Option<TraceContext> {
+    let current = TraceContext::current()?;
+    if current.is_idle() {
+        return current.parent().cloned();
+    }
+    Some(current)
+}
+
+/// The given context, or else that of the run that the calling code is the body of.
+#[inline]
+pub fn context(given: Option<TraceContext>) -> TraceContext {
+    given
+        .or_else(TraceContext::current)
+        // There is none only while the thread ends and its thread-locals are gone.
+        .unwrap_or_else(|| TraceContext::idle(String::new(), None))
+}
+
 impl TraceContext {
-    /// The run that the calling code belongs to: the closure of [`run`](super::TraceBuilder::run),
-    /// or whatever was put [in its scope](Self::in_scope).
+    /// The run that the calling code belongs to: the body of a traced function, of
+    /// [`run`](super::TraceBuilder::run) or [`run_async`](super::TraceBuilder::run_async), or code put
+    /// [in its scope](Self::in_scope).
     pub fn current() -> Option<TraceContext> {
-        // Without a value only while the thread ends.
+        // Fails only while the thread ends.
         CURRENT
             .try_with(|current| current.borrow().clone())
             .ok()
             .flatten()
     }
 
-    /// Calls `body` as a part of this run: [`current`](Self::current) gives this context there, and
-    /// runs that start there have it as their parent.
+    /// Calls `body` as a part of this run: [`current`](Self::current) returns this context there, and
+    /// it is the parent of the runs that start there.
     pub fn in_scope<T>(&self, body: impl FnOnce() -> T) -> T {
         let _scope = self.enter();
         body()
@@ -59,7 +78,7 @@ impl TraceContext {
     }
 }
 
-/// As long as it lives, a context is the current one. It stays on its thread.
+/// Keeps a context current on this thread until it is dropped.
 pub(super) struct Scope {
     outer: Option<TraceContext>,
     _entered: Option<EnteredSpan>,
@@ -71,9 +90,9 @@ impl Drop for Scope {
     }
 }
 
-/// The old value is returned, so that it is not dropped while the cell is borrowed.
-pub(super) fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
-    // The parent of a run of a disabled client is never one of those itself.
+/// Returns the old value, so that it is not dropped while the cell is borrowed.
+fn swap(context: Option<TraceContext>) -> Option<TraceContext> {
+    // The parent of an idle run is never idle.
     let recorded = |context: &TraceContext| !context.is_idle() || context.parent().is_some();
     IS_WITHIN.set(context.as_ref().is_some_and(recorded));
     CURRENT
@@ -99,7 +118,7 @@ impl<F: Future> Future for InScope<F> {
         let _scope = this.context.enter();
         match this.future.as_pin_mut() {
             Some(future) => future.poll(cx),
-            // It is only taken out when this is dropped.
+            // Only `drop` takes the future out.
             None => Poll::Pending,
         }
     }
@@ -109,7 +128,7 @@ impl<F: Future> Future for InScope<F> {
 impl<F: Future> PinnedDrop for InScope<F> {
     fn drop(self: Pin<&mut Self>) {
         let mut this = self.project();
-        // What the future owns may end runs, or start some.
+        // Destructors of the future may start and end runs.
         let _scope = this.context.enter();
         this.future.set(None);
     }

@@ -1,4 +1,4 @@
-//! How values in `#[reflect_trace(…)]` become options of a run.
+//! Values in `#[reflect_trace(…)]` as options of a run.
 
 use std::fmt::Display;
 use std::ops::Deref;
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::builder::TraceBuilder;
 
-/// What can be the task of a run.
+/// A value that can be the task of a run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the task of a run: it cannot be shown",
     label = "this does not implement `Display`",
     note = "say what the task is: `#[reflect_trace(task = <expr>)]`, with an expression over the arguments"
 )]
 pub trait TaskText {
-    /// The task in words.
+    /// The text of the task.
     fn text(&self) -> String;
 }
 
@@ -27,62 +27,62 @@ impl<T: Display + ?Sized> TaskText for T {
     }
 }
 
-/// The task in words.
+/// The text of the task.
 #[cold]
 #[inline(never)]
 pub fn task<T: TaskText + ?Sized>(task: &T) -> String {
     task.text()
 }
 
-/// What can be said in words, such as the name of a model.
+/// A value with a text, such as the name of a model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a text: it cannot be shown",
     label = "this does not implement `Display`, nor is it an `Option` of something that does",
     note = "write a text here, or an expression that gives one"
 )]
-pub trait Shows {
-    /// The value in words.
+pub trait TextValue {
+    /// The text of the value.
     fn show(&self) -> String;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> Shows for T {
+impl<T: Display + ?Sized> TextValue for T {
     fn show(&self) -> String {
         self.to_string()
     }
 }
 
-/// What may be a text, or an `Option` of one: a `None` leaves the option of the run as it is.
+/// A text or an `Option` of one; `None` leaves the option of the run unset.
 ///
-/// The compiler takes the method of this type where the value is an `Option`, else that of the type
-/// within. A trait with both would need `Display` never to be implemented for an `Option`.
+/// Method resolution takes `show` of this type for an `Option`, and that of [`Text`] for other values.
+/// One trait for both would need `Option` to never implement `Display`.
 #[derive(Debug)]
 pub struct OptionalText<'a, T: ?Sized>(Text<'a, T>);
 
-/// What may be a text.
+/// A text.
 #[derive(Debug)]
 pub struct Text<'a, T: ?Sized>(&'a T);
 
-/// The value, as what may be a text.
+/// Wraps the value to call `show` on it.
 pub fn text<T: ?Sized>(value: &T) -> OptionalText<'_, T> {
     OptionalText(Text(value))
 }
 
 impl<T> OptionalText<'_, Option<T>> {
-    /// The value in words.
+    /// The text of the value.
     pub fn show(&self) -> Option<String>
     where
-        T: Shows,
+        T: TextValue,
     {
         self.0.0.as_ref().map(T::show)
     }
 }
 
 impl<T> OptionalText<'_, &Option<T>> {
-    /// The value in words.
+    /// The text of the value.
     pub fn show(&self) -> Option<String>
     where
-        T: Shows,
+        T: TextValue,
     {
         self.0.0.as_ref().map(T::show)
     }
@@ -97,16 +97,16 @@ impl<'a, T: ?Sized> Deref for OptionalText<'a, T> {
 }
 
 impl<T: ?Sized> Text<'_, T> {
-    /// The value in words.
+    /// The text of the value.
     pub fn show(&self) -> Option<String>
     where
-        T: Shows,
+        T: TextValue,
     {
         Some(self.0.show())
     }
 }
 
-/// The model that the run uses.
+/// Sets the model.
 pub fn model(builder: TraceBuilder, name: Option<String>) -> TraceBuilder {
     match name {
         Some(name) => builder.model(name),
@@ -114,7 +114,7 @@ pub fn model(builder: TraceBuilder, name: Option<String>) -> TraceBuilder {
     }
 }
 
-/// The rules that the run has to follow.
+/// Sets the reference context.
 pub fn reference_context(builder: TraceBuilder, text: Option<String>) -> TraceBuilder {
     match text {
         Some(text) => builder.reference_context(text),
@@ -122,14 +122,14 @@ pub fn reference_context(builder: TraceBuilder, text: Option<String>) -> TraceBu
     }
 }
 
-/// What can be the metadata of a run.
+/// A value that can be the metadata of a run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be metadata: it cannot be serialized",
     label = "this is not a map or a list of pairs that implements `serde::Serialize`",
     note = "write pairs, as in `[(\"customer\", &customer)]`"
 )]
 pub trait Pairs {
-    /// The pairs; `None` where the value is something else.
+    /// The pairs; `None` if the value is neither a map nor a list of pairs.
     fn pairs(&self) -> Option<Metadata>;
 }
 
@@ -154,7 +154,7 @@ pub fn metadata<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBui
         })
 }
 
-/// Only memories whose metadata has all of this.
+/// Retrieves only memories whose metadata has all of these pairs.
 pub fn metadata_filter<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
     pairs("metadata_filter", value)
         .into_iter()

@@ -13,60 +13,62 @@ use crate::client::{augmented, idempotency_key};
 use crate::error::Error;
 use crate::outbox::Delivery;
 
-/// What a run knows: its task, and what was learned from earlier ones.
+/// The task of a run and the memories retrieved for it.
 ///
-/// It is cheap to clone, and can be sent and shared.
+/// Cheap to clone, `Send` and `Sync`.
 #[derive(Clone)]
 pub struct TraceContext(Arc<Run>);
 
 struct Run {
     task: String,
-    /// Names the run before it is stored; it is the idempotency key too.
+    /// Identifies the run before it is stored, and serves as its idempotency key.
     id: OnceLock<String>,
     parent: Option<TraceContext>,
-    /// `None` where the client is disabled. Apart, so that such a run costs next to nothing.
+    /// `None` for a disabled client. Boxed, so that such a run costs one allocation.
     live: Option<Box<Live>>,
 }
 
-/// What only a run has of which something may be recorded.
+/// The part of a run that only an enabled client needs.
 struct Live {
     memories: Vec<Memory>,
-    /// The task with the memories; `None` where there are none.
+    /// The task with the memories appended; `None` without memories.
     augmented: Option<String>,
     retrieval_error: Option<Error>,
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
     recorded: Mutex<Vec<Message>>,
-    said: Mutex<Said>,
+    conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
     delivery: Arc<Delivery>,
     span: Span,
 }
 
-/// What is shared and changes is behind locks that are held for a moment, with none of the user's
-/// code run meanwhile, and that survive being poisoned: a panic leaves nothing half done.
+/// Shared state is behind locks that are held briefly, run no user code and survive poisoning: a panic
+/// leaves nothing half done.
 impl UnwindSafe for Run {}
 impl RefUnwindSafe for Run {}
 
-/// What a guard was told about the end of its run so far.
+/// The end of a run as its guard knows it so far.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct Conclusion {
     pub(super) output: Option<TraceOutput>,
     pub(super) error: Option<String>,
 }
 
 impl TraceContext {
-    /// A run within the current one.
-    pub(super) fn new(task: String, memories: Result<Vec<Memory>, Error>) -> Self {
+    pub(super) fn new(
+        task: String,
+        memories: Result<Vec<Memory>, Error>,
+        parent: Option<TraceContext>,
+    ) -> Self {
         let (memories, retrieval_error) = match memories {
             Ok(memories) => (memories, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let parent = Self::current_live();
         if let Some(parent) = parent.as_ref().and_then(Self::live) {
             parent.has_children.store(true, Ordering::Relaxed);
         }
-        // At once, because a forked child must not give the same run another name.
+        // Not lazily: a forked child must not give the same run another ID.
         let id = idempotency_key();
         let span = tracing::info_span!(
             target: "reflect",
@@ -85,7 +87,7 @@ impl TraceContext {
             retrieval_error,
             has_children: AtomicBool::new(false),
             recorded: Mutex::default(),
-            said: Mutex::default(),
+            conclusion: Mutex::default(),
             ended: AtomicBool::new(false),
             delivery: Arc::default(),
             span,
@@ -99,25 +101,16 @@ impl TraceContext {
     }
 
     /// A run of a disabled client.
-    pub(super) fn idle(task: String) -> Self {
+    pub(super) fn idle(task: String, parent: Option<TraceContext>) -> Self {
         Self(Arc::new(Run {
             task,
             id: OnceLock::new(),
-            parent: Self::current_live(),
+            parent,
             live: None,
         }))
     }
 
-    /// The run that the calling code belongs to, past those of disabled clients.
-    fn current_live() -> Option<Self> {
-        let current = Self::current()?;
-        if current.is_idle() {
-            return current.0.parent.clone();
-        }
-        Some(current)
-    }
-
-    /// Whether it is a run of a disabled client.
+    /// Whether the client is disabled.
     pub(super) fn is_idle(&self) -> bool {
         self.0.live.is_none()
     }
@@ -126,51 +119,51 @@ impl TraceContext {
         self.0.live.as_deref()
     }
 
-    /// What the agent was asked to do, without the memories.
+    /// The task, without the memories.
     pub fn task(&self) -> &str {
         &self.0.task
     }
 
-    /// The task with its memories put behind it, ready for a prompt; the task alone where there are
+    /// The task with the retrieved memories appended, ready for a prompt; the task alone if there are
     /// none.
     pub fn augmented_task(&self) -> &str {
         let augmented = self.live().and_then(|live| live.augmented.as_deref());
         augmented.unwrap_or(&self.0.task)
     }
 
-    /// The memories that were found, best first.
+    /// The retrieved memories, best first.
     pub fn memories(&self) -> &[Memory] {
         self.live().map_or(&[], |live| &live.memories)
     }
 
-    /// Their ids, in the same order.
+    /// The IDs of the retrieved memories, best first.
     pub fn memory_ids(&self) -> Vec<MemoryId> {
         let memories = self.memories().iter();
         memories.map(|memory| memory.id.clone()).collect()
     }
 
-    /// Why there are no memories, where they could not be asked for, or did not come in time.
+    /// The error of a failed or late retrieval, which leaves the run without memories.
     pub fn retrieval_error(&self) -> Option<&Error> {
         self.live()?.retrieval_error.as_ref()
     }
 
-    /// Notes a step of the run as it goes, so that it is known even if the run ends badly.
+    /// Appends a message to the trajectory of the run.
     ///
-    /// The notes are what is recorded of a run that fails or is cancelled before it says anything
-    /// else, and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
+    /// The messages are the trajectory of a run that fails or is cancelled before it has an output,
+    /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
         if let Some(live) = self.live() {
-            super::panics::over();
+            super::panics::forget_handled();
             live.recorded().push(message);
         }
     }
 
-    /// The stored trace; `None` as long as it is not stored.
+    /// The ID of the trace; `None` until it is stored.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.live()?.delivery.trace_id()
     }
 
-    /// Tells what became of the run.
+    /// A handle to the delivery of the run.
     pub fn handle(&self) -> TraceHandle {
         match self.live() {
             Some(live) => TraceHandle::new(Arc::clone(&live.delivery)),
@@ -178,13 +171,13 @@ impl TraceContext {
         }
     }
 
-    /// Names the run from its start on. A trace that has a parent or a child says so in its
-    /// metadata: `run_id` and `parent_run_id`.
+    /// The ID of the run, known from its start. The metadata of a trace with a parent or a child has
+    /// it as `run_id`, and that of the parent as `parent_run_id`.
     pub fn run_id(&self) -> &str {
         self.0.id.get_or_init(idempotency_key)
     }
 
-    /// The run within which this one started.
+    /// The run that this one started within.
     pub fn parent(&self) -> Option<&TraceContext> {
         self.0.parent.as_ref()
     }
@@ -204,26 +197,26 @@ impl TraceContext {
         self.live().map(|live| &live.span)
     }
 
-    /// What was noted; the task, as a user's message, where nothing was.
+    /// The recorded messages; the task as a user message if there are none.
     pub(super) fn take_recorded(&self) -> Trajectory {
-        let noted = self.live().map(|live| mem::take(&mut *live.recorded()));
-        let mut messages = noted.unwrap_or_default();
+        let recorded = self.live().map(|live| mem::take(&mut *live.recorded()));
+        let mut messages = recorded.unwrap_or_default();
         if messages.is_empty() {
             messages.push(Message::user(self.task()));
         }
         messages.into()
     }
 
-    /// Changes what is said about the end. Nobody listens for a disabled client.
-    pub(super) fn say(&self, change: impl FnOnce(&mut Said)) {
+    /// Changes the conclusion. Does nothing for a disabled client.
+    pub(super) fn conclude(&self, change: impl FnOnce(&mut Conclusion)) {
         if let Some(live) = self.live() {
-            change(&mut live.said());
+            change(&mut live.conclusion());
         }
     }
 
-    pub(super) fn take_said(&self) -> Said {
+    pub(super) fn take_conclusion(&self) -> Conclusion {
         self.live()
-            .map(|live| mem::take(&mut *live.said()))
+            .map(|live| mem::take(&mut *live.conclusion()))
             .unwrap_or_default()
     }
 
@@ -232,7 +225,7 @@ impl TraceContext {
             .is_some_and(|live| live.ended.load(Ordering::Acquire))
     }
 
-    /// Ends the run; tells whether it had not ended before, and there is something to end.
+    /// Marks the run as ended. Returns `false` if it had ended before, or the client is disabled.
     pub(super) fn end(&self) -> bool {
         self.live()
             .is_some_and(|live| !live.ended.swap(true, Ordering::AcqRel))
@@ -240,8 +233,10 @@ impl TraceContext {
 }
 
 impl Live {
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn conclusion(&self) -> MutexGuard<'_, Conclusion> {
+        self.conclusion
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn recorded(&self) -> MutexGuard<'_, Vec<Message>> {

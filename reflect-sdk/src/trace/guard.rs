@@ -1,116 +1,157 @@
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
 
-use super::context::{Said, TraceContext};
+use super::context::{Conclusion, TraceContext};
+use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::open::{Ending, Open};
+use super::open::{OpenRun, wait_if_blocking};
 use super::output::TraceOutput;
 use crate::error::{Error, Result};
 
-/// A run in progress, which submits itself when it is dropped.
+/// A run in progress, submitted when the guard is dropped.
 ///
-/// - With an output it is recorded.
-/// - Unwinding from a panic, it is recorded as failed, with the panic's message as feedback.
-/// - Otherwise it said nothing, and nothing is sent.
+/// - With an [output](Self::set_output), the run is recorded.
+/// - If a panic unwinds the thread, it is recorded as failed, with the panic's message as feedback.
+/// - Otherwise nothing is sent.
 ///
-/// It can be sent, shared between branches of a `join!`, kept in a struct, held across `.await` and
-/// dropped anywhere. Dropping it hands the run over, which takes some microseconds, except:
+/// ```no_run
+/// use reflect_sdk::{ReflectClient, TraceOutput};
 ///
-/// - with a [spool](crate::ClientBuilder::spool) it writes the run to disk;
-/// - where the [queue](crate::ClientBuilder::queue) is full, and there is no spool, it waits for
-///   room, for up to 1 s unless set otherwise;
-/// - as the last handle of its client it waits until what is pending is sent, for up to the
-///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout), 5 s unless set;
-/// - if it is [`blocking`](super::TraceBuilder::blocking) it waits for the memory.
+/// async fn refund(client: &ReflectClient) -> Result<String, String> {
+///     let run = client.trace("Refund order 7").limit(3).await;
+///     let reply = run.fail_on_err(my_agent(run.augmented_task()).await)?;
+///     run.set_output(TraceOutput::new(reply.as_str()).pass());
+///     Ok(reply)
+/// }
 ///
-/// # Whose panic it is
+/// async fn my_agent(task: &str) -> Result<String, String> {
+///     Ok(task.to_uppercase())
+/// }
+/// ```
 ///
-/// A guard learns that its thread unwinds, but not from which panic: it tells the last one that the
-/// panic hook has seen on the thread. In a `join!`, that of a sibling looks like its own. And what
-/// [`resume_unwind`](std::panic::resume_unwind) starts is seen by no hook: it is taken for a panic
-/// that was handled before, if nothing of a run was used on the thread in between. The metadata of
-/// such a trace therefore has `panic_certain: false`, beside the place in `panicked_at`. The closures
-/// of [`run`](super::TraceBuilder::run) and [`run_async`](super::TraceBuilder::run_async), and traced
-/// functions, are certain.
+/// # Early returns
 ///
-/// Where panics abort, the run is recorded by the hook, if the panic is on the thread that used the
-/// guard last.
+/// The guard does not see an `Err` that leaves its scope: **a `?` after `set_output(….pass())` is
+/// recorded as a pass**, and one before it sends nothing. Set the output last and hand results
+/// through [`fail_on_err`](Self::fail_on_err), or use [`run`](super::TraceBuilder::run) or
+/// [`run_async`](super::TraceBuilder::run_async), which record every `Err` as a failed run:
+///
+/// ```no_run
+/// use reflect_sdk::{ReflectClient, TraceResult};
+///
+/// async fn refund(client: &ReflectClient) -> Result<String, String> {
+///     let run = client.trace("Refund order 7").limit(3);
+///     run.run_async(async |ctx| {
+///         let reply = my_agent(ctx.augmented_task()).await?;
+///         check(&reply)?;
+///         Ok(TraceResult::from(reply).pass())
+///     })
+///     .await
+/// }
+///
+/// async fn my_agent(task: &str) -> Result<String, String> {
+///     Ok(task.to_uppercase())
+/// }
+///
+/// fn check(reply: &str) -> Result<(), String> {
+///     if reply.is_empty() { Err("empty reply".to_owned()) } else { Ok(()) }
+/// }
+/// ```
+///
+/// # Dropping
+///
+/// A guard is `Send` and `Sync`: share it between the branches of a `join!`, store it, hold it across
+/// `.await`, drop it on any thread. Dropping it queues the run, which takes microseconds, except that
+///
+/// - with a [spool](crate::ClientBuilder::spool), it writes the run to disk;
+/// - with a full [queue](crate::ClientBuilder::queue) and no spool, it waits for room, by default for
+///   up to 1 s;
+/// - as the last handle of its client, it waits until pending runs are sent, for up to the
+///   [`shutdown_timeout`](crate::ClientBuilder::shutdown_timeout);
+/// - if it is [`blocking`](super::TraceBuilder::blocking), it waits for the memory.
+///
+/// # The recorded panic
+///
+/// A guard records the last panic that the hook has seen on its thread. That can be another one: a
+/// sibling's in a `join!`, or, after [`resume_unwind`](std::panic::resume_unwind), which calls no
+/// hook, one that was caught before and that the guard was not used after.
+/// [`run`](super::TraceBuilder::run), [`run_async`](super::TraceBuilder::run_async) and traced
+/// functions record exactly their own panic.
+///
+/// Where panics abort, the hook records the run, if the panic is on the thread that created the guard
+/// or last changed it.
 #[derive(Debug)]
 #[must_use = "the run ends when the guard is dropped: keep it for as long as the run takes"]
 pub struct TraceGuard {
-    /// `None` once it has ended.
-    open: Option<Open>,
+    /// `None` once the run has ended.
+    open: Option<OpenRun>,
     context: TraceContext,
 }
 
-/// While the thread unwinds, a blocking run must not hold it up for long.
+/// The longest wait of a blocking run whose thread unwinds.
 const UNWINDING_LIMIT: Duration = Duration::from_secs(2);
 
 impl TraceGuard {
-    pub(super) fn new(open: Open) -> Self {
-        #[cfg(feature = "panic-hook")]
-        super::rescue::watch_thread(&open);
-        Self {
+    pub(super) fn new(open: OpenRun) -> Self {
+        let guard = Self {
             context: open.context.clone(),
             open: Some(open),
-        }
+        };
+        guard.watch_thread();
+        guard
     }
 
-    /// What the agent was asked to do, without the memories.
+    /// The task, without the memories.
     pub fn task(&self) -> &str {
-        self.renew();
         self.context.task()
     }
 
-    /// The task with its memories put behind it, ready for a prompt; the task alone where there are
+    /// The task with the retrieved memories appended, ready for a prompt; the task alone if there are
     /// none.
     pub fn augmented_task(&self) -> &str {
-        self.renew();
         self.context.augmented_task()
     }
 
-    /// The memories that were found, best first.
+    /// The retrieved memories, best first.
     pub fn memories(&self) -> &[Memory] {
-        self.renew();
         self.context.memories()
     }
 
-    /// Their ids, in the same order.
+    /// The IDs of the retrieved memories, best first.
     pub fn memory_ids(&self) -> Vec<MemoryId> {
-        self.renew();
         self.context.memory_ids()
     }
 
-    /// Why there are no memories, where they could not be asked for, or did not come in time.
+    /// The error of a failed or late retrieval, which leaves the run without memories.
     pub fn retrieval_error(&self) -> Option<&Error> {
-        self.renew();
         self.context.retrieval_error()
     }
 
-    /// Notes a step of the run as it goes; see [`TraceContext::record`].
+    /// Appends a message to the trajectory; see [`TraceContext::record`].
     pub fn record(&self, message: Message) {
         self.context.record(message);
         self.renew();
     }
 
-    /// Says what the run came to. A later call replaces an earlier one, but its task and alpha
-    /// stay unless given again.
+    /// Sets the output of the run. A later call replaces an earlier one, except for a task or alpha
+    /// that it does not set.
     pub fn set_output(&self, mut output: TraceOutput) {
         if self.context.has_ended() {
-            // By the panic hook, which took a panic on this thread for the end of the process.
+            // The panic hook ended the run, and the panic did not end the process.
             let run_id = self.context.run_id();
             tracing::debug!(target: "reflect", run_id, "an output came after the end of its run");
         }
-        self.context.say(|said| {
-            if let Some(before) = said.output.take() {
+        self.context.conclude(|conclusion| {
+            if let Some(before) = conclusion.output.take() {
                 output.task = output.task.take().or(before.task);
                 output.alpha = output.alpha.or(before.alpha);
             }
-            *said = Said {
+            *conclusion = Conclusion {
                 output: Some(output),
                 error: None,
             };
@@ -118,44 +159,45 @@ impl TraceGuard {
         self.renew();
     }
 
-    /// Hands the result through, and if it is an error, says that the run failed with it.
+    /// Marks the run as failed if the result is an `Err`, and returns the result.
     ///
     /// ```no_run
-    /// # async fn run(client: reflect_sdk::ReflectClient) -> Result<(), std::num::ParseIntError> {
-    /// let run = client.trace("Add the numbers").await;
-    /// let number: i32 = run.fail_on_err("seven".parse())?;
-    /// # Ok(())
-    /// # }
+    /// use std::num::ParseIntError;
+    ///
+    /// async fn add(client: &reflect_sdk::ReflectClient) -> Result<i32, ParseIntError> {
+    ///     let run = client.trace("Add the numbers").await;
+    ///     let number: i32 = run.fail_on_err("seven".parse())?;
+    ///     Ok(number + 1)
+    /// }
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
             let text = catch_unwind(AssertUnwindSafe(|| error.to_string()));
             let text = text.unwrap_or_else(|_| "an error that cannot be shown".to_owned());
-            self.context.say(|said| said.error = Some(text));
+            self.context
+                .conclude(|conclusion| conclusion.error = Some(text));
         }
         self.renew();
         result
     }
 
-    /// Tells what becomes of the run, also after the guard is gone.
+    /// A handle to the delivery of the run, which outlives the guard.
     pub fn handle(&self) -> TraceHandle {
-        self.renew();
         self.context.handle()
     }
 
-    /// The run as the code within it sees it. The guard itself enters no scope: use
-    /// [`in_scope`](TraceContext::in_scope) or [`scope`](TraceContext::scope) of this.
+    /// The context of the run. A guard enters no scope by itself: use
+    /// [`in_scope`](TraceContext::in_scope) or [`scope`](TraceContext::scope) of the context.
     pub fn context(&self) -> &TraceContext {
-        self.renew();
         &self.context
     }
 
-    /// Ends the run and waits until it is stored, or, for a blocking one, until its memory exists.
+    /// Ends the run and waits until it is stored, or, for a blocking run, until its memory exists.
     ///
-    /// The run is handed over at once: if the wait is given up, it is sent all the same.
+    /// The run is queued at once: it is sent even if the future is dropped.
     pub async fn finish(mut self) -> Result<TraceReceipt> {
         let blocking = self.open.as_ref().and_then(|open| open.options.blocking);
-        let client = self.open.as_ref().map(|open| open.client.clone());
+        let client = self.open.as_ref().map(|open| Arc::clone(&open.client));
         let handle = self.end();
         match (blocking, client) {
             (Some(limit), Some(client)) => handle.wait_within(&client, limit).await,
@@ -163,7 +205,7 @@ impl TraceGuard {
         }
     }
 
-    /// The same for code that is not async, at most for `limit`.
+    /// Blocking version of [`finish`](Self::finish), which waits for at most `limit`.
     pub fn finish_blocking(mut self, limit: Duration) -> Result<TraceReceipt> {
         if let Some(open) = &self.open {
             let core = open.client.core();
@@ -180,7 +222,7 @@ impl TraceGuard {
         self.end()
     }
 
-    /// Ends the run without a trace of it.
+    /// Ends the run without recording it.
     pub fn discard(mut self) {
         if let Some(open) = self.open.take() {
             open.end(Ending::Discarded);
@@ -188,12 +230,12 @@ impl TraceGuard {
     }
 
     fn end(&mut self) -> TraceHandle {
-        let Said { output, error } = self.context.take_said();
+        let Conclusion { output, error } = self.context.take_conclusion();
         let Some(open) = self.open.take() else {
             return self.context.handle();
         };
         let ending = match (open.mark.panic(), error, output) {
-            (Some(why), _, output) => Ending::Failed { why, output },
+            (Some(cause), _, output) => Ending::Failed { cause, output },
             (None, Some(error), output) => Ending::error(error, output),
             (None, None, Some(output)) => Ending::Output(output),
             (None, None, None) => Ending::Abandoned,
@@ -201,24 +243,36 @@ impl TraceGuard {
         open.end(ending)
     }
 
-    /// Whoever uses the guard shows that the panics before are over.
+    /// A guard that is changed proves that earlier panics were handled.
     fn renew(&self) {
         if let Some(open) = &self.open {
             open.mark.renew();
-            #[cfg(feature = "panic-hook")]
-            super::rescue::watch_thread(open);
+        }
+        self.watch_thread();
+    }
+
+    #[cfg(feature = "panic-hook")]
+    fn watch_thread(&self) {
+        if let Some(open) = &self.open {
+            if open.client.core().settings.flush_on_panic {
+                super::rescue::watch_thread(self.context.run_id());
+            }
         }
     }
+
+    #[cfg(not(feature = "panic-hook"))]
+    #[expect(clippy::unused_self, reason = "it is like the other")]
+    fn watch_thread(&self) {}
 }
 
 impl Drop for TraceGuard {
     fn drop(&mut self) {
         let Some(open) = &self.open else { return };
-        let (client, mut blocking) = (open.client.clone(), open.options.blocking);
+        let (client, mut blocking) = (Arc::clone(&open.client), open.options.blocking);
         if thread::panicking() {
             blocking = blocking.map(|limit| limit.min(UNWINDING_LIMIT));
         }
         let handle = self.end();
-        Open::wait_if_blocking(&client, blocking, &handle);
+        wait_if_blocking(&client, blocking, &handle);
     }
 }

@@ -9,19 +9,20 @@ use crate::client::Handle;
 use crate::error::{Error, Result};
 use crate::outbox::Delivery;
 
-/// Tells what became of a run, also after its guard is gone.
+/// The delivery of a run. It outlives the guard.
 ///
 /// ```no_run
-/// # use reflect_sdk::{Review, TraceOutput};
-/// # async fn run(client: reflect_sdk::ReflectClient) -> reflect_sdk::Result<()> {
-/// let run = client.trace("Refund order 7").await;
-/// let handle = run.handle();
-/// run.set_output(TraceOutput::new("Refunded."));
-/// drop(run);
-/// // … when somebody has looked at it:
-/// client.review_trace(&handle.wait().await?.trace_id, Review::pass()).await?;
-/// # Ok(())
-/// # }
+/// use reflect_sdk::{ReflectClient, Result, Review, TraceOutput};
+///
+/// async fn refund(client: &ReflectClient) -> Result<()> {
+///     let run = client.trace("Refund order 7").await;
+///     let handle = run.handle();
+///     run.set_output(TraceOutput::new("Refunded."));
+///     drop(run);
+///     // Later, with a verdict:
+///     client.review_trace(&handle.wait().await?.trace_id, Review::pass()).await?;
+///     Ok(())
+/// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct TraceHandle(Arc<Delivery>);
@@ -35,7 +36,7 @@ impl TraceHandle {
         Self(delivery)
     }
 
-    /// That of all runs of disabled clients.
+    /// The handle of all runs of disabled clients.
     pub(super) fn disabled() -> &'static Self {
         static DISABLED: LazyLock<TraceHandle> = LazyLock::new(|| {
             let delivery = Delivery::default();
@@ -45,7 +46,7 @@ impl TraceHandle {
         &DISABLED
     }
 
-    /// The stored trace; `None` as long as it is not stored.
+    /// The ID of the trace; `None` until it is stored.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.0.trace_id()
     }
@@ -53,14 +54,14 @@ impl TraceHandle {
     /// Waits until the run has ended and is stored, and, for a
     /// [blocking](super::TraceBuilder::blocking) run, until its memory exists.
     ///
-    /// A run of which nothing is recorded is [`Error::NotRecorded`](crate::Error::NotRecorded).
-    /// Waiting ends at the latest when the client gives up sending; see
+    /// A run that is not recorded is [`Error::NotRecorded`](crate::Error::NotRecorded). The wait ends
+    /// at the latest when the client gives up sending; see
     /// [`background_retry`](crate::ClientBuilder::background_retry).
     pub async fn wait(&self) -> Result<TraceReceipt> {
         self.0.wait().await
     }
 
-    /// The same within a limit, kept by the I/O thread, because only there a clock is certain.
+    /// Like [`wait`](Self::wait), with a limit kept by the I/O thread, which always has a clock.
     pub(super) async fn wait_within(
         &self,
         client: &Handle,
@@ -80,7 +81,7 @@ impl TraceHandle {
         })
     }
 
-    /// The same for code that is not async, at most for `limit`.
+    /// Blocking version of [`wait`](Self::wait), which waits for at most `limit`.
     pub fn wait_blocking(&self, limit: Duration) -> Result<TraceReceipt> {
         self.0.wait_blocking(limit)
     }

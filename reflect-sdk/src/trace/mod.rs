@@ -1,18 +1,27 @@
-//! Runs that record themselves: a guard for a scope, a closure for one that returns.
+//! Runs that record themselves, as a guard, a closure or a traced function.
+#![cfg_attr(
+    not(feature = "macros"),
+    expect(
+        unreachable_pub,
+        reason = "traced functions share the machinery of closures"
+    )
+)]
 
 mod ambient;
 #[cfg(feature = "macros")]
 mod arguments;
+mod begin;
 mod builder;
 mod closure;
 mod context;
+mod ending;
 #[cfg(feature = "macros")]
-mod foreign;
-#[cfg(feature = "macros")]
+mod function;
 mod future;
 mod guard;
 mod handle;
 mod open;
+mod options;
 mod output;
 mod panics;
 #[cfg(feature = "macros")]
@@ -21,31 +30,32 @@ mod parameter;
 mod rescue;
 mod result;
 mod returns;
-#[cfg(feature = "macros")]
-mod traced;
+mod start;
 
 pub use self::ambient::InScope;
-pub use self::builder::{OnCancel, StrictTrace, TraceBuilder, Wait};
+pub use self::builder::{StrictTrace, TraceBuilder};
 pub use self::context::TraceContext;
 pub use self::guard::TraceGuard;
 pub use self::handle::TraceHandle;
+pub use self::options::{BlockingLimit, OnCancel};
 pub use self::output::TraceOutput;
 pub use self::result::TraceResult;
-pub use self::returns::{Outcome, TraceReturn};
+pub use self::returns::{TraceRecord, TraceReturn};
 #[cfg(feature = "macros")]
 pub use self::{
+    ambient::context,
     arguments::{
-        OptionalText, Pairs, Shows, TaskText, Text, metadata, metadata_filter, model,
+        OptionalText, Pairs, TaskText, Text, TextValue, metadata, metadata_filter, model,
         reference_context, task, text,
     },
-    foreign::{MayRun, Unsent, foreign},
-    future::{
-        Begin, Traced, UntilLearned, begin, begin_shown, begin_shown_strictly, begin_strictly,
-        traced, traced_whole,
+    begin::{Begin, begin, begin_strictly},
+    function::{
+        Refusal, described, foreign, idle, is_recorded, run, run_whole, start, start_strictly,
+        unseen_client,
     },
-    parameter::{ContextParameter, context},
-    traced::{
-        Gives, Opens, Refuse, Shown, Start, Started, described, is_recorded, run, run_shown,
-        run_whole, run_whole_shown, start, start_shown_strictly, start_strictly, unseen_client,
-    },
+    future::{Traced, UntilLearned, traced, traced_whole},
+    open::OpenRun,
+    parameter::ContextParameter,
+    returns::ReturnValue,
+    start::Start,
 };

@@ -1,114 +1,47 @@
-//! A run that has not ended yet, and what is recorded when it does.
+//! A run that has started and not ended.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, Metadata, Review, TraceReceipt, Verdict};
+use reflect_types::TraceReceipt;
 
-use super::builder::OnCancel;
 use super::context::TraceContext;
+use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::output::TraceOutput;
+use super::options::Options;
 use super::panics::{Mark, Panic};
-use super::returns::Outcome;
+#[cfg(feature = "panic-hook")]
+use super::rescue;
+use super::returns::{TraceRecord, TraceReturn};
 use crate::client::Handle;
 use crate::core::{Cause, Core};
 use crate::error::Error;
 use crate::outbox::PendingRun;
 
-/// One run, from its start to its end. Whoever owns it must end it.
+/// An open run. Its owner must end it.
 #[derive(Debug)]
-pub(super) struct Open {
+pub struct OpenRun {
     pub(super) client: Arc<Handle>,
     pub(super) context: TraceContext,
     pub(super) options: Options,
     pub(super) mark: Mark,
 }
 
-/// What was said about a run at its start.
-#[derive(Clone, Debug)]
-pub(super) struct Options {
-    pub(super) blocking: Option<Duration>,
-    pub(super) auto_fail: bool,
-    pub(super) on_cancel: OnCancel,
-    pub(super) reference_context: Option<String>,
-    pub(super) alpha: Option<f64>,
-    pub(super) model: Option<String>,
-    pub(super) metadata: Metadata,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            blocking: None,
-            auto_fail: true,
-            on_cancel: OnCancel::default(),
-            reference_context: None,
-            alpha: None,
-            model: None,
-            metadata: Metadata::new(),
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub(super) enum Ending {
-    Output(TraceOutput),
-    Failed {
-        why: Panic,
-        output: Option<TraceOutput>,
-    },
-    Cancelled,
-    Abandoned,
-    Discarded,
-}
-
-impl From<Outcome> for Ending {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Output(output) => Self::Output(output),
-            Outcome::Error(message) => Self::error(message, None),
-            Outcome::Nothing => Self::Abandoned,
-        }
-    }
-}
-
-impl Ending {
-    pub(super) fn error(message: String, output: Option<TraceOutput>) -> Self {
-        let why = Panic {
-            message,
-            place: None,
-            certain: true,
-        };
-        Self::Failed { why, output }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Output(_) => "output",
-            Self::Failed { .. } => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Abandoned => "abandoned",
-            Self::Discarded => "discarded",
-        }
-    }
-}
-
-impl Open {
+impl OpenRun {
     pub(super) fn new(client: Arc<Handle>, context: TraceContext, options: Options) -> Self {
-        let open = Self {
+        #[cfg(feature = "panic-hook")]
+        watch(&client, &context, &options);
+        Self {
             client,
             context,
             options,
             mark: Mark::now(),
-        };
-        #[cfg(feature = "panic-hook")]
-        super::rescue::watch(&open);
-        open
+        }
     }
 
-    /// A run of a disabled client, which looks for no panics.
+    /// A run of a disabled client. It watches for no panics.
     pub(super) fn idle(client: Arc<Handle>, context: TraceContext, options: Options) -> Self {
         Self {
             client,
@@ -118,156 +51,155 @@ impl Open {
         }
     }
 
-    /// Ends the run. What is to be recorded is handed over; it is sent in the background.
+    /// Ends the run and queues its trace.
     pub(super) fn end(self, ending: Ending) -> TraceHandle {
-        let handle = self.context.handle();
-        let core = self.client.core();
-        let Some(delivery) = self.context.delivery() else {
-            return handle;
-        };
         #[cfg(feature = "panic-hook")]
-        super::rescue::unwatch(&self);
-        if !self.context.end() {
-            return handle;
+        if self.client.core().settings.flush_on_panic {
+            rescue::unwatch(self.context.run_id());
         }
-        self.note_in_span(&ending);
-        match &ending {
-            Ending::Abandoned => core.counters.abandoned.add_one(),
-            Ending::Discarded => core.counters.discarded.add_one(),
-            _ => {}
-        }
-        match conclude(&self.context, self.options.clone(), ending) {
-            Ok(trace) => {
-                let run = PendingRun::new(
-                    Arc::clone(core),
-                    trace,
-                    Arc::clone(delivery),
-                    self.options.blocking,
-                );
-                self.client.submit(run);
-            }
-            Err(why) => {
-                tracing::debug!(target: "reflect", run_id = self.context.run_id(), "{why}");
-                let why = Error::NotRecorded(why.to_owned());
-                delivery.settle(Err(why));
-            }
-        }
+        end(&self.client, &self.context, self.options, ending);
+        self.context.handle()
+    }
+
+    /// Ends the run with the value that its body returned.
+    pub(super) fn end_with(self, value: &mut impl TraceReturn) -> TraceHandle {
+        let handle = self.end(record(value).into());
+        value.attach(&handle);
         handle
     }
 
-    /// Holds up the thread until the delivery is known, where that was asked for.
-    pub(super) fn wait_if_blocking(
-        client: &Handle,
-        blocking: Option<Duration>,
-        handle: &TraceHandle,
-    ) {
-        let Some(limit) = blocking else { return };
-        let core = client.core();
-        if !core.is_enabled() || core.worker().is_this_thread() {
-            return;
-        }
-        if tokio::runtime::Handle::try_current().is_ok() {
-            core.notices.warn(
-                Cause::HeldUpRuntime,
-                "a blocking run ends on a thread of an async runtime, and holds up the other tasks \
-                 there until its memory exists: end a guard with `finish().await`, and make a \
-                 closure or a function async",
-            );
-        }
-        warn_if_late(core, handle.wait_blocking(limit));
+    /// Ends the run with the panic of its body.
+    pub(super) fn end_panicked(self, payload: &(dyn Any + Send)) {
+        let cause = Panic::caught(payload, &self.mark);
+        self.end(Ending::Failed {
+            cause,
+            output: None,
+        });
     }
 
-    /// The same without holding up the thread.
-    pub(super) async fn wait(client: &Handle, limit: Duration, handle: &TraceHandle) {
-        let waited = handle.wait_within(client, limit).await;
-        warn_if_late(client.core(), waited);
-    }
-
-    fn note_in_span(&self, ending: &Ending) {
-        let Some(span) = self.context.span() else {
-            return;
-        };
-        span.record("outcome", ending.name());
-        if let Ending::Failed { why, .. } = ending {
-            span.record("otel.status_code", "ERROR");
-            span.record("otel.status_description", why.message.as_str());
+    /// Runs the closure as this run.
+    pub(super) fn run<R: TraceReturn>(self, body: impl FnOnce(TraceContext) -> R) -> R {
+        if self.context.is_idle() {
+            return run_idle(self.context, body);
+        }
+        let context = self.context.clone();
+        let scope = context.enter();
+        let ended = catch_unwind(AssertUnwindSafe(|| body(context.clone())));
+        drop(scope);
+        match ended {
+            Ok(mut value) => {
+                let (client, blocking) = (Arc::clone(&self.client), self.options.blocking);
+                let handle = self.end_with(&mut value);
+                wait_if_blocking(&client, blocking, &handle);
+                value
+            }
+            Err(payload) => {
+                self.end_panicked(&*payload);
+                resume_unwind(payload)
+            }
         }
     }
 }
 
-/// Everything else that can go wrong is told of by the worker, who notices it first.
+/// Runs the closure as a run of a disabled client.
+pub(super) fn run_idle<R: TraceReturn>(
+    context: TraceContext,
+    body: impl FnOnce(TraceContext) -> R,
+) -> R {
+    let scope = context.enter();
+    let mut value = body(context);
+    drop(scope);
+    value.attach(TraceHandle::disabled());
+    value
+}
+
+/// Lets the panic hook end the run where a panic ends the process.
+#[cfg(feature = "panic-hook")]
+fn watch(client: &Arc<Handle>, context: &TraceContext, options: &Options) {
+    rescue::install();
+    if !client.core().settings.flush_on_panic {
+        return;
+    }
+    let client = Arc::downgrade(client);
+    let (run, options) = (context.clone(), options.clone());
+    rescue::watch(context.run_id(), move |cause| {
+        if let Some(client) = client.upgrade() {
+            let output = run.take_conclusion().output;
+            end(&client, &run, options, Ending::Failed { cause, output });
+        }
+    });
+}
+
+fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending) {
+    let core = client.core();
+    let Some(delivery) = context.delivery() else {
+        return;
+    };
+    if !context.end() {
+        return;
+    }
+    note_in_span(context, &ending);
+    match &ending {
+        Ending::Abandoned => core.counters.abandoned.add_one(),
+        Ending::Discarded => core.counters.discarded.add_one(),
+        _ => {}
+    }
+    let blocking = options.blocking;
+    match ending.into_trace(context, options) {
+        Ok(trace) => {
+            let run = PendingRun::new(Arc::clone(core), trace, Arc::clone(delivery), blocking);
+            client.submit(run);
+        }
+        Err(reason) => {
+            tracing::debug!(target: "reflect", run_id = context.run_id(), "{reason}");
+            delivery.settle(Err(Error::NotRecorded(reason.to_owned())));
+        }
+    }
+}
+
+fn note_in_span(context: &TraceContext, ending: &Ending) {
+    let Some(span) = context.span() else { return };
+    span.record("outcome", ending.name());
+    if let Ending::Failed { cause, .. } = ending {
+        span.record("otel.status_code", "ERROR");
+        span.record("otel.status_description", cause.message.as_str());
+    }
+}
+
+/// The record of the value. Formatting an error is user code, and may panic.
+fn record(value: &impl TraceReturn) -> TraceRecord {
+    catch_unwind(AssertUnwindSafe(|| value.record()))
+        .unwrap_or_else(|_| TraceRecord::Error("an error that cannot be shown".to_owned()))
+}
+
+/// Blocks the thread until the delivery of a blocking run is known.
+pub(super) fn wait_if_blocking(client: &Handle, blocking: Option<Duration>, handle: &TraceHandle) {
+    let Some(limit) = blocking else { return };
+    let core = client.core();
+    if !core.is_enabled() || core.worker().is_this_thread() {
+        return;
+    }
+    if tokio::runtime::Handle::try_current().is_ok() {
+        core.notices.warn(
+            Cause::HeldUpRuntime,
+            "a blocking run ends on a thread of an async runtime, and holds up the other tasks \
+             there until its memory exists: end a guard with `finish().await`, and make a \
+             closure or a function async",
+        );
+    }
+    warn_if_late(core, handle.wait_blocking(limit));
+}
+
+/// Waits until the delivery of a blocking run is known.
+pub(super) async fn wait(client: &Handle, limit: Duration, handle: &TraceHandle) {
+    let waited = handle.wait_within(client, limit).await;
+    warn_if_late(client.core(), waited);
+}
+
+/// Reports a wait that timed out. The worker reports all other errors.
 fn warn_if_late(core: &Core, waited: Result<TraceReceipt, Error>) {
     if let Err(error @ Error::Timeout { .. }) = waited {
-        let what = format!("a blocking run does not wait any longer: {error}");
-        core.notices.warn(Cause::Learning, what);
-    }
-}
-
-/// What is recorded of a run that ended like this; the error says why nothing is.
-fn conclude(
-    context: &TraceContext,
-    options: Options,
-    ending: Ending,
-) -> Result<CreateTrace, &'static str> {
-    let output = match ending {
-        Ending::Output(output) => output,
-        Ending::Failed { .. } if !options.auto_fail => {
-            return Err("it failed, and `auto_fail` is off");
-        }
-        Ending::Failed { why, output } => failed(why, output.unwrap_or_default()),
-        Ending::Cancelled => match options.on_cancel {
-            OnCancel::Record => cancelled(),
-            OnCancel::Fail => cancelled().fail("the run was cancelled before it was done"),
-            OnCancel::Skip => return Err("it was cancelled"),
-        },
-        Ending::Abandoned => return Err("it ended without output"),
-        Ending::Discarded => return Err("it was discarded"),
-    };
-    Ok(trace(context, options, output))
-}
-
-fn failed(why: Panic, mut output: TraceOutput) -> TraceOutput {
-    output.verdict = Some(Verdict::Fail);
-    if output.feedback.as_ref().is_none_or(String::is_empty) {
-        output.feedback = Some(why.message);
-    }
-    if let Some(place) = why.place {
-        output = output.metadata("panicked_at", place);
-    }
-    if !why.certain {
-        output = output.metadata("panic_certain", false);
-    }
-    output
-}
-
-fn cancelled() -> TraceOutput {
-    TraceOutput::recorded().metadata("outcome", "cancelled")
-}
-
-fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> CreateTrace {
-    let mut metadata = options.metadata;
-    if let Some(parent) = context.parent() {
-        metadata.insert("parent_run_id".to_owned(), parent.run_id().into());
-    }
-    if context.parent().is_some() || context.has_children() {
-        metadata.insert("run_id".to_owned(), context.run_id().into());
-    }
-    metadata.extend(output.metadata);
-    let alpha = output.alpha.or(options.alpha);
-    CreateTrace {
-        task: output.task.unwrap_or_else(|| context.task().to_owned()),
-        trajectory: output.trajectory.unwrap_or_else(|| context.take_recorded()),
-        retrieved_memory_ids: context.memory_ids(),
-        model: output.model.or(options.model),
-        metadata,
-        final_response: output.final_response,
-        reference_context: options.reference_context,
-        review: output.verdict.map(|result| Review {
-            feedback_text: output.feedback,
-            alpha,
-            reflection: output.reflection.map(|reflection| *reflection),
-            ..Review::new(result)
-        }),
-        idempotency_key: Some(context.run_id().to_owned()),
+        let text = format!("a blocking run stops waiting for its memory: {error}");
+        core.notices.warn(Cause::Learning, text);
     }
 }

@@ -1,7 +1,7 @@
 use reflect_types::{AuthoredReflection, Metadata, Review, Trajectory, Verdict};
 use serde_json::Value;
 
-/// What a run came to; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
+/// The output of a run; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
 ///
 /// ```
 /// use reflect_sdk::{Message, TraceOutput};
@@ -13,7 +13,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "it is recorded only when it is given to `set_output`, or returned"]
 pub struct TraceOutput {
-    /// `None` stands for what was recorded on the way.
+    /// `None` for the messages recorded during the run.
     pub(super) trajectory: Option<Trajectory>,
     pub(super) final_response: Option<String>,
     pub(super) verdict: Option<Verdict>,
@@ -27,7 +27,7 @@ pub struct TraceOutput {
 }
 
 impl TraceOutput {
-    /// All that was said and done, and no verdict yet.
+    /// An output with this trajectory and no verdict.
     pub fn new(trajectory: impl Into<Trajectory>) -> Self {
         Self {
             trajectory: Some(trajectory.into()),
@@ -35,12 +35,13 @@ impl TraceOutput {
         }
     }
 
-    /// What [`record`](super::TraceContext::record) was told on the way, and no verdict yet.
+    /// An output with the messages that were [recorded](super::TraceContext::record) during the run,
+    /// and no verdict.
     pub fn recorded() -> Self {
         Self::default()
     }
 
-    /// A text that is both what was done and what came of it.
+    /// A text as both trajectory and final response.
     pub(super) fn text(text: &str) -> Self {
         Self::new(text).final_response(text)
     }
@@ -55,29 +56,29 @@ macro_rules! output_options {
     ($(#[$meta:meta])* impl[$($generic:tt)*] $type:ty) => {
         $(#[$meta])*
         impl<$($generic)*> $type {
-            /// The run did what it should.
+            /// Sets the verdict: the run passed.
             pub fn pass(self) -> Self {
                 self.verdict(Verdict::Pass)
             }
 
-            /// The run did not; `feedback` says what was wrong, so be specific.
+            /// Sets the verdict: the run failed. Specific feedback makes a better memory.
             pub fn fail(self, feedback: impl Into<String>) -> Self {
                 self.verdict(Verdict::Fail).feedback(feedback)
             }
 
-            /// How the run ended; without this the review is left for later.
+            /// Sets the verdict. Without one, the run can be reviewed later.
             pub fn verdict(mut self, verdict: Verdict) -> Self {
                 self.output_mut().verdict = Some(verdict);
                 self
             }
 
-            /// What was wrong, or right. It goes with a verdict.
+            /// Sets the feedback, which goes with a verdict.
             pub fn feedback(mut self, text: impl Into<String>) -> Self {
                 self.output_mut().feedback = Some(text.into());
                 self
             }
 
-            /// The review as a whole, with its reflection if it has one.
+            /// Sets the review as a whole, with its reflection if it has one.
             pub fn review(mut self, review: impl Into<Review>) -> Self {
                 let review = review.into();
                 let output = self.output_mut();
@@ -88,7 +89,7 @@ macro_rules! output_options {
                 self
             }
 
-            /// The model that did it.
+            /// Sets the model.
             pub fn model(mut self, model: impl Into<String>) -> Self {
                 self.output_mut().model = Some(model.into());
                 self
@@ -100,20 +101,20 @@ macro_rules! output_options {
                 self
             }
 
-            /// What the task turned out to be; the memory is then found under this.
+            /// Replaces the task, under which the memory is found.
             pub fn task(mut self, task: impl Into<String>) -> Self {
                 self.output_mut().task = Some(task.into());
                 self
             }
 
-            /// How far the review moves the retrieved memories, from 0 to 1. It goes with a
-            /// verdict.
+            /// Sets how far the review moves the utility of the retrieved memories, from 0 to 1. It
+            /// goes with a verdict.
             pub fn alpha(mut self, alpha: f64) -> Self {
                 self.output_mut().alpha = Some(alpha);
                 self
             }
 
-            /// The answer; the last assistant message unless set.
+            /// Sets the final response; by default the last assistant message.
             pub fn final_response(mut self, response: impl Into<String>) -> Self {
                 self.output_mut().final_response = Some(response.into());
                 self

@@ -1,48 +1,43 @@
-//! Which panic is passing through, and what it said.
+//! The panic that unwinds a thread.
 //!
-//! A destructor only learns *that* its thread is unwinding. A hook, chained before the one that is
-//! installed, notes the message. Panics are numbered, so that a guard can tell one that began
-//! during its life from one that was over before.
+//! A destructor only learns *that* its thread unwinds. A hook, chained before the installed one, notes
+//! the message and the location of the last panic of each thread. Panics are numbered, so that a guard
+//! can tell a panic in its lifetime from an earlier one.
 //!
-//! What `resume_unwind` starts is seen by no hook. Behind a panic that was handled, it is told from
-//! that one only if something of a run was used on the thread in between: a destructor does not learn
-//! which panic unwinds it. What a guard says of a panic is therefore marked as uncertain.
+//! `resume_unwind` calls no hook. After a panic that was caught, it looks like that one, unless
+//! something of a run was used on the thread in between.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+#[cfg(feature = "panic-hook")]
+pub(super) use hook::set_listener;
+
 /// The number of panics so far, on all threads.
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
-/// What is known of a panic.
+/// A panic, or an error that ends a run like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Panic {
     pub(super) message: String,
     /// `src/agent.rs:7:9`
-    pub(super) place: Option<String>,
-    /// Whether it is certain to be the panic that ended the run, and not only the last one that was
-    /// seen on the thread.
-    pub(super) certain: bool,
+    pub(super) location: Option<String>,
 }
 
 impl Panic {
-    /// The panic whose payload this is. Its place is known only if it was the last one here.
+    /// The panic with this payload. Its location is known if it is the last panic of the thread.
     pub(super) fn caught(payload: &(dyn Any + Send), since: &Mark) -> Self {
         let message = message(payload);
-        let noted = noted_since(since.panics.load(Ordering::Relaxed));
-        let place = noted
+        let noted = hook::noted_since(since.panics.load(Ordering::Relaxed));
+        let location = noted
             .filter(|noted| noted.message == message)
-            .and_then(|noted| noted.place);
-        Self {
-            message,
-            place,
-            certain: true,
-        }
+            .and_then(|noted| noted.location);
+        Self { message, location }
     }
 }
 
-/// A moment; panics that begin later can be told from those before.
+/// A moment that separates earlier panics from later ones.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     panics: AtomicU64,
@@ -52,50 +47,46 @@ pub(super) struct Mark {
 impl Mark {
     pub(super) fn now() -> Self {
         hook::install();
-        over();
+        forget_handled();
         Self {
             panics: AtomicU64::new(PANICS.load(Ordering::Relaxed)),
             unwinding: AtomicBool::new(thread::panicking()),
         }
     }
 
-    /// Moves the mark to this moment. Code that runs normally proves that all panics before it are
-    /// over.
+    /// Moves the mark to this moment. Code that runs normally proves that earlier panics were
+    /// handled; within a destructor that a panic runs, only those that began there were.
     pub(super) fn renew(&self) {
-        over();
-        if !thread::panicking() {
-            self.panics
-                .store(PANICS.load(Ordering::Relaxed), Ordering::Relaxed);
-            self.unwinding.store(false, Ordering::Relaxed);
+        let unwinding = thread::panicking();
+        if unwinding && !self.unwinding.load(Ordering::Relaxed) {
+            return;
         }
+        forget_handled();
+        self.panics
+            .store(PANICS.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.unwinding.store(unwinding, Ordering::Relaxed);
     }
 
-    /// The panic that began since the mark and is unwinding this thread.
+    /// The panic that began since the mark and unwinds this thread.
     pub(super) fn panic(&self) -> Option<Panic> {
         if !thread::panicking() {
             return None;
         }
-        let noted = noted_since(self.panics.load(Ordering::Relaxed));
+        let noted = hook::noted_since(self.panics.load(Ordering::Relaxed));
         if noted.is_none() && self.unwinding.load(Ordering::Relaxed) {
-            // Made in a destructor, while a panic was passing that has nothing to do with it.
+            // Marked in a destructor, while an unrelated panic was passing.
             return None;
         }
-        let silent = || Panic {
+        let unknown = || Panic {
             message: "panicked".to_owned(),
-            place: None,
-            certain: true,
+            location: None,
         };
-        let last = noted.map(|noted| Panic {
-            certain: false,
-            ..noted
-        });
-        Some(last.unwrap_or_else(silent))
+        Some(noted.unwrap_or_else(unknown))
     }
 }
 
-/// Forgets the last panic of this thread, unless it is passing through. Whatever code runs normally
-/// may say so.
-pub(super) fn over() {
+/// Forgets the last panic of this thread, unless it is unwinding it.
+pub(super) fn forget_handled() {
     if !thread::panicking() {
         hook::forget();
     }
@@ -112,16 +103,12 @@ fn message(payload: &(dyn Any + Send)) -> String {
 }
 
 #[cfg(not(feature = "panic-hook"))]
-fn noted_since(_: u64) -> Option<Panic> {
-    None
-}
-
-#[cfg(feature = "panic-hook")]
-use hook::noted_since;
-
-#[cfg(not(feature = "panic-hook"))]
 mod hook {
     pub(super) fn install() {}
+
+    pub(super) fn noted_since(_: u64) -> Option<super::Panic> {
+        None
+    }
 
     pub(super) fn forget() {}
 }
@@ -130,14 +117,14 @@ mod hook {
 mod hook {
     use std::cell::RefCell;
     use std::panic::{self, PanicHookInfo};
-    use std::sync::Once;
     use std::sync::atomic::Ordering;
+    use std::sync::{Once, OnceLock};
     use std::thread;
 
-    use super::super::rescue;
     use super::{PANICS, Panic, message};
 
     static INSTALLED: Once = Once::new();
+    static LISTENER: OnceLock<fn(&Panic)> = OnceLock::new();
 
     thread_local! {
         /// The last panic of this thread, with its number.
@@ -145,7 +132,7 @@ mod hook {
     }
 
     pub(super) fn install() {
-        // The hook cannot be changed while the thread unwinds; the next run will do it.
+        // The hook cannot be replaced while the thread unwinds; the next run installs it.
         if INSTALLED.is_completed() || thread::panicking() {
             return;
         }
@@ -156,6 +143,11 @@ mod hook {
                 chained(info);
             }));
         });
+    }
+
+    /// Sets the function that the hook calls with every panic. Only the first call has an effect.
+    pub(in super::super) fn set_listener(listener: fn(&Panic)) {
+        LISTENER.get_or_init(|| listener);
     }
 
     pub(super) fn noted_since(number: u64) -> Option<Panic> {
@@ -169,7 +161,7 @@ mod hook {
     }
 
     pub(super) fn forget() {
-        // Without success while the thread ends.
+        // Fails while the thread ends.
         let _ = LAST.try_with(|last| {
             if let Ok(mut last) = last.try_borrow_mut() {
                 *last = None;
@@ -181,11 +173,12 @@ mod hook {
         let number = PANICS.fetch_add(1, Ordering::Relaxed) + 1;
         let panic = Panic {
             message: message(info.payload()),
-            place: info.location().map(ToString::to_string),
-            certain: true,
+            location: info.location().map(ToString::to_string),
         };
-        rescue::panicked(&panic);
-        // A panic while the thread ends goes unnoted; nothing may go wrong in here.
+        if let Some(listener) = LISTENER.get() {
+            listener(&panic);
+        }
+        // Fails while the thread ends; a hook must not panic.
         let _ = LAST.try_with(|last| {
             if let Ok(mut last) = last.try_borrow_mut() {
                 *last = Some((number, panic));

@@ -7,7 +7,7 @@ use super::context::TraceContext;
     note = "to do without the parameter, add `inject_context = false`"
 )]
 pub trait ContextParameter<'a>: Sized {
-    /// Gives the parameter its value.
+    /// The value of the parameter.
     fn bind(slot: &'a mut TraceContext) -> Self;
 }
 
@@ -27,10 +27,4 @@ impl<'a> ContextParameter<'a> for &'a mut TraceContext {
     fn bind(slot: &'a mut TraceContext) -> Self {
         slot
     }
-}
-
-/// The context of the run that is beginning here.
-pub fn context() -> TraceContext {
-    // There is one, unless the thread is ending and has no ambient values any more.
-    TraceContext::current().unwrap_or_else(|| TraceContext::idle(String::new()))
 }

@@ -1,67 +1,62 @@
-//! Recording the runs of a thread that panics where a panic ends the process.
+//! Open runs that the panic hook ends, where a panic ends the process.
 //!
-//! Where panics abort, no destructor runs: the hook is the last that is heard of the run.
+//! Where panics abort, no destructor runs: the hook is the last code that can record a run.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::context::TraceContext;
-use super::open::{Ending, Open, Options};
-use super::panics::{Mark, Panic};
-use crate::client::Handle;
+use super::panics::{self, Panic};
 use crate::outbox::registry;
 
-/// The open runs of all clients that asked for this, by their ids.
+/// The open runs of clients with `flush_on_panic`, by run ID.
 static OPEN: Mutex<BTreeMap<String, Rescue>> = Mutex::new(BTreeMap::new());
 
 struct Rescue {
-    /// Where a guard was used last. A closure or a future is known by its scope instead.
+    /// The thread that used the run's guard last. `None` for a closure or a future, which is found by
+    /// its scope.
     thread: Option<ThreadId>,
-    client: Weak<Handle>,
-    context: TraceContext,
-    options: Options,
+    /// Records the run as failed.
+    end: Box<dyn FnOnce(Panic) + Send>,
 }
 
-/// Remembers a run that has started.
-pub(super) fn watch(open: &Open) {
-    if open.client.core().settings.flush_on_panic {
-        let run = Rescue {
-            thread: None,
-            client: Arc::downgrade(&open.client),
-            context: open.context.clone(),
-            options: open.options.clone(),
-        };
-        lock().insert(open.context.run_id().to_owned(), run);
-    }
+/// Adds the rescue to the panic hook.
+pub(super) fn install() {
+    panics::set_listener(on_panic);
 }
 
-/// Makes a run that of a guard: whatever panics on this thread counts as a part of it.
-pub(super) fn watch_thread(open: &Open) {
-    if open.client.core().settings.flush_on_panic {
-        if let Some(run) = lock().get_mut(open.context.run_id()) {
-            run.thread = Some(thread::current().id());
-        }
+/// Registers an open run.
+pub(super) fn watch(run_id: &str, end: impl FnOnce(Panic) + Send + 'static) {
+    let rescue = Rescue {
+        thread: None,
+        end: Box::new(end),
+    };
+    lock().insert(run_id.to_owned(), rescue);
+}
+
+/// Ties a registered run to this thread: a panic on it ends the run.
+pub(super) fn watch_thread(run_id: &str) {
+    if let Some(rescue) = lock().get_mut(run_id) {
+        rescue.thread = Some(thread::current().id());
     }
 }
 
 /// Forgets a run that has ended.
-pub(super) fn unwatch(open: &Open) {
-    if open.client.core().settings.flush_on_panic {
-        let ended = lock().remove(open.context.run_id());
-        // Outside of the lock.
-        drop(ended);
-    }
+pub(super) fn unwatch(run_id: &str) {
+    let ended = lock().remove(run_id);
+    // Outside of the lock.
+    drop(ended);
 }
 
-/// Ends the runs that the panicking code belongs to, and sends what there is to send.
-pub(super) fn panicked(panic: &Panic) {
+/// Ends the runs of the panicking code and flushes their clients.
+fn on_panic(panic: &Panic) {
     /// A process that is about to end must not be held up for long.
     const LIMIT: Duration = Duration::from_secs(2);
 
-    for run in take_mine() {
-        run.end(panic.clone());
+    for rescue in take_affected() {
+        (rescue.end)(panic.clone());
     }
     drop(registry::flush(
         |settings| settings.flush_on_panic,
@@ -69,48 +64,28 @@ pub(super) fn panicked(panic: &Panic) {
     ));
 }
 
-fn take_mine() -> Vec<Rescue> {
+fn take_affected() -> Vec<Rescue> {
     let mut open = lock();
-    // Without such a client nothing more is looked at, as the thread may be at its very end.
+    // Checked first: thread-locals may be gone already when a thread is about to end.
     if open.is_empty() {
         return Vec::new();
     }
     let (here, current) = (thread::current().id(), TraceContext::current());
-    let (mine, others) = std::mem::take(&mut *open)
-        .into_iter()
-        .partition(|(_, run)| run.thread == Some(here) || run.is_around(current.as_ref()));
+    let (affected, others): (BTreeMap<_, _>, _) =
+        std::mem::take(&mut *open)
+            .into_iter()
+            .partition(|(run_id, rescue)| {
+                rescue.thread == Some(here) || is_within(current.as_ref(), run_id)
+            });
     *open = others;
     drop(open);
-    let mine: BTreeMap<String, Rescue> = mine;
-    mine.into_values().collect()
+    affected.into_values().collect()
 }
 
-impl Rescue {
-    /// Whether the run is the current one, or the current one started within it.
-    fn is_around(&self, current: Option<&TraceContext>) -> bool {
-        let mut next = current;
-        while let Some(context) = next {
-            if context.run_id() == self.context.run_id() {
-                return true;
-            }
-            next = context.parent();
-        }
-        false
-    }
-
-    fn end(self, why: Panic) {
-        let Some(client) = self.client.upgrade() else {
-            return;
-        };
-        let output = self.context.take_said().output;
-        let open = Open {
-            client,
-            context: self.context,
-            options: self.options,
-            mark: Mark::now(),
-        };
-        open.end(Ending::Failed { why, output });
-    }
+/// Whether the context is that of the run, or of one that started within it.
+fn is_within(context: Option<&TraceContext>, run_id: &str) -> bool {
+    std::iter::successors(context, |context| context.parent())
+        .any(|context| context.run_id() == run_id)
 }
 
 fn lock() -> MutexGuard<'static, BTreeMap<String, Rescue>> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::handle::TraceHandle;
 use super::output::{TraceOutput, output_options};
 
-/// What a traced function returns: the output for its caller, and what is recorded of the run.
+/// The return value of a traced function: the output for its caller, and the record of the run.
 ///
 /// ```
 /// use reflect_sdk::{Message, TraceResult};
@@ -20,24 +20,24 @@ use super::output::{TraceOutput, output_options};
 #[must_use = "the output is in its field `output`; nothing is recorded outside of a traced run"]
 #[non_exhaustive]
 pub struct TraceResult<T = String> {
-    /// What the caller gets.
+    /// The output for the caller.
     pub output: T,
     pub(super) record: TraceOutput,
     pub(super) handle: Option<TraceHandle>,
 }
 
 impl<T> TraceResult<T> {
-    /// An output, and all that was said and done to get it.
+    /// An output with the trajectory that led to it.
     pub fn new(output: T, trajectory: impl Into<Trajectory>) -> Self {
         Self::with(output, TraceOutput::new(trajectory))
     }
 
-    /// An output, got in the way that [`record`](super::TraceContext::record) was told.
+    /// An output with the messages that were [recorded](super::TraceContext::record) during the run.
     pub fn recorded(output: T) -> Self {
         Self::with(output, TraceOutput::recorded())
     }
 
-    /// An output, and what is recorded of the run.
+    /// An output and the record of the run.
     pub fn with(output: T, record: TraceOutput) -> Self {
         Self {
             output,
@@ -46,12 +46,12 @@ impl<T> TraceResult<T> {
         }
     }
 
-    /// What becomes of the run; `None` before the traced function has returned.
+    /// The handle of the run; `None` before the traced function has returned.
     pub fn handle(&self) -> Option<&TraceHandle> {
         self.handle.as_ref()
     }
 
-    /// The stored trace, once it is known.
+    /// The ID of the trace; `None` until it is stored.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.handle.as_ref().and_then(TraceHandle::trace_id)
     }
@@ -63,7 +63,7 @@ impl<T> TraceResult<T> {
 
 output_options!(impl[T] TraceResult<T>);
 
-/// A text that is both what was done and what came of it.
+/// A text as output, trajectory and final response.
 impl From<String> for TraceResult {
     fn from(text: String) -> Self {
         let record = TraceOutput::text(&text);
@@ -71,7 +71,7 @@ impl From<String> for TraceResult {
     }
 }
 
-/// A text that is both what was done and what came of it.
+/// A text as output, trajectory and final response.
 impl From<&str> for TraceResult {
     fn from(text: &str) -> Self {
         text.to_owned().into()

@@ -6,28 +6,26 @@ use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use super::result::TraceResult;
 
-/// What a traced function may return.
+/// A return type of a traced function.
 ///
-/// A text is both what was done and what came of it, and its review is left for later. A
-/// [`TraceResult`] says more. An `Err` is a failed run, and a `None` is a run that nothing is
-/// recorded of.
+/// A text is both trajectory and final response, without a verdict. A [`TraceResult`] has its own
+/// record. An `Err` is a failed run, and a `None` is a run that is not recorded.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a traced function",
     label = "return a `String`, a `TraceResult<T>`, or a `Result<_, E>` or an `Option<_>` of those",
     note = "wrap the value: `TraceResult::new(value, messages)`",
     note = "the `E` of a `Result<_, E>` must implement `Display`",
-    note = "if it is a name of yours for a boxed future, say so: `#[reflect_trace(future)]`"
+    note = "if it is an alias of a boxed future, add the option: `#[reflect_trace(future)]`"
 )]
 pub trait TraceReturn: Sized {
     /// What the caller of the traced function gets.
     type Output;
 
-    /// What is recorded of the run.
-    fn outcome(&self) -> Outcome;
+    /// The record of the run.
+    fn record(&self) -> TraceRecord;
 
-    /// Is told where to ask what became of the run.
+    /// Receives the handle of the run, before [`into_output`](Self::into_output).
     fn attach(&mut self, handle: &TraceHandle) {
-        // Only a `TraceResult` has a place for it.
         let _ = handle;
     }
 
@@ -35,23 +33,37 @@ pub trait TraceReturn: Sized {
     fn into_output(self) -> Self::Output;
 }
 
-/// How a traced function ended, as its return value tells.
+/// The record of a run, as the return value of its body tells it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Outcome {
-    /// With something to record.
+pub enum TraceRecord {
+    /// An output.
     Output(TraceOutput),
-    /// With an error, which is told as the feedback of a failed run.
+    /// An error: the run failed, with this feedback.
     Error(String),
-    /// With nothing to record.
+    /// Nothing to record.
     Nothing,
+}
+
+/// `TraceReturn<Output = V>` as one bound. Where the type of a signature is no `TraceReturn`, `V` is an
+/// error too, and the compiler reports only the first.
+pub trait ReturnValue<V>: TraceReturn {
+    /// The part for the caller.
+    fn into_value(self) -> V;
+}
+
+impl<R: TraceReturn> ReturnValue<R::Output> for R {
+    #[inline]
+    fn into_value(self) -> R::Output {
+        self.into_output()
+    }
 }
 
 impl<T> TraceReturn for TraceResult<T> {
     type Output = T;
 
-    fn outcome(&self) -> Outcome {
-        Outcome::Output(self.record.clone())
+    fn record(&self) -> TraceRecord {
+        TraceRecord::Output(self.record.clone())
     }
 
     fn attach(&mut self, handle: &TraceHandle) {
@@ -66,10 +78,10 @@ impl<T> TraceReturn for TraceResult<T> {
 impl<R: TraceReturn, E: Display> TraceReturn for Result<R, E> {
     type Output = Result<R::Output, E>;
 
-    fn outcome(&self) -> Outcome {
+    fn record(&self) -> TraceRecord {
         match self {
-            Ok(value) => value.outcome(),
-            Err(error) => Outcome::Error(error.to_string()),
+            Ok(value) => value.record(),
+            Err(error) => TraceRecord::Error(error.to_string()),
         }
     }
 
@@ -87,8 +99,8 @@ impl<R: TraceReturn, E: Display> TraceReturn for Result<R, E> {
 impl<R: TraceReturn> TraceReturn for Option<R> {
     type Output = Option<R::Output>;
 
-    fn outcome(&self) -> Outcome {
-        self.as_ref().map_or(Outcome::Nothing, R::outcome)
+    fn record(&self) -> TraceRecord {
+        self.as_ref().map_or(TraceRecord::Nothing, R::record)
     }
 
     fn attach(&mut self, handle: &TraceHandle) {
@@ -107,8 +119,8 @@ macro_rules! text_returns {
         impl TraceReturn for $type {
             type Output = Self;
 
-            fn outcome(&self) -> Outcome {
-                Outcome::Output(TraceOutput::text(self))
+            fn record(&self) -> TraceRecord {
+                TraceRecord::Output(TraceOutput::text(self))
             }
 
             fn into_output(self) -> Self {

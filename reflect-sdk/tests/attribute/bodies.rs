@@ -1,4 +1,4 @@
-//! What may stand in a body, and what the compiler infers there.
+//! Bodies, and what the compiler infers in them.
 #![deny(warnings)]
 
 use std::future::Future;
@@ -131,7 +131,7 @@ async fn returns_within(ctx: &TraceContext, question: &str, client: &ReflectClie
 }
 
 #[tokio::test]
-async fn a_return_leaves_what_it_stands_in() {
+async fn a_return_leaves_the_innermost_function() {
     let world = World::new();
     assert_eq!(returns_within("four", &world.client).await, "four 4 2");
     assert_eq!(returns_within("", &world.client).await, " 0 0");
@@ -172,8 +172,8 @@ fn inner_attributes_keep_their_meaning() {
     assert_eq!(with_inner_attributes("a", &world.client), "a");
 }
 
-/// In an older edition, what the last expression borrows is let go after the variables are; it must
-/// not be for what the expansion makes variables of.
+/// Before edition 2024, temporaries of the last expression are dropped after the variables of a block;
+/// the expansion must not make them outlive the arguments.
 #[reflect_trace(client = client, task = "t")]
 fn borrows_last(
     ctx: &TraceContext,

@@ -1,4 +1,4 @@
-//! What a traced future may cost.
+//! The size and depth of traced futures.
 #![expect(
     clippy::large_types_passed_by_value,
     reason = "this is what is measured"
@@ -34,7 +34,7 @@ async fn blocking(ctx: &TraceContext, question: [u8; 1024], client: ReflectClien
     question.len().to_string() + ctx.task()
 }
 
-/// Must stay an `async fn`, which holds its arguments twice, for what comes after.
+/// Stays an `async fn`, which holds its arguments twice, because of `#[must_use]`.
 #[reflect_trace(client = client, task = "size")]
 #[must_use]
 async fn traced_as_an_async_fn(
@@ -94,7 +94,7 @@ macro_rules! chain {
 
 chain!(f20 f19 f18 f17 f16 f15 f14 f13 f12 f11 f10 f9 f8 f7 f6 f5 f4 f3 f2 f1);
 
-/// The compiler follows a chain of futures only so deep, so it is enough that this compiles.
+/// The compiler has a recursion limit for chains of futures, so it is enough that this compiles.
 #[tokio::test]
 async fn twenty_nested_traced_calls_can_be_sent() {
     let world = World::new();

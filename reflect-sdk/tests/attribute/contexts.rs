@@ -1,4 +1,4 @@
-//! Which run code belongs to.
+//! The run that code belongs to.
 
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,7 +102,7 @@ async fn middle_later(
 }
 
 #[test]
-fn a_run_that_is_not_recorded_is_nobodys_parent() {
+fn a_run_that_is_not_recorded_is_no_parent() {
     let world = World::new();
     assert_eq!(outer("outer", &world.client), "outerouter");
     let recorded = world.recorded();
@@ -114,7 +114,7 @@ fn a_run_that_is_not_recorded_is_nobodys_parent() {
     }
 }
 
-/// Knows of no run but the one it is called from.
+/// Records into the current run.
 fn notes_something() {
     if let Some(ctx) = TraceContext::current() {
         ctx.record(Message::assistant("a helper's"));
@@ -146,7 +146,7 @@ fn strictly_unseen(
 
 #[expect(clippy::panic, reason = "it must not be called")]
 fn not_asked_for() -> String {
-    panic!("the options of a run that nothing comes of are not asked for")
+    panic!("the options of a run that is not recorded are not evaluated")
 }
 
 #[reflect_trace(client = client)]
@@ -211,7 +211,7 @@ async fn awaits_do_not_mix_up_nested_runs() {
     assert_eq!(world.recorded().len(), 5);
 }
 
-/// Ends with its future, and says where that was.
+/// Sends the current task when it is dropped.
 struct Last(std::sync::mpsc::Sender<String>);
 
 impl Drop for Last {

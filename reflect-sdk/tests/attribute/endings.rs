@@ -1,4 +1,4 @@
-//! Panics, cancellations, and futures that nobody polls.
+//! Panics, cancellations, and futures that are never polled.
 
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -76,7 +76,7 @@ async fn hangs(
     question
 }
 
-/// Drops the future at the given moment, which it must not outlast.
+/// Drops the future when the signal comes; the future must not complete before.
 pub(crate) async fn cancel_when<T>(moment: oneshot::Receiver<()>, future: impl Future<Output = T>) {
     tokio::select! {
         _ = future => panic!("it ended by itself"),

@@ -1,4 +1,4 @@
-//! Functions that other languages may call, which no panic may leave.
+//! `extern "C"` functions, where a panic ends the process.
 
 use std::process::Command;
 
@@ -27,7 +27,7 @@ fn a_panic_that_aborts() {
 #[tokio::test]
 async fn a_panic_that_ends_the_process_is_recorded_before() {
     let server = MockServer::start().await;
-    // It takes a second attempt, so that what is only queued does not arrive by chance.
+    // The first attempt fails, so that a run that is only queued does not arrive by chance.
     Mock::given(header_exists("idempotency-key"))
         .respond_with(ResponseTemplate::new(503))
         .up_to_n_times(1)

@@ -1,4 +1,4 @@
-//! Traits, boxed futures, recursion, and whether a future can be sent.
+//! Traits, boxed futures, recursion and `Send`.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -156,7 +156,7 @@ fn behind_an_alias(ctx: TraceContext, question: String, client: ReflectClient) -
     Box::pin(async move { ctx.task().to_owned() })
 }
 
-/// Names that promise something else than they are.
+/// Names that usually mean something else.
 mod renamed {
     use std::future::Future;
     use std::pin::Pin;
@@ -203,7 +203,7 @@ async fn a_name_for_a_boxed_future_may_mean_more() {
     assert_eq!(text.await.unwrap(), "a");
     let number: Result<u8, String> = renamed::fallible_result("b".to_owned(), client()).await;
     assert_eq!(number.unwrap(), 7);
-    // Where the name says nothing true, `future` is to say what it is.
+    // The option `future` overrides what the name suggests.
     let result: TraceResult<u8> = renamed::whole("c".to_owned(), client()).await;
     assert_eq!(result.output, 7);
     assert_eq!(world.tasks(), ["a", "b", "c"]);
@@ -274,7 +274,7 @@ async fn async_functions_may_call_themselves_on_any_thread() {
     assert_eq!(world.tasks(), ["0", "1", "2", "3", "0", "1", "2"]);
 }
 
-/// Knows whether something can be sent.
+/// Tests whether a type is `Send`, by method resolution.
 struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<T> {
@@ -296,7 +296,7 @@ trait Otherwise {
     }
 }
 
-/// Is found only where the method above is not.
+/// Found only if the method above does not apply.
 impl<T> Otherwise for Probe<T> {}
 
 #[reflect_trace(client = client)]

@@ -1,5 +1,5 @@
-//! Traced functions in a crate that denies everything, and in one that forbids what the compiler may
-//! warn of. It is enough that this compiles, and that clippy is content.
+//! Traced functions in a crate that denies all lints, and in one that forbids those of the compiler.
+//! It is enough that this compiles and passes clippy.
 #![deny(
     warnings,
     rust_2018_idioms,
@@ -118,7 +118,7 @@ async fn the_strictest_crate_can_be_traced() -> Result<(), Failed> {
     return Ok(());
 }
 
-/// What is forbidden cannot be allowed again, not even by a macro for its own code.
+/// A forbidden lint cannot be allowed again, not even by a macro for its own code.
 mod forbidding {
     #![forbid(
         unreachable_code,

@@ -1,4 +1,4 @@
-//! `#[reflect_trace]`: what it may stand on, and what it does there.
+//! `#[reflect_trace]` on every kind of function.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -8,9 +8,12 @@ mod contexts;
 mod endings;
 mod foreign;
 mod futures;
+mod generics;
 mod holding;
 mod lints;
+mod names;
 mod options;
+mod patterns;
 mod returns;
 #[path = "../guard/script.rs"]
 #[allow(dead_code, reason = "shared with the tests of the guard")]
@@ -21,5 +24,5 @@ mod world;
 
 use std::time::Duration;
 
-/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+/// A limit that no test reaches unless it hangs.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! What stands in the parentheses.
+//! The options of the attribute.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, OnceLock};

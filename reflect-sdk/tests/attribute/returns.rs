@@ -1,4 +1,4 @@
-//! What may be returned, and what callers get.
+//! Return types, and what callers get.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -80,7 +80,7 @@ async fn a_trace_result_says_all_there_is_to_say() {
     assert_eq!(trace.review.unwrap().alpha, Some(0.2));
 }
 
-/// An error of the user's own.
+/// A user-defined error.
 #[derive(Debug)]
 struct Failed(String);
 
@@ -128,10 +128,10 @@ fn aliases_are_seen_through() {
     assert_eq!(recorded[1].trajectory, vec![Message::user("seven")].into());
 }
 
-/// Names that mean something else here than where they come from.
+/// Aliases that shadow the usual names.
 mod renamed {
     use reflect_sdk::{
-        Outcome, ReflectClient, TraceContext, TraceOutput, TraceReturn, reflect_trace,
+        ReflectClient, TraceContext, TraceOutput, TraceRecord, TraceReturn, reflect_trace,
     };
 
     use super::Failed;
@@ -184,14 +184,14 @@ mod renamed {
         }
     }
 
-    /// Is no text, for all its name says.
+    /// Not a text, despite its name.
     pub(super) struct String(pub(super) u32);
 
     impl TraceReturn for String {
         type Output = u32;
 
-        fn outcome(&self) -> Outcome {
-            Outcome::Output(TraceOutput::new(self.0.to_string()))
+        fn record(&self) -> TraceRecord {
+            TraceRecord::Output(TraceOutput::new(self.0.to_string()))
         }
 
         fn into_output(self) -> u32 {
@@ -296,6 +296,27 @@ fn unnamed(
 }
 
 #[reflect_trace(client = client)]
+async fn unnamed_later(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Option<impl TraceReturn<Output = u32>> {
+    Some(TraceResult::new(7, ctx.task()))
+}
+
+#[reflect_trace(client = client, returns = "result")]
+fn unnamed_whole(
+    ctx: &TraceContext,
+    question: &str,
+    client: &ReflectClient,
+) -> Result<impl TraceReturn, String> {
+    if question == "-" {
+        return Err("empty".to_owned());
+    }
+    Ok(ctx.task().to_owned())
+}
+
+#[reflect_trace(client = client)]
 async fn unnamed_output(
     ctx: &TraceContext,
     question: &str,
@@ -317,12 +338,15 @@ fn of_the_callers_choice<R: TraceReturn + From<String>>(
 async fn types_without_a_name_can_be_returned() {
     let world = World::new();
     let client = &world.client;
-    assert_eq!(unnamed("a", client).unwrap().into_output(), "a");
-    assert_eq!(unnamed("-", client).err().unwrap(), "empty");
-    assert_eq!(unnamed_output("b", client).await.collect::<String>(), "ab");
-    assert_eq!(of_the_callers_choice::<String>("c", client), "c");
-    assert_eq!(of_the_callers_choice::<TraceResult>("d", client), "d");
-    assert_eq!(world.tasks(), ["a", "-", "b", "c", "d"]);
+    assert_eq!(unnamed("a", client).unwrap(), "a");
+    assert_eq!(unnamed("-", client).unwrap_err(), "empty");
+    assert_eq!(unnamed_later("b", client).await, Some(7));
+    assert!(unnamed_whole("c", client).is_ok());
+    assert_eq!(unnamed_whole("-", client).err().unwrap(), "empty");
+    assert_eq!(unnamed_output("d", client).await.collect::<String>(), "ab");
+    assert_eq!(of_the_callers_choice::<String>("e", client), "e");
+    assert_eq!(of_the_callers_choice::<TraceResult>("f", client), "f");
+    assert_eq!(world.tasks(), ["a", "-", "b", "c", "-", "d", "e", "f"]);
 }
 
 #[reflect_trace(client = client, returns = "result")]
@@ -360,7 +384,7 @@ async fn whole_unseen_later(_: &TraceContext, t: &str, client: &ReflectClient) -
 }
 
 #[tokio::test]
-async fn callers_are_told_that_a_disabled_client_recorded_nothing() {
+async fn the_handle_of_a_disabled_client_says_that_nothing_was_recorded() {
     let client = &ReflectClient::disabled();
     let results = [
         whole_unseen("a", client),

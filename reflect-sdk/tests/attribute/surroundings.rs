@@ -1,10 +1,10 @@
-//! Other attributes, macros, names, and ways to the crate.
+//! Other attributes, macros, shadowed names and paths of the crate.
 
 use reflect_sdk::{ReflectClient, TraceContext, TraceResult, reflect_trace};
 
 use crate::world::World;
 
-/// A crate that hands the SDK on.
+/// A crate that re-exports the SDK.
 mod outer {
     pub(crate) mod inner {
         pub(crate) use reflect_sdk as learning;
@@ -29,7 +29,7 @@ async fn the_crate_may_be_reached_through_a_re_export() {
     assert_eq!(world.tasks(), ["a", "b"]);
 }
 
-/// Everything that a careless expansion would name is something else here.
+/// Shadows every name that an expansion could use.
 mod shadowed {
     #![allow(dead_code, reason = "nothing here may be used")]
 

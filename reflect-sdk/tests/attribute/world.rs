@@ -6,7 +6,7 @@ use reflect_types::{CreateTrace, Verdict};
 use crate::LIMIT;
 use crate::script::{Script, client};
 
-/// A client, and what reaches the other side.
+/// A client and the transport that records what it sends.
 pub(crate) struct World {
     pub(crate) client: ReflectClient,
     pub(crate) script: Arc<Script>,
@@ -25,13 +25,13 @@ impl World {
         }
     }
 
-    /// All that was recorded so far.
+    /// All traces so far.
     pub(crate) fn recorded(&self) -> Vec<CreateTrace> {
         self.client.blocking().flush(LIMIT);
         self.script.taken()
     }
 
-    /// The one trace that was recorded so far.
+    /// The only trace so far.
     #[track_caller]
     pub(crate) fn only(&self) -> CreateTrace {
         let mut recorded = self.recorded();
@@ -39,7 +39,7 @@ impl World {
         recorded.remove(0)
     }
 
-    /// The tasks that were recorded so far.
+    /// The tasks of all traces so far.
     pub(crate) fn tasks(&self) -> Vec<String> {
         self.recorded()
             .into_iter()

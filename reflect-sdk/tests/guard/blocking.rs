@@ -166,7 +166,7 @@ async fn traced(
 }
 
 #[test]
-fn a_memory_that_does_not_come_is_counted_and_told_of() {
+fn a_memory_that_does_not_come_is_counted_and_reported() {
     for why in [
         Unlearnable::Ingestion("the model is down"),
         Unlearnable::Refused(ErrorCode::Unauthorized),
@@ -191,13 +191,13 @@ fn a_memory_that_does_not_come_is_counted_and_told_of() {
 }
 
 #[test]
-fn a_wait_that_ends_at_its_limit_is_told_of() {
+fn a_wait_that_ends_at_its_limit_is_reported() {
     for end in ENDINGS {
         let script = Arc::new(Script::shut());
         let client = client(&script);
         end(&client, Duration::from_millis(1));
         let told = client.stats().last_problem.unwrap();
-        assert!(told.contains("does not wait any longer"), "{told}");
+        assert!(told.contains("stops waiting for its memory"), "{told}");
         script.open();
     }
 }

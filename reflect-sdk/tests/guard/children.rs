@@ -1,4 +1,4 @@
-//! What the tests in `processes` run in a process of its own.
+//! Programs that the tests in `processes` run, each in a process of its own.
 
 use std::process;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ fn spooling() -> ReflectClient {
     builder().spool(folder).http(url(), "key").unwrap()
 }
 
-/// A key that no log may show.
+/// A key that must not appear in any log.
 pub(crate) const SECRET: &str = "rf_live_abc123_secret456";
 
-/// Ends a run; tells its key.
+/// Ends a run; returns its ID.
 fn end_one(client: &ReflectClient) -> String {
     let run = client.trace("task").no_retrieval().start_blocking();
     run.set_output(TraceOutput::new("done"));
     run.context().run_id().to_owned()
 }
 
-/// How many threads of clients this process has.
+/// The number of I/O threads of this process.
 fn io_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| {
@@ -243,7 +243,7 @@ fn makes_and_drops_clients() {
             });
         }
     });
-    // Their threads were told to end; that they do takes a moment.
+    // The threads end in a moment.
     while io_threads() > 0 {
         thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! Runs that are a closure or a future.
+//! Runs whose body is a closure or a future.
 
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -20,7 +20,7 @@ fn judged(trace: &CreateTrace) -> (Verdict, &str) {
 }
 
 #[test]
-fn the_caller_gets_the_output_and_the_record_goes_its_way() {
+fn the_caller_gets_the_output_and_the_record_is_sent() {
     let script = Arc::new(Script::with_memory("m1"));
     let client = client(&script);
     let output: usize = client.trace("task").run(|ctx| {
@@ -155,7 +155,7 @@ async fn a_run_within_a_run_names_its_parent() {
 }
 
 #[test]
-fn a_run_alone_says_nothing_of_a_family() {
+fn a_run_alone_has_no_run_ids_in_its_metadata() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     client.trace("task").run(|_| "done");
@@ -178,7 +178,7 @@ async fn a_guard_gives_its_context_to_what_is_put_in_its_scope() {
     assert_eq!(tokio::spawn(spawned).await.unwrap(), run.context().run_id());
 }
 
-/// Cancels a run half-way; gives back what was recorded.
+/// Cancels a run; returns what was recorded.
 async fn cancelled(on_cancel: OnCancel) -> Vec<CreateTrace> {
     let script = Arc::new(Script::default());
     let client = client(&script);

@@ -168,7 +168,7 @@ fn a_run_of_another_project_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_run_for_another_server_is_left_alone_and_told_of() {
+async fn a_run_for_another_server_is_left_alone_and_reported() {
     let folder = Folder::new("server");
     let client = |url: String| {
         let settings = builder().shutdown_timeout(Duration::ZERO);
@@ -276,7 +276,7 @@ fn take_over(folder: &Folder, script: &Arc<Script>) -> ReflectClient {
 }
 
 #[test]
-fn a_full_spool_is_told_and_the_run_is_sent_from_memory() {
+fn a_full_spool_is_reported_and_the_run_is_sent_from_memory() {
     let folder = Folder::new("full");
     let script = Arc::new(Script::shut());
     let client = folder.build(builder().spool_limit(10), &script);

@@ -1,4 +1,4 @@
-//! Runs that record themselves: the guard, the closures, and the worker behind them.
+//! Runs that record themselves, as a guard or a closure, and the worker that sends them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -17,8 +17,8 @@ mod visibility;
 
 use std::time::Duration;
 
-/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+/// A limit that no test reaches unless it hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// How much later than it should a thread may get its turn, on a machine with much to do.
+/// The scheduling delay of a thread on a busy machine.
 const SOON: Duration = Duration::from_secs(1);

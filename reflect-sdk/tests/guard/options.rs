@@ -93,7 +93,7 @@ fn a_later_output_replaces_an_earlier_one_but_its_task_and_alpha_stay() {
 }
 
 #[test]
-fn what_was_noted_on_the_way_can_be_the_output() {
+fn recorded_messages_can_be_the_output() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let run = client.trace("task").start_blocking();
@@ -124,7 +124,7 @@ fn a_question_out_of_range_does_not_stop_the_run_unless_it_is_strict() {
 }
 
 #[test]
-fn an_output_out_of_range_is_told_and_not_sent() {
+fn an_output_out_of_range_is_reported_and_not_sent() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let run = client.trace("task").start_blocking();

@@ -115,7 +115,7 @@ async fn an_awaited_flush_misses_nothing_either() {
 }
 
 #[test]
-fn what_was_lost_stands_in_every_later_report() {
+fn lost_runs_are_in_every_later_report() {
     let faults = [Step::Refuse(ErrorCode::MalformedJson)];
     let client = client(&Arc::new(Script::steps(faults)));
     assert_eq!(counts(&client.blocking().flush(LIMIT)), (0, 0, 0));
@@ -342,7 +342,7 @@ fn the_last_handle_waits_for_what_is_pending() {
 }
 
 #[test]
-fn the_last_handle_waits_no_longer_than_it_was_told() {
+fn the_last_handle_waits_no_longer_than_its_limit() {
     for timeout in [Duration::ZERO, Duration::from_millis(20)] {
         let script = Arc::new(Script::shut());
         let client = build(builder().shutdown_timeout(timeout), &script);

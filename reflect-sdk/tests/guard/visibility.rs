@@ -90,7 +90,7 @@ impl Subscriber for Log {
 }
 
 #[test]
-fn a_storm_of_failures_is_told_once() {
+fn a_storm_of_failures_is_reported_once() {
     let script = Arc::new(Script::default());
     *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
     let client = client(&script);
@@ -135,7 +135,7 @@ fn every_run_is_a_span_that_says_how_it_ended() {
 }
 
 #[test]
-fn an_output_that_comes_too_late_is_told_of() {
+fn an_output_that_comes_too_late_is_logged() {
     let script = Arc::new(Script::default());
     let settings = builder().flush_on_panic(true);
     let client = settings.transport(Arc::clone(&script) as _).unwrap();

@@ -48,8 +48,8 @@ impl From<Outcome> for TraceResult {
 impl TraceReturn for Outcome {
     type Output = Self;
 
-    fn outcome(&self) -> reflect_sdk::Outcome {
-        reflect_sdk::Outcome::Output(self.into())
+    fn record(&self) -> reflect_sdk::TraceRecord {
+        reflect_sdk::TraceRecord::Output(self.into())
     }
 
     fn into_output(self) -> Self {
@@ -87,8 +87,8 @@ pub struct TracedOutcome(pub Result<Outcome, ReflexionError>);
 impl TraceReturn for TracedOutcome {
     type Output = Result<Outcome, ReflexionError>;
 
-    fn outcome(&self) -> reflect_sdk::Outcome {
-        reflect_sdk::Outcome::Output(match &self.0 {
+    fn record(&self) -> reflect_sdk::TraceRecord {
+        reflect_sdk::TraceRecord::Output(match &self.0 {
             Ok(outcome) => outcome.into(),
             Err(error) => error.into(),
         })
