@@ -51,7 +51,7 @@ impl<'a> Listing<'a> {
         if let Some(before) = self.before.take() {
             call = call.before(before);
         }
-        let page = call.await?;
+        let page = call.await?.items;
         self.before = page.last().map(|trace| trace.id.clone());
         Ok(self.before.is_some().then_some(page))
     }

@@ -2,8 +2,8 @@ use std::cmp::Ordering;
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use reflect_engine::{ListMemories, MemoryHistory, UtilityEvent};
-use reflect_types::{Memory, MemoryId};
+
+use reflect_types::{ListMemories, Memory, MemoryHistory, MemoryId, UtilityEvent};
 use serde_json::Value;
 
 use crate::failure::Failure;

@@ -103,7 +103,7 @@ impl ReflectionResult {
         client: &ReflectClient<M>,
         task: impl Into<String>,
         verdict: Verdict,
-    ) -> calls::Call<calls::StoreMemory, M> {
+    ) -> calls::Call<calls::CreateMemory, M> {
         let authored = self.to_authored();
         client
             .create_memory(task, authored.summary, authored.guidance, verdict)
