@@ -8,7 +8,7 @@ use super::handle::Engine;
 use crate::clock;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::model::{self, Guide, SourceMemory, SkillWriter};
+use crate::model::{self, Guide, SkillWriter, SourceMemory};
 use crate::task::{compute, isolate};
 
 impl Engine {

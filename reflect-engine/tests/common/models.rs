@@ -2,7 +2,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use reflect_engine::model::{Embedder, Error, HashedEmbedder, JudgedRun, Reflection, ReflectionWriter};
+use reflect_engine::model::{
+    Embedder, Error, HashedEmbedder, JudgedRun, Reflection, ReflectionWriter,
+};
 use tokio::sync::Semaphore;
 
 /// A reflector that fails, panics or waits on demand, and otherwise repeats its input.

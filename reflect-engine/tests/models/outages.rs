@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-
 use reflect_engine::model::LlmReflectionWriter;
 use reflect_models::scripted::{Act, ModelServer};
 use reflect_types::{IngestStatus, ListMemories, Review, ReviewStatus, Verdict};

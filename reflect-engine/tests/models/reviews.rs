@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-
 use reflect_models::scripted::{Act, ModelServer};
-use reflect_types::{AuthoredReflection, IngestStatus, ListMemories, Review, ReviewStatus, Verdict};
+use reflect_types::{
+    AuthoredReflection, IngestStatus, ListMemories, Review, ReviewStatus, Verdict,
+};
 
 use crate::common::{self, Home, eventually, project, record, run, until};
 use crate::{given_time, memory_of, reviewed, server, with_model};

@@ -154,7 +154,11 @@ impl ProjectRound<'_> {
         Ok(())
     }
 
-    async fn page(&self, limit: u32, before: Option<TraceId>) -> reflect_engine::Result<Page<Trace>> {
+    async fn page(
+        &self,
+        limit: u32,
+        before: Option<TraceId>,
+    ) -> reflect_engine::Result<Page<Trace>> {
         let list = ListTraces {
             review_status: Some(ReviewStatus::Pending),
             limit: Some(limit),
