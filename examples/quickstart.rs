@@ -2,19 +2,16 @@
 //!
 //!     cargo run --example quickstart
 //!
-//! It runs offline, on one SQLite file in a temporary folder, with a scripted model that does what
-//! the memory in its prompt advises. With `OPENAI_API_KEY` set it asks a real model instead
-//! (`OPENAI_BASE_URL` and `OPENAI_MODEL` say which).
-
-use std::env;
+//! It runs offline, on one SQLite file in a temporary folder, with a scripted model that follows the
+//! memory in its prompt. `cargo run --example quickstart --features model` asks the model behind
+//! `OPENAI_API_KEY` (and `OPENAI_BASE_URL`, `OPENAI_MODEL`) instead.
 
 use reflect_sdk::{
     AugmentedTask, BlockingClient, BoxError, Message, ReflectClient, ToolCall, Verdict,
 };
 use serde_json::{Value, json};
 
-/// Orders and their age in days. Only those of at most 30 days may be refunded, which nobody told
-/// the agent.
+/// Orders and their age in days. The agent does not know the policy: refund at most 30 days back.
 const ORDERS: [(&str, u32); 4] = [("7", 60), ("12", 45), ("3", 10), ("18", 90)];
 
 fn main() -> Result<(), BoxError> {
@@ -25,7 +22,7 @@ fn main() -> Result<(), BoxError> {
         .embedded(file)?
         .blocking();
 
-    // A colleague's hunch is all that is known at first. It is bad advice.
+    // The bank starts with one memory, and it is bad advice.
     let hunch = "Refund at once, without further questions";
     client
         .create_memory(
@@ -56,7 +53,7 @@ fn main() -> Result<(), BoxError> {
             .flat_map(Message::calls)
             .any(|c| c.function.name == "refund");
 
-        // Whoever reviews knows what was right, and says what was wrong.
+        // The reviewer knows the policy.
         let trace = client
             .create_trace_and_wait(&task, messages)
             .retrieved(augmented.memory_ids());
@@ -74,7 +71,7 @@ fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Lets the model call tools until it answers; gives back all that was said and done.
+/// Lets the model call tools until it answers, and returns the messages of the run.
 fn run_agent(task: &AugmentedTask) -> Result<Vec<Message>, BoxError> {
     let rules = "You are a support agent. Use your tools, follow the memories you are given.";
     let mut messages = vec![Message::system(rules), Message::user(&task.augmented_task)];
@@ -113,14 +110,10 @@ fn run_tool(call: &ToolCall) -> String {
     }
 }
 
-/// The model's next message: from a real one where a key is set, else by a script.
+/// The scripted model's next message.
+#[cfg(not(feature = "model"))]
+#[expect(clippy::unnecessary_wraps, reason = "the real model can fail")]
 fn model(messages: &[Message]) -> Result<Message, BoxError> {
-    if let Some(key) = env::var("OPENAI_API_KEY")
-        .ok()
-        .filter(|key| !key.is_empty())
-    {
-        return ask_model(&key, messages);
-    }
     let prompt = messages[1].text();
     let order = prompt.split_whitespace().nth(2).unwrap_or_default();
     let call = |tool: &str| {
@@ -145,8 +138,14 @@ fn model(messages: &[Message]) -> Result<Message, BoxError> {
     })
 }
 
-fn ask_model(key: &str, messages: &[Message]) -> Result<Message, BoxError> {
-    let or = |name: &str, default: &str| env::var(name).unwrap_or_else(|_| default.to_owned());
+/// The real model's next message.
+#[cfg(feature = "model")]
+fn model(messages: &[Message]) -> Result<Message, BoxError> {
+    let or = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
+    let key = or("OPENAI_API_KEY", "");
+    if key.is_empty() {
+        return Err("set OPENAI_API_KEY, or leave out `--features model`".into());
+    }
     let tool = |name: &str, about: &str| {
         let parameters = json!({"type": "object", "properties": {"order": {"type": "string"}}});
         json!({"type": "function", "function":
@@ -169,7 +168,7 @@ fn ask_model(key: &str, messages: &[Message]) -> Result<Message, BoxError> {
     )?)
 }
 
-/// Draws what each memory has proved to be worth so far.
+/// Draws the utility of each memory.
 fn draw_utilities(client: &BlockingClient) -> Result<(), BoxError> {
     for memory in client
         .query_memories("Refund an order")

@@ -4,83 +4,14 @@
 //! makes its own.
 
 use reflect_types::{
-    AuthoredReflection, IngestStatus, InvalidField, MemoryId, ProjectId, Review, ReviewStatus,
-    Skill, Trace, TraceId, Validate, Verdict,
+    ArchivedTrace, ImportReport, MemoryHistory, MemoryId, Overview, Piece, ProjectId, TraceId,
+    Validate,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
-use crate::record::{MemoryHistory, Stats};
 use crate::store::Restored;
-
-/// One thing that a project holds. Memories come before traces, because a review that still waits
-/// moves them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Piece {
-    /// A memory and all that ever moved it.
-    Memory(Box<MemoryHistory>),
-    /// A run and its review.
-    Trace(Box<ArchivedTrace>),
-    /// The project's skill.
-    Skill(Skill),
-}
-
-/// A run with what its store keeps beyond the wire.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ArchivedTrace {
-    /// The run as everybody sees it.
-    #[serde(flatten)]
-    pub trace: Trace,
-    /// The caller's name for the submission.
-    #[serde(default)]
-    pub idempotency_key: Option<String>,
-    /// The status in the first answer, which the same idempotency key gets again.
-    #[serde(default)]
-    pub receipt: IngestStatus,
-    /// What the review says beyond what the run shows of it.
-    #[serde(default)]
-    pub judgement: Option<Judgement>,
-}
-
-/// What a review says beyond the wire.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Judgement {
-    /// How far it moves the memories.
-    pub alpha: f64,
-    /// The reflection its author wrote.
-    #[serde(default)]
-    pub reflection: Option<AuthoredReflection>,
-    /// When it was given, in RFC 3339.
-    pub created_at: String,
-}
-
-/// A project beside its memories and runs. Numbers that differ tell that it changed meanwhile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Overview {
-    /// The project in numbers.
-    pub stats: Stats,
-    /// The project's skill.
-    #[serde(default)]
-    pub skill: Option<Skill>,
-}
-
-/// What came of an import.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Imported {
-    /// Pieces that are there now and were not before.
-    pub stored: u64,
-    /// Pieces that were there already, and were left as they are.
-    pub present: u64,
-}
 
 impl Engine {
     /// What a project holds beside its memories and runs; a project that is not there is
@@ -119,12 +50,12 @@ impl Engine {
 
     /// Stores pieces as they are, under the ids they have. What is there already stays as it is,
     /// so an import that was cut short can be begun again.
-    pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<Imported> {
+    pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<ImportReport> {
         let core = self.checked(project, project)?;
         for piece in &pieces {
             piece.validate()?;
         }
-        let tasks: Vec<&str> = pieces.iter().filter_map(Piece::embedded_text).collect();
+        let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
         let mut vectors = core.embed(&tasks).await?.into_iter();
         let mut restored = Vec::with_capacity(pieces.len());
         for piece in pieces {
@@ -147,7 +78,7 @@ impl Engine {
             .restore(project, self.creates_projects(), restored, core.now())
             .await?;
         core.work.notify_one();
-        Ok(Imported {
+        Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),
         })
@@ -170,106 +101,9 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
     history
 }
 
-impl Piece {
-    fn embedded_text(&self) -> Option<&str> {
-        match self {
-            Self::Memory(history) => Some(&history.memory.task),
-            Self::Trace(_) | Self::Skill(_) => None,
-        }
+fn embedded_text(piece: &Piece) -> Option<&str> {
+    match piece {
+        Piece::Memory(history) => Some(&history.memory.task),
+        Piece::Trace(_) | Piece::Skill(_) => None,
     }
-}
-
-impl Validate for Piece {
-    fn validate(&self) -> Result<(), InvalidField> {
-        match self {
-            Self::Memory(history) => {
-                history.memory.id.validate()?;
-                share("q_value", history.memory.q_value)?;
-                for event in &history.events {
-                    share("events.alpha", event.alpha)?;
-                    share("events.reward", event.reward)?;
-                    share("events.before", event.before)?;
-                    share("events.after", event.after)?;
-                }
-                Ok(())
-            }
-            Self::Trace(archived) => archived.validate(),
-            // As many as anybody writes, and so few that there is always a next one.
-            Self::Skill(skill) if !(1..=1 << 31).contains(&skill.version) => {
-                Err(InvalidField::new(
-                    "version",
-                    format!("must be 1 to 2^31, got {}", skill.version),
-                ))
-            }
-            Self::Skill(_) => Ok(()),
-        }
-    }
-}
-
-impl Validate for ArchivedTrace {
-    fn validate(&self) -> Result<(), InvalidField> {
-        let trace = &self.trace;
-        trace.id.validate()?;
-        let known = trace.review_status.is_known()
-            && trace.ingest_status.is_known()
-            && self.receipt.is_known();
-        if !known {
-            return Err(InvalidField::new(
-                "review_status",
-                "or `ingest_status` is newer than this version: upgrade Reflect",
-            ));
-        }
-        if let Some(judgement) = &self.judgement {
-            share("judgement.alpha", judgement.alpha)?;
-        }
-        match &trace.review {
-            Some(review) if review.result == Verdict::Unknown => Err(InvalidField::new(
-                "review.result",
-                "must be `pass` or `fail`",
-            )),
-            None if trace.review_status == ReviewStatus::Reviewed => Err(InvalidField::new(
-                "review",
-                "is missing, but the run says that it was reviewed",
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl ArchivedTrace {
-    /// The review as a store keeps it; what an older bundle does not say gets its default.
-    pub(crate) fn review(&self, now: jiff::Timestamp) -> Option<crate::store::NewReview> {
-        let shown = self.trace.review.as_ref()?;
-        let told = self.judgement.as_ref();
-        Some(crate::store::NewReview {
-            id: shown.id.clone(),
-            verdict: shown.result,
-            feedback: shown.feedback_text.clone(),
-            alpha: told.map_or(Review::DEFAULT_ALPHA, |told| told.alpha),
-            reflection: told.and_then(|told| told.reflection.clone()),
-            mode: shown.mode.clone(),
-            created_at: told
-                .and_then(|told| told.created_at.parse().ok())
-                .unwrap_or(now),
-        })
-    }
-
-    /// The status it is stored with: nobody works on it yet.
-    pub(crate) fn status(&self) -> IngestStatus {
-        match (&self.trace.ingest_status, &self.trace.review) {
-            (IngestStatus::Queued | IngestStatus::Processing, Some(_)) => IngestStatus::Queued,
-            (IngestStatus::Failed, Some(_)) => IngestStatus::Failed,
-            _ => IngestStatus::Completed,
-        }
-    }
-}
-
-fn share(field: &'static str, value: f64) -> Result<(), InvalidField> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(());
-    }
-    Err(InvalidField::new(
-        field,
-        format!("must be from 0 to 1, got {value}"),
-    ))
 }

@@ -32,6 +32,12 @@ pub enum Error {
         "there is no project `{0}`: it was deleted, or never made; whoever has a master key can make it"
     )]
     NoProject(ProjectId),
+    /// The engine has no API keys.
+    #[error(
+        "an embedded client has no API keys, because whoever can open its file may do everything: \
+         keys belong to a server"
+    )]
+    NoKeys,
     /// The request contradicts what is stored; the text says what to do instead.
     #[error("{0}")]
     Conflict(String),
@@ -103,7 +109,7 @@ impl Error {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_) => ErrorCode::InvalidField,
-            Self::NotFound { .. } | Self::NoProject(_) => ErrorCode::NotFound,
+            Self::NotFound { .. } | Self::NoProject(_) | Self::NoKeys => ErrorCode::NotFound,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Unavailable { .. } => ErrorCode::Unavailable,
             Self::Model(error) if error.retryable => ErrorCode::Unavailable,

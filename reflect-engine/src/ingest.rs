@@ -46,7 +46,7 @@ pub(crate) async fn lesson(core: &Core, trace: &Trace, review: NewReview) -> Res
             feedback: feedback_without_note(review.feedback.as_deref()),
             reference_context: trace.reference_context.as_deref(),
         };
-        core.reflector.reflect(&run).await?.without_tags()
+        model::without_tags(core.reflector.reflect(&run).await?)
     };
     let memory = memory(core, &trace.task, reflection).await?;
     Ok(Lesson { review, memory })

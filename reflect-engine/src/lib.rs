@@ -15,10 +15,10 @@ mod reembed;
 mod skill;
 pub mod store;
 
-pub use archive::{ArchivedTrace, Imported, Judgement, Overview, Piece};
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result, Source};
 pub use recall::{ExplainedMemory, Explanation};
 pub use record::{
-    ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage, UtilityEvent,
+    ArchivedTrace, ImportReport, Judgement, ListMemories, MemoryHistory, MemoryPage, MemoryRecord,
+    Overview, Piece, Stats, TracePage, UtilityEvent,
 };

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::KeyId;
-use crate::validate::{InvalidField, Validate, at_most, not_blank};
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -15,13 +14,13 @@ wire_enum! {
         TraceRead = "trace:read",
         /// Record traces.
         TraceWrite = "trace:write",
-        /// Judge traces.
+        /// Review traces.
         ReviewWrite = "review:write",
         /// Read the skill.
         SkillRead = "skill:read",
-        /// Write the skill anew.
+        /// Write new versions of the skill.
         SkillWrite = "skill:write",
-        /// List, make and revoke keys.
+        /// List, create and revoke keys.
         KeyAdmin = "key:admin",
         /// Delete the project.
         ProjectAdmin = "project:admin",
@@ -29,7 +28,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Whether a key is for production or for trying things out.
+    /// Whether a key is for production or for tests.
     #[derive(Default)]
     pub enum Environment {
         /// Keys that begin `rf_live_`.
@@ -41,13 +40,13 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Whether a key still opens anything.
+    /// Whether a key is valid.
     #[derive(Default)]
     pub enum KeyStatus {
-        /// It does.
+        /// Valid.
         #[default]
         Active = "active",
-        /// It was revoked and never will again.
+        /// Revoked for good.
         Revoked = "revoked",
     }
 }
@@ -56,13 +55,13 @@ wire_enum! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiKey {
-    /// Names the key in calls such as revoking it.
+    /// The key's id, which is not secret.
     pub id: KeyId,
-    /// The part of the key's text that may be shown.
+    /// The public part of the key's text.
     pub public_id: String,
-    /// What the key is for, in its maker's words.
+    /// What the key is for.
     pub label: String,
-    /// What it may do.
+    /// The key's scopes.
     #[serde(default)]
     pub scopes: Vec<Scope>,
     /// Live or test.
@@ -71,77 +70,27 @@ pub struct ApiKey {
     /// Active or revoked.
     #[serde(default)]
     pub status: KeyStatus,
-    /// Whether it may do everything in every project.
+    /// Whether it is a master key.
     #[serde(default)]
     pub is_master: bool,
-    /// When it was made, in ISO 8601.
+    /// When it was created, in RFC 3339.
     #[serde(default)]
     pub created_at: Option<String>,
-    /// When it last opened something, in ISO 8601.
+    /// When it was last used, in RFC 3339.
     #[serde(default)]
     pub last_used_at: Option<String>,
-    /// When it was revoked, in ISO 8601.
+    /// When it was revoked, in RFC 3339.
     #[serde(default)]
     pub revoked_at: Option<String>,
 }
 
-/// Asks for a new key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct CreateApiKey {
-    /// What the key is for.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(min_length = 1, max_length = 200, pattern = "\\S")
-    )]
-    pub label: String,
-    /// What it may do.
-    #[serde(default)]
-    pub scopes: Vec<Scope>,
-    /// Live or test.
-    #[serde(default)]
-    pub environment: Environment,
-}
-
-impl CreateApiKey {
-    /// The longest label, in characters.
-    pub const MAX_LABEL: usize = 200;
-
-    /// A live key without any scope yet.
-    pub fn new(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            scopes: Vec::new(),
-            environment: Environment::default(),
-        }
-    }
-}
-
-impl Validate for CreateApiKey {
-    fn validate(&self) -> Result<(), InvalidField> {
-        not_blank("label", &self.label, "say what the key is for")?;
-        at_most("label", &self.label, Self::MAX_LABEL)?;
-        if let Some(scope) = self.scopes.iter().find(|scope| !scope.is_known()) {
-            let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
-            return Err(InvalidField::new(
-                "scopes",
-                format!("has `{scope}`, which is none of {}", known.join(", ")),
-            ));
-        }
-        if !self.environment.is_known() {
-            return Err(InvalidField::new("environment", "must be `live` or `test`"));
-        }
-        Ok(())
-    }
-}
-
-/// A key just made. This is the only time its text is shown.
+/// A new key. Its text is shown this once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreatedApiKey {
     /// The key's whole text. Keep it secret.
     pub api_key: String,
-    /// The key as it will be listed.
+    /// The key as it is listed.
     pub key: ApiKey,
 }
 

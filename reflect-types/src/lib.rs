@@ -1,16 +1,20 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod archive;
 mod error;
 mod id;
 mod judge;
 mod key;
+mod layout;
 mod memory;
 mod message;
 #[cfg(feature = "openapi")]
 mod openapi;
-pub mod path;
+mod page;
 mod project;
+mod reflection;
+mod requests;
 mod review;
 mod skill;
 mod trace;
@@ -18,26 +22,33 @@ mod trajectory;
 mod validate;
 mod wire_enum;
 
+pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use judge::{JudgeNote, feedback_without_note};
-pub use key::{ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
-pub use memory::{Memory, QueryMemories};
+pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
+pub use layout::{Layout, Method, Repeat};
+pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
-pub use project::{Bootstrap, Bootstrapped, DeletedProject, Health};
-pub use review::{AuthoredReflection, Review, ReviewMode, ReviewRecord, UnknownVerdict, Verdict};
-pub use skill::{CreateSkill, Skill};
-pub use trace::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ReviewStatus, Trace,
-    TraceReceipt,
+pub use page::Page;
+pub use project::{Bootstrapped, DeletedProject, Health, Stats};
+pub use reflection::{AuthoredReflection, Reflection};
+pub use requests::{
+    Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteProject, DeleteTraces,
+    ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill, GetStats,
+    GetTrace, ImportProject, ListApiKeys, ListMemories, ListTraces, Operation, QueryMemories,
+    Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, WithdrawReview,
 };
+pub use review::{Review, ReviewMode, ReviewRecord, UnknownVerdict, Verdict};
+pub use skill::Skill;
+pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
 pub use validate::{InvalidField, Validate};
 
 /// A JSON object: the metadata of a trace, or the filter of a query.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;
 
-/// The header that carries one UUID per trace, so that a retry never stores it twice.
+/// The header of [`CreateTrace::idempotency_key`].
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
-/// The header that carries the token of [`Bootstrap`].
+/// The header of the token that [`Bootstrap`] needs.
 pub const BOOTSTRAP_TOKEN: &str = "X-Bootstrap-Token";

@@ -5,7 +5,8 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::TraceId;
-use crate::validate::{InvalidField, Validate, not_blank, within};
+use crate::reflection::AuthoredReflection;
+use crate::validate::{InvalidField, Validate, within};
 use crate::wire_enum::wire_enum;
 
 /// How a run ended: `pass` or `fail`. `success` and `failure` are read as the same.
@@ -199,34 +200,6 @@ impl Serialize for Review {
             review.serialize_field("reflection", reflection)?;
         }
         review.end()
-    }
-}
-
-/// A reflection written by the caller, which becomes a memory as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct AuthoredReflection {
-    /// What happened, in short.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
-    pub summary: String,
-    /// What to do next time.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
-    pub guidance: String,
-    /// What went wrong.
-    #[serde(default)]
-    pub key_mistake: String,
-    /// What would have been right.
-    #[serde(default)]
-    pub correct_action: String,
-    /// The tools the advice is about.
-    #[serde(default)]
-    pub applicable_tools: Vec<String>,
-}
-
-impl Validate for AuthoredReflection {
-    fn validate(&self) -> Result<(), InvalidField> {
-        not_blank("summary", &self.summary, "say in short what was learned")?;
-        not_blank("guidance", &self.guidance, "say what to do next time")
     }
 }
 

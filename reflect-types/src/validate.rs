@@ -66,3 +66,13 @@ pub(crate) fn within(
         format!("must be from {low} to {high}, got {value}"),
     ))
 }
+
+pub(crate) fn page_limit(limit: Option<u32>, most: u32) -> Result<(), InvalidField> {
+    match limit {
+        Some(limit) if !(1..=most).contains(&limit) => Err(InvalidField::new(
+            "limit",
+            format!("must be from 1 to {most}, got {limit}"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,9 +1,8 @@
 //! The published Python client, an MCP client and a fuzzer against the `reflect` binary.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Outcome, cargo};
+use crate::run::{Outcome, cargo, target};
 
 /// What `run.py` answers when the package index cannot be reached, which is no failure of ours.
 const CANNOT: i32 = 77;
@@ -58,11 +57,4 @@ fn install_python() -> bool {
 
 fn succeeds(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
-}
-
-fn target() -> PathBuf {
-    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = named.unwrap_or_else(|| PathBuf::from("target"));
-    // The tests change their folder, so the path must not depend on it.
-    std::path::absolute(&target).unwrap_or_else(|_| Path::new("target").to_owned())
 }

@@ -1,5 +1,6 @@
 //! Runs steps one after the other and tells at the end how each went.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -71,12 +72,18 @@ impl Runner {
     }
 }
 
-/// Runs `cargo` with the arguments, showing what it prints.
+/// Runs `cargo` with the arguments.
 pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    let shown = format!("cargo {}", arguments.join(" "));
-    println!("$ {shown}");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    match Command::new(cargo)
+    command(Path::new(&cargo), arguments, variables)
+}
+
+/// Runs a program with the arguments.
+pub(crate) fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let shown = format!("{name} {}", arguments.join(" "));
+    println!("$ {shown}");
+    match Command::new(program)
         .args(arguments)
         .envs(variables.iter().copied())
         // Whoever asks a question gets no answer, rather than waiting for one.
@@ -87,6 +94,13 @@ pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
         Ok(status) => Outcome::Failed(format!("`{shown}` ended with {status}")),
         Err(error) => Outcome::Failed(format!("`{shown}` could not be started: {error}")),
     }
+}
+
+/// The build folder, as an absolute path: tests change their folder.
+pub(crate) fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = named.unwrap_or_else(|| PathBuf::from("target"));
+    std::path::absolute(&target).unwrap_or(target)
 }
 
 /// Runs the checks in order, up to the first that does not pass.

@@ -2,7 +2,7 @@
 
 use crate::budget;
 use crate::python;
-use crate::run::{Outcome, Step, all, cargo};
+use crate::run::{Outcome, Step, all, cargo, command, target};
 
 pub(crate) const ALL: &[Step] = &[
     Step {
@@ -130,11 +130,16 @@ const EXAMPLES: [&str; 10] = [
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", ""), ("REFLECT_API_KEY", "")];
 
 fn examples() -> Outcome {
-    // Not by package: then the build of the tests serves here too.
-    let run = ["run", "--quiet", "--locked", "--example"];
-    all(EXAMPLES
+    // All members at once: then the build of the tests serves here too.
+    let built = cargo(
+        &["build", "--quiet", "--locked", "--workspace", "--examples"],
+        &[],
+    );
+    let folder = target().join("debug/examples");
+    let runs = EXAMPLES
         .iter()
-        .map(|name| cargo(&[&run[..], &[name]].concat(), OFFLINE)))
+        .map(|name| command(&folder.join(name), &[], OFFLINE));
+    all(std::iter::once(built).chain(runs))
 }
 
 fn docs() -> Outcome {

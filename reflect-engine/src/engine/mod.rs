@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 mod builder;
+mod call;
 pub(crate) mod core;
 mod review;
 

@@ -12,8 +12,7 @@ mod skill;
 mod static_table;
 
 use async_trait::async_trait;
-use reflect_types::{AuthoredReflection, Message, Verdict};
-use serde::{Deserialize, Serialize};
+use reflect_types::{Message, Verdict};
 
 pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
@@ -21,6 +20,7 @@ pub use hashed::HashedEmbedder;
 pub use llm::{LlmReflector, LlmSkillWriter, ModelEmbedder};
 #[cfg(feature = "models")]
 pub(crate) use llm::{is_setup, retry_after};
+pub use reflect_types::Reflection;
 pub use skill::{Guide, Lesson, write_skill};
 pub use static_table::StaticEmbedder;
 
@@ -75,73 +75,17 @@ pub struct JudgedRun<'a> {
     pub reference_context: Option<&'a str>,
 }
 
-/// What a run teaches.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
-pub struct Reflection {
-    /// What happened, in short.
-    pub summary: String,
-    /// What went wrong; empty where nothing did.
-    pub key_mistake: String,
-    /// What would have been right.
-    pub correct_action: String,
-    /// What to do next time.
-    pub guidance: String,
-    /// The tools the advice is about.
-    pub applicable_tools: Vec<String>,
-    /// The tools the run used.
-    pub tools_used: Vec<String>,
-}
-
-impl Reflection {
-    /// The whole as one text, for readers that know no fields.
-    pub fn text(&self) -> String {
-        let right = match self.key_mistake.as_str() {
-            "" => "Correct action: ",
-            _ => "Instead: ",
-        };
-        let lines = [
-            ("", &self.summary),
-            ("Mistake: ", &self.key_mistake),
-            (right, &self.correct_action),
-            ("Next time: ", &self.guidance),
-        ];
-        let lines = lines.iter().filter(|(_, text)| !text.is_empty());
-        lines
-            .map(|(label, text)| format!("{label}{text}"))
-            .collect::<Vec<_>>()
-            .join("\n")
-    }
-}
-
-impl Reflection {
-    /// The same without anything that could be taken for a tag. It is written from what a run said,
-    /// which anybody may have had a hand in, and put into prompts, by some clients as it stands.
-    pub(crate) fn without_tags(self) -> Self {
-        let each =
-            |texts: Vec<String>| texts.iter().map(|text| prose::without_tags(text)).collect();
-        Self {
-            summary: prose::without_tags(&self.summary),
-            key_mistake: prose::without_tags(&self.key_mistake),
-            correct_action: prose::without_tags(&self.correct_action),
-            guidance: prose::without_tags(&self.guidance),
-            applicable_tools: each(self.applicable_tools),
-            tools_used: each(self.tools_used),
-        }
-    }
-}
-
-impl From<AuthoredReflection> for Reflection {
-    fn from(authored: AuthoredReflection) -> Self {
-        Self {
-            summary: authored.summary,
-            key_mistake: authored.key_mistake,
-            correct_action: authored.correct_action,
-            guidance: authored.guidance,
-            applicable_tools: authored.applicable_tools,
-            tools_used: Vec::new(),
-        }
+/// The reflection without anything that could be taken for a tag. It is written from a run's text,
+/// which may be hostile, and some clients put it into prompts as it is.
+pub(crate) fn without_tags(reflection: Reflection) -> Reflection {
+    let each = |texts: Vec<String>| texts.iter().map(|text| prose::without_tags(text)).collect();
+    Reflection {
+        summary: prose::without_tags(&reflection.summary),
+        key_mistake: prose::without_tags(&reflection.key_mistake),
+        correct_action: prose::without_tags(&reflection.correct_action),
+        guidance: prose::without_tags(&reflection.guidance),
+        applicable_tools: each(reflection.applicable_tools),
+        tools_used: each(reflection.tools_used),
     }
 }
 

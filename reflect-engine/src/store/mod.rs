@@ -11,10 +11,11 @@ use reflect_types::{
     Metadata, ProjectId, ReviewMode, Skill, Trace, TraceId, TraceReceipt, Verdict,
 };
 
-use crate::archive::ArchivedTrace;
 use crate::error::{Error, Result};
 use crate::model::Reflection;
-use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
+use crate::record::{
+    ArchivedTrace, ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage,
+};
 
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
@@ -26,6 +27,7 @@ use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats
 )]
 pub mod conformance;
 mod memory;
+mod restored;
 mod sqlite;
 
 pub use memory::InMemory;

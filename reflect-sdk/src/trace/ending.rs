@@ -113,5 +113,6 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
             alpha,
             ..Review::new(result)
         }),
+        idempotency_key: None,
     }
 }

@@ -4,9 +4,10 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use reflect_types::{
     ApiKey, BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, CreateApiKey, CreateSkill, CreateTrace,
-    CreatedApiKey, DeleteTraces, DeletedProject, DeletedTraces, ErrorCode, Health, IDEMPOTENCY_KEY,
-    KeyId, ListTraces, Memory, ProjectId, QueryMemories, Review, Skill, Trace, TraceId,
-    TraceReceipt, path,
+    CreatedApiKey, DeleteProject, DeleteTraces, DeletedProject, DeletedTraces, ErrorCode,
+    GetHealth, GetSkill, GetTrace, Health, IDEMPOTENCY_KEY, KeyId, ListApiKeys, ListTraces, Memory,
+    Operation as _, ProjectId, QueryMemories, RetryTrace, Review, RevokeApiKey, Skill, Trace,
+    TraceId, TraceReceipt, WithdrawReview,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -63,7 +64,7 @@ impl Http {
         request: &Bootstrap,
     ) -> Result<Bootstrapped> {
         let header = secret_header("bootstrap token", token.expose_secret())?;
-        self.post(path::BOOTSTRAP)
+        self.post(Bootstrap::PATH)
             .secret(BOOTSTRAP_TOKEN, header, token)
             .json(request)
             .reply()
@@ -93,7 +94,9 @@ impl Http {
 #[async_trait]
 impl Transport for Http {
     async fn health(&self) -> Result<Health> {
-        self.get(path::HEALTH).reply().await
+        self.get(&GetHealth.path(&ProjectId::default()))
+            .reply()
+            .await
     }
 
     async fn query_memories(
@@ -101,11 +104,7 @@ impl Transport for Http {
         project: &ProjectId,
         query: &QueryMemories,
     ) -> Result<Vec<Memory>> {
-        let memories: Option<_> = self
-            .post(&path::query_memories(project))
-            .json(query)
-            .reply()
-            .await?;
+        let memories: Option<_> = self.post(&query.path(project)).json(query).reply().await?;
         Ok(memories.unwrap_or_default())
     }
 
@@ -118,7 +117,7 @@ impl Transport for Http {
         let key = HeaderValue::from_str(idempotency_key).map_err(|_| {
             Error::Config("the idempotency key has characters that no header can carry".to_owned())
         })?;
-        self.post(&path::traces(project))
+        self.post(&trace.path(project))
             .header(IDEMPOTENCY_KEY, key)
             .json(trace)
             .reply()
@@ -128,7 +127,7 @@ impl Transport for Http {
     async fn list_traces(&self, project: &ProjectId, which: &ListTraces) -> Result<Vec<Trace>> {
         let mut listing = Listing::of(which);
         loop {
-            let request = self.get(&path::list_traces(project, &listing.rest));
+            let request = self.get(&listing.rest.path(project));
             let (page, headers) = request.reply_and_headers().await?;
             if !listing.add(page, !headers.contains_key(LINK)) {
                 return Ok(listing.found());
@@ -137,7 +136,7 @@ impl Transport for Http {
     }
 
     async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.get(&path::trace(project, id)).reply().await
+        self.get(&GetTrace::new(id).path(project)).reply().await
     }
 
     async fn review_trace(
@@ -146,7 +145,7 @@ impl Transport for Http {
         id: &TraceId,
         review: &Review,
     ) -> Result<Trace> {
-        self.post(&path::review_trace(project, id))
+        self.post(&WithdrawReview::new(id).path(project))
             .json(review)
             .reply()
             .await
@@ -158,20 +157,20 @@ impl Transport for Http {
         id: &TraceId,
         review: &Review,
     ) -> Result<Trace> {
-        self.request(Method::PUT, &path::review_trace(project, id))
+        self.request(Method::PUT, &WithdrawReview::new(id).path(project))
             .json(review)
             .reply()
             .await
     }
 
     async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.request(Method::DELETE, &path::review_trace(project, id))
+        self.request(Method::DELETE, &WithdrawReview::new(id).path(project))
             .reply()
             .await
     }
 
     async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
-        self.post(&path::retry_trace(project, id))
+        self.post(&RetryTrace::new(id).path(project))
             .json(&json!({}))
             .reply()
             .await
@@ -182,28 +181,22 @@ impl Transport for Http {
         project: &ProjectId,
         which: &DeleteTraces,
     ) -> Result<DeletedTraces> {
-        self.post(&path::delete_traces(project))
-            .json(which)
-            .reply()
-            .await
+        self.post(&which.path(project)).json(which).reply().await
     }
 
     async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
-        match self.get(&path::skill(project)).reply().await {
+        match self.get(&GetSkill.path(project)).reply().await {
             Err(error) if error.status() == Some(404) => Ok(None),
             reply => reply,
         }
     }
 
     async fn create_skill(&self, project: &ProjectId, how: &CreateSkill) -> Result<Skill> {
-        self.post(&path::create_skill(project))
-            .json(how)
-            .reply()
-            .await
+        self.post(&how.path(project)).json(how).reply().await
     }
 
     async fn list_api_keys(&self, project: &ProjectId) -> Result<Vec<ApiKey>> {
-        self.get(&path::api_keys(project)).reply().await
+        self.get(&ListApiKeys.path(project)).reply().await
     }
 
     async fn create_api_key(
@@ -211,18 +204,21 @@ impl Transport for Http {
         project: &ProjectId,
         key: &CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        self.post(&path::api_keys(project)).json(key).reply().await
+        self.post(&ListApiKeys.path(project))
+            .json(key)
+            .reply()
+            .await
     }
 
     async fn revoke_api_key(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey> {
-        self.post(&path::revoke_api_key(project, id))
+        self.post(&RevokeApiKey::new(id).path(project))
             .json(&json!({}))
             .reply()
             .await
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<DeletedProject> {
-        self.request(Method::DELETE, &path::project(project))
+        self.request(Method::DELETE, &DeleteProject.path(project))
             .reply()
             .await
     }

@@ -1,9 +1,12 @@
 //! All that a project holds, wherever it is: in a file, or at a server.
 
 use reflect_engine::{
-    ArchivedTrace, Engine, Imported, ListMemories, MemoryHistory, Overview, Piece,
+    ArchivedTrace, Engine, ImportReport, ListMemories, MemoryHistory, Overview, Piece,
 };
-use reflect_types::{MemoryId, ProjectId, TraceId, path};
+use reflect_types::{
+    ExportMemories, ExportOverview, ExportTraces, GetMemory, MemoryId, Operation as _, ProjectId,
+    TraceId,
+};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -37,7 +40,7 @@ impl Archive {
     pub(super) async fn overview(&self) -> Result<Overview, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.export_overview(&self.project).await?),
-            Source::Server(server) => server.get(&path::archive(&self.project), &[]).await,
+            Source::Server(server) => server.get(&ExportOverview.path(&self.project), &[]).await,
         }
     }
 
@@ -51,7 +54,9 @@ impl Archive {
                 let limit = list.limit.map(|limit| ("limit", limit.to_string()));
                 let before = list.before.as_ref().map(|id| ("before", id.to_string()));
                 let asked: Vec<_> = limit.into_iter().chain(before).collect();
-                server.get(&path::memories(&self.project), &asked).await
+                server
+                    .get(&ListMemories::default().path(&self.project), &asked)
+                    .await
             }
         }
     }
@@ -59,7 +64,11 @@ impl Archive {
     pub(super) async fn memory(&self, id: &MemoryId) -> Result<MemoryHistory, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.get_memory(&self.project, id).await?),
-            Source::Server(server) => server.get(&path::memory(&self.project, id), &[]).await,
+            Source::Server(server) => {
+                server
+                    .get(&GetMemory::new(id).path(&self.project), &[])
+                    .await
+            }
         }
     }
 
@@ -75,7 +84,7 @@ impl Archive {
                 page.map_err(Failure::from)
             }
             Source::Server(server) => {
-                let path = path::archive(project) + "/memories";
+                let path = ExportMemories::default().path(project);
                 server.get(&path, &page(after)).await
             }
         };
@@ -94,19 +103,19 @@ impl Archive {
                 page.map_err(Failure::from)
             }
             Source::Server(server) => {
-                let path = path::archive(project) + "/traces";
+                let path = ExportTraces::default().path(project);
                 server.get(&path, &page(after)).await
             }
         };
         page.map_err(lost)
     }
 
-    pub(super) async fn import(&self, pieces: Vec<Piece>) -> Result<Imported, Failure> {
+    pub(super) async fn import(&self, pieces: Vec<Piece>) -> Result<ImportReport, Failure> {
         match &self.source {
             Source::File(engine) => Ok(engine.import(&self.project, pieces).await?),
             Source::Server(server) => {
                 let body = serde_json::to_string(&Pieces { pieces })?;
-                server.post(&path::archive(&self.project), body).await
+                server.post(&ExportOverview.path(&self.project), body).await
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_engine::{Imported, Piece};
+use reflect_engine::{ImportReport, Piece};
 use reflect_types::{ProjectId, Skill};
 use serde::{Deserialize, Serialize};
 
@@ -214,7 +214,7 @@ pub(super) async fn import(options: Import) -> Result<(), Failure> {
     if place.json {
         return output::json(&imported);
     }
-    let Imported { stored, present } = imported;
+    let ImportReport { stored, present } = imported;
     output::say(format_args!(
         "{stored} stored in project `{project}`, {present} were there already"
     ))
@@ -224,8 +224,8 @@ async fn read(
     archive: &Archive,
     lines: &mut Lines,
     progress: &ProgressBar,
-) -> Result<Imported, Failure> {
-    let (mut total, mut seen) = (Imported::default(), Exported::default());
+) -> Result<ImportReport, Failure> {
+    let (mut total, mut seen) = (ImportReport::default(), Exported::default());
     let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
     let told = loop {
         let Some(text) = lines.next()? else {
@@ -262,7 +262,7 @@ async fn store(
     archive: &Archive,
     batch: Vec<Piece>,
     line: usize,
-    total: &mut Imported,
+    total: &mut ImportReport,
 ) -> Result<(), Failure> {
     if batch.is_empty() {
         return Ok(());
@@ -286,7 +286,6 @@ impl Exported {
             Piece::Memory(_) => self.memories += 1,
             Piece::Trace(_) => self.traces += 1,
             Piece::Skill(_) => self.skills += 1,
-            _ => {}
         }
     }
 }

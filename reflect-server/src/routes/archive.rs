@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use reflect_engine::{ArchivedTrace, Imported, MemoryHistory, Overview, Piece};
+use reflect_engine::{ArchivedTrace, ImportReport, MemoryHistory, Overview, Piece};
 use reflect_types::{InvalidField, MemoryId, ProjectId, TraceId, Validate};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -129,13 +129,13 @@ pub(super) async fn traces(
     security(("key" = [])),
     params(("project_id" = ProjectId, Path)),
     request_body = Pieces,
-    responses((status = 200, body = Imported), Refusals)
+    responses((status = 200, body = ImportReport), Refusals)
 )]
 pub(super) async fn import(
     State(app): State<App>,
     access: In<ProjectAdmin>,
     LongBody(Pieces { pieces }): LongBody<Pieces>,
-) -> Result<Json<Imported>, ApiError> {
+) -> Result<Json<ImportReport>, ApiError> {
     let engine = access.engine(&app);
     Ok(Json(engine.import(&access.project, pieces).await?))
 }

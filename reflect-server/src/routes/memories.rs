@@ -1,8 +1,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use reflect_engine::{ListMemories, MemoryHistory};
-use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories, path};
+use reflect_types::{
+    ListMemories, Memory, MemoryHistory, MemoryId, Operation as _, ProjectId, QueryMemories,
+};
 
 use crate::access::{In, InMemory, MemoryRead};
 use crate::app::App;
@@ -51,9 +52,13 @@ pub(super) async fn list(
     Params(list): Params<ListMemories>,
 ) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
     let page = app.engine().list_memories(&access.project, &list).await?;
-    let next = page
-        .next
-        .map(|before| path::list_memories(&access.project, list.limit, Some(&before)));
+    let next = page.next.map(|before| {
+        ListMemories {
+            before: Some(before),
+            ..list
+        }
+        .path(&access.project)
+    });
     Ok((paging::link(next)?, Json(page.memories)))
 }
 

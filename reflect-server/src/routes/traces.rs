@@ -2,8 +2,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ProjectId, Review, Scope,
-    Trace, TraceId, TraceReceipt, path,
+    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Operation as _, ProjectId,
+    Review, Scope, Trace, TraceId, TraceReceipt,
 };
 
 use crate::access::{In, InTrace, ReviewWrite, TraceOrMemoryWrite, TraceRead, TraceWrite};
@@ -81,7 +81,7 @@ pub(super) async fn list(
             before: Some(before),
             ..list
         };
-        path::list_traces(&access.project, &next)
+        next.path(&access.project)
     });
     Ok((paging::link(next)?, Json(page.traces)))
 }

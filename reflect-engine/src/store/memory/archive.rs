@@ -6,11 +6,10 @@ use reflect_types::{IngestStatus, MemoryId, ProjectId, TraceId};
 use super::book::Book;
 use super::jobs::Job;
 use super::shelf::{Run, Shelf, Stored};
-use crate::archive::{ArchivedTrace, Judgement};
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::record::MemoryHistory;
-use crate::store::Restored;
+use crate::record::{ArchivedTrace, Judgement, MemoryHistory};
+use crate::store::{Restored, restored};
 
 impl Shelf {
     pub(super) fn archived_traces(
@@ -106,7 +105,10 @@ impl Book {
         if shelf.run_keys.contains_key(&id) {
             return false;
         }
-        let (review, status) = (archived.review(now), archived.status());
+        let (review, status) = (
+            restored::review(&archived, now),
+            restored::status(&archived),
+        );
         let name = archived.idempotency_key;
         let name = name.filter(|name| !shelf.receipts.contains_key(name));
         if let Some(name) = &name {

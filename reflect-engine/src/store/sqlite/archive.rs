@@ -6,11 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::{memories, projects, reviews, row, traces};
-use crate::archive::{ArchivedTrace, Judgement};
 use crate::clock;
 use crate::error::Error;
-use crate::record::MemoryHistory;
-use crate::store::Restored;
+use crate::record::{ArchivedTrace, Judgement, MemoryHistory};
+use crate::store::{Restored, restored};
 
 /// How many columns [`row::TRACE`] has.
 const TRACE_COLUMNS: usize = 20;
@@ -139,7 +138,7 @@ fn restore_trace(
         None => false,
     };
     let name = archived.idempotency_key.as_ref().filter(|_| !taken);
-    let status = archived.status();
+    let status = restored::status(archived);
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
@@ -170,7 +169,7 @@ fn restore_trace(
         trace.judge_note,
     ])?;
     let key = db.last_insert_rowid();
-    if let Some(review) = archived.review(now) {
+    if let Some(review) = restored::review(archived, now) {
         reviews::put(db, key, &review)?;
     }
     if status == IngestStatus::Queued {

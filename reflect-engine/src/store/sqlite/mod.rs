@@ -17,8 +17,8 @@ use super::{
     Applied, Basis, Changes, Claims, Intake, Lease, Lesson, MemoryKey, NewReview, NewTrace,
     Restored, Retried, Revision, Setback, Store, Unembedded, Withdrawn,
 };
-use crate::archive::ArchivedTrace;
 use crate::error::Result;
+use crate::record::ArchivedTrace;
 use crate::record::{ListMemories, MemoryHistory, MemoryPage, MemoryRecord, Stats, TracePage};
 
 mod archive;

@@ -1,6 +1,6 @@
 //! An agent of another library that learns: here `async-openai`, whose messages are the trajectory.
 //!
-//!     cargo run --example frameworks
+//!     cargo run -p reflect-model-examples --example frameworks
 //!
 //! Two things are wired: the prompt is the augmented task, and the messages are handed over as JSON,
 //! which every chat library can write. It runs offline with a scripted model behind a real HTTP

@@ -1,6 +1,6 @@
 //! Solve a task with what was learned before, ask whether the answer is right, and learn from that.
 //!
-//!     cargo run --example interactive_feedback_cli -- --task "Who is Sonam Pankaj?"
+//!     cargo run -p reflect-model-examples --example interactive_feedback_cli -- --task "Who is Sonam Pankaj?"
 //!
 //! `augment_with_memories`, a model's answer, y / n / d, `create_trace_and_wait`. With a project and a
 //! key (`REFLECT_PROJECT_ID`, `REFLECT_API_KEY`) it talks to a server. Where neither they nor a base

@@ -1,6 +1,6 @@
 //! Questions with known answers, asked again and again: the pass rate shows what was learned.
 //!
-//!     cargo run --example batch_eval
+//!     cargo run -p reflect-model-examples --example batch_eval
 //!
 //! Every wrong answer is reviewed with the reason, and later questions are shown it. It runs offline
 //! with a scripted model behind a real HTTP server; with `OPENAI_API_KEY` set it asks OpenAI

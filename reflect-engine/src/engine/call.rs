@@ -1,0 +1,88 @@
+//! Any operation by its request, for transports and command lines that share the table of operations.
+
+use reflect_types::{Health, Page, ProjectId, Reply, Request};
+
+use super::Engine;
+use crate::error::{Error, Result};
+
+impl Engine {
+    /// Carries out a request of the table of operations.
+    ///
+    /// Keys belong to whoever guards the engine: their operations are [`Error::NoKeys`].
+    pub async fn call(&self, project: &ProjectId, request: &Request) -> Result<Reply> {
+        Ok(match request {
+            Request::GetHealth(_) => Reply::GetHealth(health()),
+            Request::QueryMemories(query) => {
+                Reply::QueryMemories(self.query_memories(project, query).await?)
+            }
+            Request::ListMemories(list) => {
+                let page = self.list_memories(project, list).await?;
+                Reply::ListMemories(Page {
+                    more: page.next.is_some(),
+                    items: page.memories,
+                })
+            }
+            Request::GetMemory(get) => {
+                Reply::GetMemory(self.get_memory(project, &get.memory_id).await?)
+            }
+            Request::CreateTrace(trace) => {
+                let key = trace.idempotency_key.as_deref();
+                Reply::CreateTrace(self.create_trace(project, trace.clone(), key).await?)
+            }
+            Request::ListTraces(list) => {
+                let page = self.list_traces(project, list).await?;
+                Reply::ListTraces(Page {
+                    more: page.next.is_some(),
+                    items: page.traces,
+                })
+            }
+            Request::GetTrace(get) => {
+                Reply::GetTrace(self.get_trace(project, &get.trace_id).await?)
+            }
+            Request::DeleteTraces(delete) => {
+                Reply::DeleteTraces(self.delete_traces(project, delete).await?)
+            }
+            Request::RetryTrace(retry) => {
+                Reply::RetryTrace(self.retry_trace(project, &retry.trace_id).await?)
+            }
+            Request::ReviewTrace(given) => {
+                let review = given.review.clone();
+                Reply::ReviewTrace(self.review_trace(project, &given.trace_id, review).await?)
+            }
+            Request::ChangeReview(given) => {
+                let review = given.review.clone();
+                Reply::ChangeReview(self.change_review(project, &given.trace_id, review).await?)
+            }
+            Request::WithdrawReview(withdraw) => {
+                Reply::WithdrawReview(self.withdraw_review(project, &withdraw.trace_id).await?)
+            }
+            Request::GetSkill(_) => Reply::GetSkill(self.get_skill(project).await?),
+            Request::CreateSkill(create) => {
+                Reply::CreateSkill(self.create_skill(project, create).await?)
+            }
+            Request::ListApiKeys(_) | Request::CreateApiKey(_) | Request::RevokeApiKey(_) => {
+                return Err(Error::NoKeys);
+            }
+            Request::GetStats(_) => Reply::GetStats(self.stats(project).await?),
+            Request::DeleteProject(_) => Reply::DeleteProject(self.delete_project(project).await?),
+            Request::ExportOverview(_) => {
+                Reply::ExportOverview(self.export_overview(project).await?)
+            }
+            Request::ExportMemories(page) => {
+                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
+                Reply::ExportMemories(self.export_memories(project, after, limit).await?)
+            }
+            Request::ExportTraces(page) => {
+                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
+                Reply::ExportTraces(self.export_traces(project, after, limit).await?)
+            }
+            Request::ImportProject(import) => {
+                Reply::ImportProject(self.import(project, import.pieces.clone()).await?)
+            }
+        })
+    }
+}
+
+fn health() -> Health {
+    Health([("status".to_owned(), "ok".to_owned())].into())
+}

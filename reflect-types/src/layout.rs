@@ -1,0 +1,96 @@
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::id::ProjectId;
+
+/// Where the parts of a request stand in an HTTP message.
+pub trait Layout {
+    /// The id in the path beside the project's.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+
+    /// The query parameters that have a value.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The JSON body; empty for none.
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+}
+
+/// An HTTP method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Creates, or acts.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes in part.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// The method's name in capitals.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// Whether a call may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// A second call changes nothing that the first did not.
+    Freely,
+    /// Only if the first call is known not to have been carried out.
+    IfNotDone,
+}
+
+/// Everything but letters, digits and `-_.~`, so that a `/` in an id stays inside its segment.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+fn segment(text: &str) -> percent_encoding::PercentEncode<'_> {
+    utf8_percent_encode(text, RESERVED)
+}
+
+/// The path of a request, with its ids in the template and its parameters behind.
+pub(crate) fn path(template: &str, project: &ProjectId, request: &impl Layout) -> String {
+    let mut path = String::with_capacity(template.len() + 32);
+    for part in template.split_inclusive('/') {
+        let (name, slash) = match part.strip_suffix('/') {
+            Some(name) => (name, "/"),
+            None => (part, ""),
+        };
+        match name {
+            "{project_id}" => path.extend(segment(project.as_str())),
+            placeholder if placeholder.starts_with('{') => {
+                path.extend(segment(request.id().unwrap_or_default()));
+            }
+            literal => path.push_str(literal),
+        }
+        path.push_str(slash);
+    }
+    for (index, (name, value)) in request.parameters().iter().enumerate() {
+        path.push(if index == 0 { '?' } else { '&' });
+        path.push_str(name);
+        path.push('=');
+        path.extend(segment(value));
+    }
+    path
+}

@@ -1,0 +1,84 @@
+use serde::{Deserialize, Serialize};
+
+use crate::validate::{InvalidField, Validate, not_blank};
+
+/// What a run teaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Reflection {
+    /// What happened, in short.
+    pub summary: String,
+    /// What went wrong; empty where nothing did.
+    pub key_mistake: String,
+    /// What would have been right.
+    pub correct_action: String,
+    /// What to do next time.
+    pub guidance: String,
+    /// The tools the advice is about.
+    pub applicable_tools: Vec<String>,
+    /// The tools the run used.
+    pub tools_used: Vec<String>,
+}
+
+impl Reflection {
+    /// The reflection as one text.
+    pub fn text(&self) -> String {
+        let right = match self.key_mistake.as_str() {
+            "" => "Correct action: ",
+            _ => "Instead: ",
+        };
+        let lines = [
+            ("", &self.summary),
+            ("Mistake: ", &self.key_mistake),
+            (right, &self.correct_action),
+            ("Next time: ", &self.guidance),
+        ];
+        let lines = lines.iter().filter(|(_, text)| !text.is_empty());
+        lines
+            .map(|(label, text)| format!("{label}{text}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+impl From<AuthoredReflection> for Reflection {
+    fn from(authored: AuthoredReflection) -> Self {
+        Self {
+            summary: authored.summary,
+            key_mistake: authored.key_mistake,
+            correct_action: authored.correct_action,
+            guidance: authored.guidance,
+            applicable_tools: authored.applicable_tools,
+            tools_used: Vec::new(),
+        }
+    }
+}
+
+/// A reflection written by the caller, stored as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuthoredReflection {
+    /// What happened, in short.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    pub summary: String,
+    /// What to do next time.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    pub guidance: String,
+    /// What went wrong.
+    #[serde(default)]
+    pub key_mistake: String,
+    /// What would have been right.
+    #[serde(default)]
+    pub correct_action: String,
+    /// The tools the advice is about.
+    #[serde(default)]
+    pub applicable_tools: Vec<String>,
+}
+
+impl Validate for AuthoredReflection {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("summary", &self.summary, "say in short what was learned")?;
+        not_blank("guidance", &self.guidance, "say what to do next time")
+    }
+}

@@ -1,0 +1,105 @@
+use serde::{Deserialize, Serialize};
+
+use crate::id::KeyId;
+use crate::key::{Environment, Scope};
+use crate::layout::Layout;
+use crate::validate::{InvalidField, Validate, at_most, not_blank};
+
+/// Lists the project's keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListApiKeys;
+
+impl Validate for ListApiKeys {
+    fn validate(&self) -> Result<(), InvalidField> {
+        Ok(())
+    }
+}
+
+impl Layout for ListApiKeys {}
+
+/// Creates a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreateApiKey {
+    /// What the key is for.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 200, pattern = "\\S")
+    )]
+    pub label: String,
+    /// The key's scopes.
+    #[serde(default)]
+    pub scopes: Vec<Scope>,
+    /// Live or test.
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+impl CreateApiKey {
+    /// The longest label, in characters.
+    pub const MAX_LABEL: usize = 200;
+
+    /// A live key without scopes.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            scopes: Vec::new(),
+            environment: Environment::default(),
+        }
+    }
+}
+
+impl Validate for CreateApiKey {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("label", &self.label, "say what the key is for")?;
+        at_most("label", &self.label, Self::MAX_LABEL)?;
+        if let Some(scope) = self.scopes.iter().find(|scope| !scope.is_known()) {
+            let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
+            return Err(InvalidField::new(
+                "scopes",
+                format!("has `{scope}`, which is none of {}", known.join(", ")),
+            ));
+        }
+        if !self.environment.is_known() {
+            return Err(InvalidField::new("environment", "must be `live` or `test`"));
+        }
+        Ok(())
+    }
+}
+
+impl Layout for CreateApiKey {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+/// Revokes a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokeApiKey {
+    /// The key to revoke.
+    pub key_id: KeyId,
+}
+
+impl RevokeApiKey {
+    /// The request for this key.
+    pub fn new(key_id: impl Into<KeyId>) -> Self {
+        let key_id = key_id.into();
+        Self { key_id }
+    }
+}
+
+impl Validate for RevokeApiKey {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.key_id.validate()
+    }
+}
+
+impl Layout for RevokeApiKey {
+    fn id(&self) -> Option<&str> {
+        Some(self.key_id.as_str())
+    }
+
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        Ok(b"{}".to_vec())
+    }
+}

@@ -1,0 +1,197 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Metadata;
+use crate::id::MemoryId;
+use crate::layout::Layout;
+use crate::validate::{InvalidField, Validate, not_blank, page_limit, within};
+
+/// Finds the memories that rank best for a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueryMemories {
+    /// What the agent is about to do.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    pub task: String,
+    /// The maximum number of memories, from 1 to 100.
+    #[serde(default = "QueryMemories::default_limit")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100, default = QueryMemories::default_limit))]
+    pub limit: u32,
+    /// The weight of utility against similarity:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    #[serde(default = "QueryMemories::default_lambda")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 0, maximum = 1, default = QueryMemories::default_lambda)
+    )]
+    pub lambda: f64,
+    /// The weight of rank against variety: 1 ranks alone, 0 looks for variety alone.
+    #[serde(default = "QueryMemories::default_mmr_lambda")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 0, maximum = 1, default = QueryMemories::default_mmr_lambda)
+    )]
+    pub mmr_lambda: f64,
+    /// Every key must match: a scalar matches an equal value, or a list that holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub metadata_filter: Option<Metadata>,
+    /// The lowest cosine similarity of a result; the server's choice by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = -1, maximum = 1))]
+    pub similarity_threshold: Option<f64>,
+}
+
+impl QueryMemories {
+    /// The default number of memories.
+    pub const DEFAULT_LIMIT: u32 = 10;
+    /// The maximum number of memories.
+    pub const MAX_LIMIT: u32 = 100;
+    /// Similarity and utility weigh the same.
+    pub const DEFAULT_LAMBDA: f64 = 0.5;
+    /// Mostly rank, some variety.
+    pub const DEFAULT_MMR_LAMBDA: f64 = 0.7;
+
+    /// A query with the defaults.
+    pub fn new(task: impl Into<String>) -> Self {
+        Self {
+            task: task.into(),
+            limit: Self::DEFAULT_LIMIT,
+            lambda: Self::DEFAULT_LAMBDA,
+            mmr_lambda: Self::DEFAULT_MMR_LAMBDA,
+            metadata_filter: None,
+            similarity_threshold: None,
+        }
+    }
+
+    fn default_limit() -> u32 {
+        Self::DEFAULT_LIMIT
+    }
+
+    fn default_lambda() -> f64 {
+        Self::DEFAULT_LAMBDA
+    }
+
+    fn default_mmr_lambda() -> f64 {
+        Self::DEFAULT_MMR_LAMBDA
+    }
+}
+
+impl Validate for QueryMemories {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("task", &self.task, "say what the agent is about to do")?;
+        if !(1..=Self::MAX_LIMIT).contains(&self.limit) {
+            return Err(InvalidField::new(
+                "limit",
+                format!(
+                    "must be from 1 to {}, got {}: leave it out for {}",
+                    Self::MAX_LIMIT,
+                    self.limit,
+                    Self::DEFAULT_LIMIT
+                ),
+            ));
+        }
+        within("lambda", self.lambda, 0.0..=1.0)?;
+        within("mmr_lambda", self.mmr_lambda, 0.0..=1.0)?;
+        self.similarity_threshold
+            .map_or(Ok(()), |t| within("similarity_threshold", t, -1.0..=1.0))
+    }
+}
+
+impl Layout for QueryMemories {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+/// Lists memories, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListMemories {
+    /// The maximum number of memories, from 1 to 1,000; 100 by default.
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Only memories older than this one: the last of the previous page.
+    #[serde(default)]
+    pub before: Option<MemoryId>,
+}
+
+impl ListMemories {
+    /// The default length of a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum length of a page.
+    pub const MAX_LIMIT: u32 = 1_000;
+}
+
+impl Validate for ListMemories {
+    fn validate(&self) -> Result<(), InvalidField> {
+        page_limit(self.limit, Self::MAX_LIMIT)
+    }
+}
+
+impl Layout for ListMemories {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
+        let before = self.before.as_ref().map(|id| ("before", id.to_string()));
+        limit.into_iter().chain(before).collect()
+    }
+}
+
+/// Reads a memory with its events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetMemory {
+    /// The memory to read.
+    pub memory_id: MemoryId,
+}
+
+impl GetMemory {
+    /// The request for this memory.
+    pub fn new(memory_id: impl Into<MemoryId>) -> Self {
+        let memory_id = memory_id.into();
+        Self { memory_id }
+    }
+}
+
+impl Validate for GetMemory {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.memory_id.validate()
+    }
+}
+
+impl Layout for GetMemory {
+    fn id(&self) -> Option<&str> {
+        Some(self.memory_id.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_of_an_old_client_gets_the_defaults() {
+        let query: QueryMemories = serde_json::from_str(r#"{"task": "t"}"#).unwrap();
+        assert_eq!(query, QueryMemories::new("t"));
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_named() {
+        let refused = |change: fn(&mut QueryMemories)| {
+            let mut query = QueryMemories::new("t");
+            change(&mut query);
+            query.validate().unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(|q| q.task = "  ".into()),
+            "`task` is empty: say what the agent is about to do"
+        );
+        assert_eq!(
+            refused(|q| q.limit = 0),
+            "`limit` must be from 1 to 100, got 0: leave it out for 10"
+        );
+        assert_eq!(
+            refused(|q| q.lambda = 1.5),
+            "`lambda` must be from 0 to 1, got 1.5"
+        );
+        assert!(refused(|q| q.mmr_lambda = f64::NAN).contains("got NaN"));
+        assert!(refused(|q| q.similarity_threshold = Some(2.0)).contains("from -1 to 1"));
+    }
+}

@@ -1,0 +1,92 @@
+use serde::{Deserialize, Serialize};
+
+use super::CreateApiKey;
+use crate::id::ProjectId;
+use crate::key::Environment;
+use crate::layout::Layout;
+use crate::validate::{InvalidField, Validate, at_most, not_blank};
+
+/// Asks whether the server is up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GetHealth;
+
+/// Reads the project's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GetStats;
+
+/// Removes the project with everything in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeleteProject;
+
+macro_rules! without_parts {
+    ($($name:ident),+) => {$(
+        impl Validate for $name {
+            fn validate(&self) -> Result<(), InvalidField> {
+                Ok(())
+            }
+        }
+
+        impl Layout for $name {}
+    )+};
+}
+
+without_parts!(GetHealth, GetStats, DeleteProject);
+
+/// Creates the first key of a project, for the holder of the server's bootstrap token. It travels
+/// outside the table of operations: no key exists yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Bootstrap {
+    /// The owner of the key.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    pub user_id: String,
+    /// The project to create; an existing one is refused.
+    pub project_id: ProjectId,
+    /// What the key is for.
+    #[serde(default = "Bootstrap::default_label")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 200, pattern = "\\S", default = Bootstrap::default_label)
+    )]
+    pub key_label: String,
+    /// Live or test.
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+impl Bootstrap {
+    /// `POST` here.
+    pub const PATH: &'static str = "/v1/bootstrap";
+    /// The default label.
+    pub const DEFAULT_LABEL: &'static str = "Default Admin Key";
+
+    /// A live admin key for `user_id` in `project_id`.
+    pub fn new(user_id: impl Into<String>, project_id: impl Into<ProjectId>) -> Self {
+        Self {
+            user_id: user_id.into(),
+            project_id: project_id.into(),
+            key_label: Self::default_label(),
+            environment: Environment::default(),
+        }
+    }
+
+    fn default_label() -> String {
+        Self::DEFAULT_LABEL.to_owned()
+    }
+}
+
+impl Validate for Bootstrap {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank(
+            "user_id",
+            &self.user_id,
+            "name the user who will own the key",
+        )?;
+        not_blank("key_label", &self.key_label, "say what the key is for")?;
+        at_most("key_label", &self.key_label, CreateApiKey::MAX_LABEL)?;
+        if !self.environment.is_known() {
+            return Err(InvalidField::new("environment", "must be `live` or `test`"));
+        }
+        self.project_id.validate()
+    }
+}

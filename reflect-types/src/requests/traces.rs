@@ -1,0 +1,302 @@
+use serde::{Deserialize, Serialize};
+
+use crate::id::{MemoryId, TraceId};
+use crate::layout::Layout;
+use crate::review::Review;
+use crate::trace::{IngestStatus, ReviewStatus, null_is_default};
+use crate::trajectory::Trajectory;
+use crate::validate::{InvalidField, Validate, not_blank, page_limit};
+use crate::{IDEMPOTENCY_KEY, Metadata};
+
+/// Stores a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreateTrace {
+    /// What the agent was asked to do, without the memories.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    pub task: String,
+    /// The messages of the run.
+    pub trajectory: Trajectory,
+    /// The memories the agent was given; the review moves their utility.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub retrieved_memory_ids: Vec<MemoryId>,
+    /// The model that ran.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Free-form data. The memory inherits it, so queries can filter on it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub metadata: Metadata,
+    /// The answer; absent takes the last assistant message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_response: Option<String>,
+    /// The policy or rules the run worked under, for the reflection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_context: Option<String>,
+    /// The review, where the result is known already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// The caller's name for this submission: a second one of the same name stores nothing and gets
+    /// the first receipt. It travels in the header [`IDEMPOTENCY_KEY`].
+    #[serde(skip)]
+    pub idempotency_key: Option<String>,
+}
+
+impl CreateTrace {
+    /// The longest idempotency key.
+    pub const MAX_IDEMPOTENCY_KEY: usize = 255;
+
+    /// A run without a review.
+    pub fn new(task: impl Into<String>, trajectory: impl Into<Trajectory>) -> Self {
+        Self {
+            task: task.into(),
+            trajectory: trajectory.into(),
+            retrieved_memory_ids: Vec::new(),
+            model: None,
+            metadata: Metadata::new(),
+            final_response: None,
+            reference_context: None,
+            review: None,
+            idempotency_key: None,
+        }
+    }
+}
+
+impl Validate for CreateTrace {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("task", &self.task, "say what the agent was asked to do")?;
+        self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
+        let Some(review) = &self.review else {
+            return Ok(());
+        };
+        review.validate().map_err(|invalid| InvalidField {
+            field: match invalid.field {
+                "result" => "review.result",
+                "alpha" => "review.alpha",
+                "summary" => "review.reflection.summary",
+                "guidance" => "review.reflection.guidance",
+                other => other,
+            },
+            ..invalid
+        })
+    }
+}
+
+/// A header carries the key, and an empty one would make a single run of all.
+fn usable_key(key: &str) -> Result<(), InvalidField> {
+    const MAX: usize = CreateTrace::MAX_IDEMPOTENCY_KEY;
+
+    if (1..=MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    let problem =
+        format!("must have 1 to {MAX} visible ASCII characters: send a new UUID for each run");
+    Err(InvalidField::new(IDEMPOTENCY_KEY, problem))
+}
+
+impl Layout for CreateTrace {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+/// Lists traces, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListTraces {
+    /// Only traces with this review status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_status: Option<ReviewStatus>,
+    /// Only traces with this ingest status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingest_status: Option<IngestStatus>,
+    /// The maximum number of traces, from 1 to 1,000; 100 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Only traces older than this one: the last of the previous page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<TraceId>,
+}
+
+impl ListTraces {
+    /// The default length of a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum length of a page.
+    pub const MAX_LIMIT: u32 = 1_000;
+}
+
+impl Validate for ListTraces {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if self
+            .review_status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            return Err(InvalidField::new(
+                "review_status",
+                "must be `pending` or `reviewed`",
+            ));
+        }
+        if self
+            .ingest_status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            return Err(InvalidField::new(
+                "ingest_status",
+                "must be `queued`, `processing`, `completed` or `failed`",
+            ));
+        }
+        page_limit(self.limit, Self::MAX_LIMIT)
+    }
+}
+
+impl Layout for ListTraces {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let review_status = self.review_status.as_ref().map(ToString::to_string);
+        let ingest_status = self.ingest_status.as_ref().map(ToString::to_string);
+        let limit = self.limit.map(|limit| limit.to_string());
+        let before = self.before.as_ref().map(ToString::to_string);
+        [
+            ("review_status", review_status),
+            ("ingest_status", ingest_status),
+            ("limit", limit),
+            ("before", before),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+    }
+}
+
+/// Reads a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetTrace {
+    /// The trace to read.
+    pub trace_id: TraceId,
+}
+
+/// Queues a failed ingestion again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryTrace {
+    /// The trace whose ingestion failed.
+    pub trace_id: TraceId,
+}
+
+macro_rules! about_a_trace {
+    ($($name:ident),+) => {$(
+        impl $name {
+            /// The request for this trace.
+            pub fn new(trace_id: impl Into<TraceId>) -> Self {
+                Self { trace_id: trace_id.into() }
+            }
+        }
+
+        impl Validate for $name {
+            fn validate(&self) -> Result<(), InvalidField> {
+                self.trace_id.validate()
+            }
+        }
+    )+};
+}
+
+about_a_trace!(GetTrace, RetryTrace);
+
+impl Layout for GetTrace {
+    fn id(&self) -> Option<&str> {
+        Some(self.trace_id.as_str())
+    }
+}
+
+impl Layout for RetryTrace {
+    fn id(&self) -> Option<&str> {
+        Some(self.trace_id.as_str())
+    }
+
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        Ok(b"{}".to_vec())
+    }
+}
+
+/// Removes traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeleteTraces {
+    /// The traces to remove.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
+    pub trace_ids: Vec<TraceId>,
+    /// Whether the memories made from them are removed too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delete_memories: bool,
+}
+
+impl DeleteTraces {
+    /// The maximum number of traces in one request.
+    pub const MAX_TRACES: usize = 1_000;
+}
+
+impl Validate for DeleteTraces {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if self.trace_ids.is_empty() {
+            return Err(InvalidField::new(
+                "trace_ids",
+                "is empty: name the traces to delete",
+            ));
+        }
+        if self.trace_ids.len() > Self::MAX_TRACES {
+            return Err(InvalidField::new(
+                "trace_ids",
+                format!(
+                    "must name at most {}, got {}: delete them in parts",
+                    Self::MAX_TRACES,
+                    self.trace_ids.len()
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Layout for DeleteTraces {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_trace_sends_what_the_api_always_expects_and_nothing_else() {
+        assert_eq!(
+            serde_json::to_value(CreateTrace::new("t", "prose")).unwrap(),
+            json!({
+                "task": "t", "trajectory": "prose", "retrieved_memory_ids": [],
+                "model": null, "metadata": {}
+            })
+        );
+    }
+
+    #[test]
+    fn an_invalid_inline_review_is_named_with_its_path() {
+        let mut trace = CreateTrace::new("t", "prose");
+        trace.review = Some(Review::pass().alpha(-0.1));
+        assert_eq!(trace.validate().unwrap_err().field, "review.alpha");
+    }
+
+    #[test]
+    fn an_idempotency_key_fits_into_a_header() {
+        let checked = |key: &str| {
+            let mut trace = CreateTrace::new("t", "prose");
+            trace.idempotency_key = Some(key.to_owned());
+            trace.validate()
+        };
+        assert_eq!(checked("0198-a"), Ok(()));
+        assert_eq!(checked(&"x".repeat(255)), Ok(()));
+        for key in ["", "two words", "ü", "a\nb", &"x".repeat(256)] {
+            assert_eq!(checked(key).unwrap_err().field, IDEMPOTENCY_KEY, "{key:?}");
+        }
+    }
+}
