@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use reflect_sdk::ReflectClient;
-use reflect_types::{Trace, TraceId};
+use reflect_types::{Page, Trace, TraceId};
 
 /// The traces that a listing includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
