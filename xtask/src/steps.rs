@@ -105,8 +105,7 @@ fn tests() -> Outcome {
     cargo(&["test", "--workspace", "--locked", "--no-fail-fast"], &[])
 }
 
-/// Three kinds of requests, each for a third of a minute. The build is the tests' own: what it bears
-/// is printed, and a release build bears several times as much.
+/// Three kinds of requests, 20 seconds each, on the build of the tests.
 fn load() -> Outcome {
     let bench = ["bench", "--workspace", "--locked", "--profile", "dev"];
     cargo(
@@ -130,7 +129,7 @@ const EXAMPLES: [&str; 11] = [
     "batch_eval",
 ];
 
-/// Keys of the caller's must not make the examples talk to a model or a server.
+/// The caller's keys must not make the examples call a model or a server.
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", ""), ("REFLECT_API_KEY", "")];
 
 fn examples() -> Outcome {
