@@ -1,73 +1,36 @@
-//! A whole project, in a file or on a server.
+//! A project's export and import, page by page.
 
-use reflect_engine::Engine;
+use reflect_sdk::ReflectClient;
+use reflect_sdk::admin::Admin;
 use reflect_types::{
-    ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, GetMemory, ImportReport,
-    ListMemories, MemoryHistory, MemoryId, Operation as _, Overview, Piece, ProjectId, TraceId,
+    ArchivedTrace, ImportReport, MemoryHistory, MemoryId, Overview, Piece, ProjectId, TraceId,
 };
-use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::remote::Remote;
 
 /// Records per page.
-const PAGE: usize = 50;
+const PAGE: u32 = 50;
 
-/// A project and its source.
+/// A project, in a file or on a server.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    pub(crate) project: ProjectId,
-    pub(crate) source: Source,
-}
-
-/// The file or server that holds a project.
-#[derive(Debug)]
-pub(crate) enum Source {
-    File(Engine),
-    Server(Remote),
-}
-
-/// The body of an import request.
-#[derive(Serialize)]
-struct Pieces {
-    pieces: Vec<Piece>,
+    client: ReflectClient,
+    admin: Admin,
 }
 
 impl Archive {
+    pub(crate) fn new(client: ReflectClient) -> Self {
+        let admin = client.admin();
+        Self { client, admin }
+    }
+
+    pub(crate) fn project(&self) -> &ProjectId {
+        self.client.project()
+    }
+
     /// The project's totals and skill. A missing project is an error.
     pub(crate) async fn overview(&self) -> Result<Overview, Failure> {
-        match &self.source {
-            Source::File(engine) => Ok(engine.export_overview(&self.project).await?),
-            Source::Server(server) => server.get(&ExportOverview.path(&self.project), &[]).await,
-        }
-    }
-
-    pub(crate) async fn list_memories(
-        &self,
-        list: &ListMemories,
-    ) -> Result<Vec<MemoryHistory>, Failure> {
-        match &self.source {
-            Source::File(engine) => Ok(engine.list_memories(&self.project, list).await?.items),
-            Source::Server(server) => {
-                let limit = list.limit.map(|limit| ("limit", limit.to_string()));
-                let before = list.before.as_ref().map(|id| ("before", id.to_string()));
-                let asked: Vec<_> = limit.into_iter().chain(before).collect();
-                server
-                    .get(&ListMemories::default().path(&self.project), &asked)
-                    .await
-            }
-        }
-    }
-
-    pub(crate) async fn memory(&self, id: &MemoryId) -> Result<MemoryHistory, Failure> {
-        match &self.source {
-            Source::File(engine) => Ok(engine.get_memory(&self.project, id).await?),
-            Source::Server(server) => {
-                server
-                    .get(&GetMemory::new(id).path(&self.project), &[])
-                    .await
-            }
-        }
+        Ok(self.admin.export_overview().await?)
     }
 
     /// The next page of memories, oldest first.
@@ -75,18 +38,11 @@ impl Archive {
         &self,
         after: Option<&MemoryId>,
     ) -> Result<Vec<MemoryHistory>, Failure> {
-        let project = &self.project;
-        let page = match &self.source {
-            Source::File(engine) => {
-                let page = engine.export_memories(project, after, PAGE).await;
-                page.map_err(Failure::from)
-            }
-            Source::Server(server) => {
-                let path = ExportMemories::default().path(project);
-                server.get(&path, &page(after)).await
-            }
-        };
-        page.map_err(deleted_cursor)
+        let mut call = self.admin.export_memories().limit(PAGE);
+        if let Some(after) = after {
+            call = call.after(after);
+        }
+        call.await.map_err(|error| deleted_cursor(error.into()))
     }
 
     /// The next page of traces, oldest first.
@@ -94,43 +50,16 @@ impl Archive {
         &self,
         after: Option<&TraceId>,
     ) -> Result<Vec<ArchivedTrace>, Failure> {
-        let project = &self.project;
-        let page = match &self.source {
-            Source::File(engine) => {
-                let page = engine.export_traces(project, after, PAGE).await;
-                page.map_err(Failure::from)
-            }
-            Source::Server(server) => {
-                let path = ExportTraces::default().path(project);
-                server.get(&path, &page(after)).await
-            }
-        };
-        page.map_err(deleted_cursor)
+        let mut call = self.admin.export_traces().limit(PAGE);
+        if let Some(after) = after {
+            call = call.after(after);
+        }
+        call.await.map_err(|error| deleted_cursor(error.into()))
     }
 
     pub(crate) async fn import(&self, pieces: Vec<Piece>) -> Result<ImportReport, Failure> {
-        match &self.source {
-            Source::File(engine) => Ok(engine.import(&self.project, pieces).await?),
-            Source::Server(server) => {
-                let body = serde_json::to_string(&Pieces { pieces })?;
-                server.post(&ExportOverview.path(&self.project), body).await
-            }
-        }
+        Ok(self.admin.import_project(pieces).await?)
     }
-
-    /// Closes the file.
-    pub(crate) async fn close(self) -> Result<(), Failure> {
-        match self.source {
-            Source::File(engine) => Ok(engine.shutdown().await?),
-            Source::Server(_) => Ok(()),
-        }
-    }
-}
-
-fn page(after: Option<&impl ToString>) -> Vec<(&'static str, String)> {
-    let limit = [("limit", PAGE.to_string())];
-    let after = after.map(|id| ("after", id.to_string()));
-    limit.into_iter().chain(after).collect()
 }
 
 /// The failure of an export during which the project changed.

@@ -85,14 +85,6 @@ impl Failure {
         }
     }
 
-    /// An error response of a server.
-    pub(crate) fn refused(status: u16, detail: &str) -> Self {
-        Self::new(
-            Self::of_status(Some(status)),
-            format!("{detail} ({status})"),
-        )
-    }
-
     /// Prints the message to standard error.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.message.is_empty() {
@@ -158,19 +150,6 @@ impl From<reflect_engine::Error> for Failure {
             Self::of_status(Some(error.code().status())),
             error.to_string(),
         )
-    }
-}
-
-impl From<reqwest::Error> for Failure {
-    fn from(error: reqwest::Error) -> Self {
-        // The URL may contain credentials.
-        let error = error.without_url();
-        let kind = if error.is_builder() {
-            Kind::Usage
-        } else {
-            Kind::Unreachable
-        };
-        Self::new(kind, with_sources(&error))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use reflect_sdk::ReflectClient;
-use reflect_types::{Trace, TraceId};
+use reflect_types::{Page, Trace, TraceId};
 
 /// The traces that a listing includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -40,7 +40,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The next page of at most `limit` traces; `None` at the end.
-    pub(crate) async fn next(&mut self, limit: u32) -> reflect_sdk::Result<Option<Vec<Trace>>> {
+    pub(crate) async fn next(&mut self, limit: u32) -> reflect_sdk::Result<Option<Page<Trace>>> {
         let mut call = self.client.list_traces().limit(limit);
         call = match self.status {
             Some(Status::Pending) => call.pending(),
@@ -51,8 +51,8 @@ impl<'a> Listing<'a> {
         if let Some(before) = self.before.take() {
             call = call.before(before);
         }
-        let page = call.await?.items;
-        self.before = page.last().map(|trace| trace.id.clone());
+        let page = call.await?;
+        self.before = page.items.last().map(|trace| trace.id.clone());
         Ok(self.before.is_some().then_some(page))
     }
 }

@@ -21,6 +21,14 @@ impl Transport for Local {
             reply.map_err(|error| Error::from(error.body()))
         })
     }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.0.engine.shutdown().await {
+                tracing::warn!(%error, "the file was not closed cleanly");
+            }
+        })
+    }
 }
 
 impl Local {

@@ -10,7 +10,6 @@ mod log;
 mod models;
 mod output;
 mod place;
-mod remote;
 mod secret;
 mod transcript;
 

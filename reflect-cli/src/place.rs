@@ -8,12 +8,10 @@ use reflect_sdk::ReflectClient;
 use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::archive::{Archive, Source};
 use crate::failure::Failure;
 use crate::file::File;
 use crate::local::Local;
 use crate::models::Models;
-use crate::remote::Remote;
 use crate::secret;
 
 #[derive(Debug, Args)]
@@ -63,37 +61,31 @@ impl Place {
         &self,
         models: impl FnOnce() -> Result<Models, Failure>,
     ) -> Result<ReflectClient, Failure> {
-        let builder = ReflectClient::builder().project(self.project());
         if self.is_file()? {
             let file = File::open(self.existing()?.clone(), &models()?).await?;
-            return Ok(builder.transport(Arc::new(Local(file)))?);
+            return of_file(self.project(), file);
         }
-        let (url, key) = self.server()?;
-        Ok(builder.http(url, key.expose_secret())?)
+        self.of_server(self.project())
     }
 
-    /// The project's archive. A file must exist.
-    pub(crate) async fn archive(&self) -> Result<Archive, Failure> {
-        let source = if self.is_file()? {
-            Source::File(self.file().await?.engine)
-        } else {
-            self.remote()?
-        };
-        Ok(Archive {
-            project: self.project(),
-            source,
-        })
-    }
-
-    /// The archive to import into. A missing file is created.
-    pub(crate) async fn archive_to_fill(&self, project: ProjectId) -> Result<Archive, Failure> {
-        let source = match &self.data {
+    /// A client of a project to import into. A missing file is created.
+    pub(crate) async fn client_to_fill(
+        &self,
+        project: ProjectId,
+    ) -> Result<ReflectClient, Failure> {
+        match &self.data {
             Some(path) if self.is_file()? => {
-                Source::File(File::open(path.clone(), &Models::default()).await?.engine)
+                let file = File::open(path.clone(), &Models::default()).await?;
+                of_file(project, file)
             }
-            _ => self.remote()?,
-        };
-        Ok(Archive { project, source })
+            _ => self.of_server(project),
+        }
+    }
+
+    fn of_server(&self, project: ProjectId) -> Result<ReflectClient, Failure> {
+        let (url, key) = self.server()?;
+        let builder = ReflectClient::builder().project(project);
+        Ok(builder.http(url, key.expose_secret())?)
     }
 
     /// Whether the command works on the file rather than on the server. A flag takes precedence over
@@ -115,11 +107,6 @@ impl Place {
     /// Whether the project comes from the flag rather than from the environment.
     pub(crate) fn typed_project(&self) -> bool {
         self.project.is_some() && is_typed("--project")
-    }
-
-    fn remote(&self) -> Result<Source, Failure> {
-        let (url, key) = self.server()?;
-        Ok(Source::Server(Remote::new(url, key)?))
     }
 
     fn server(&self) -> Result<(&str, SecretString), Failure> {
@@ -169,6 +156,11 @@ impl Place {
         }
         Ok(path)
     }
+}
+
+fn of_file(project: ProjectId, file: File) -> Result<ReflectClient, Failure> {
+    let builder = ReflectClient::builder().project(project);
+    Ok(builder.transport(Arc::new(Local(file)))?)
 }
 
 /// Whether the flag is on the command line.

@@ -273,7 +273,7 @@ fn main() -> ExitCode {
     }
     println!(
         "{:40} {:>9} {:>12} {:>14} {:>16}",
-        "a call, nobody listening", "", "over plain", "instructions", "over plain"
+        "a call without a listener", "", "over plain", "instructions", "over plain"
     );
     let mut within = true;
     for (index, row) in ROWS.iter().enumerate() {
@@ -326,7 +326,7 @@ fn measure(client: &ReflectClient) -> Vec<f64> {
     best
 }
 
-/// Instructions a call takes, which are the same every time. Without valgrind nobody knows. Zero means
+/// Instructions a call takes, which are the same every time. Unknown without valgrind. Zero means
 /// that the pattern below names no function any more, and every budget would be kept.
 fn instructions(row: usize) -> Option<f64> {
     const CALLS: u32 = 1_000;

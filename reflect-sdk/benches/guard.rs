@@ -65,17 +65,17 @@ fn channel() -> Round {
     })
 }
 
-/// A span that says as much as a run does, on its way to somebody who does not look at it.
+/// A span with as much data as a run, for a reporter that ignores it.
 fn fastraced() -> Round {
-    struct Nobody;
+    struct Ignore;
 
-    impl Reporter for Nobody {
+    impl Reporter for Ignore {
         fn report(&mut self, spans: Vec<SpanRecord>) {
             black_box(spans);
         }
     }
 
-    fastrace::set_reporter(Nobody, Config::default());
+    fastrace::set_reporter(Ignore, Config::default());
     Box::new(|| {
         let said = || ("messages", "Refund order 7; Done.");
         let span = Span::root("Refund order 7", SpanContext::random()).with_property(said);
@@ -127,7 +127,7 @@ fn end_one(client: &ReflectClient) -> Duration {
     start.elapsed()
 }
 
-/// A client of a port where nobody listens.
+/// A client of a port without a listener.
 fn refused() -> ReflectClient {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();

@@ -22,7 +22,7 @@ async fn text_later<'a>(_: &TraceContext, question: &'a str, client: &ReflectCli
 }
 
 #[reflect_trace]
-fn nobodys<'a>(_: &TraceContext, question: &'a str) -> &'a str {
+fn without_client<'a>(_: &TraceContext, question: &'a str) -> &'a str {
     question
 }
 
@@ -66,12 +66,12 @@ fn a_disabled_client_costs_nothing() {
 
     let client = ReflectClient::disabled();
     let executor = allocations(|| pollster::block_on(async {}));
-    // What is told once, and what is made once, is not counted.
-    nobodys("a");
+    // Warnings and statics of the first call are not counted.
+    without_client("a");
     with_context("a", &client);
     let counted = allocations(|| {
         assert_eq!(text("a", &client), "a");
-        assert_eq!(nobodys("a"), "a");
+        assert_eq!(without_client("a"), "a");
     });
     assert_eq!(counted, 0);
     let counted = allocations(|| {

@@ -17,7 +17,7 @@ fn the_end_of_a_run_costs_its_thread_little() {
     /// The task, the key, and the box that what is sent goes into.
     const MOST: usize = 3;
 
-    // As long as nobody accepts, nobody answers, so that runs only queue up.
+    // The listener never accepts, so runs only queue up.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = ReflectClient::builder()
         .queue(RUNS * 2, Overflow::Drop)

@@ -1,7 +1,6 @@
 //! An embedded engine does not survive a fork. It has a process to itself.
 
 #![cfg(all(unix, feature = "embedded"))]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 use std::time::{Duration, Instant};
 

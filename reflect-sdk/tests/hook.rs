@@ -24,7 +24,7 @@ fn the_hook_of_the_process_sees_every_panic_once() {
     panic::set_hook(Box::new(|_| {
         TOLD.fetch_add(1, Ordering::Relaxed);
     }));
-    // Nobody is there, so that the runs go on without memories.
+    // The server is absent, so runs have no memories.
     let client = ReflectClient::builder()
         .shutdown_timeout(std::time::Duration::ZERO)
         .http("http://127.0.0.1:1", "key");

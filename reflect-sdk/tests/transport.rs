@@ -49,7 +49,7 @@ impl Notebook {
             }
             Request::ListTraces(list) => Ok(Reply::ListTraces(page(&traces, list))),
             // As a broken transport might.
-            Request::GetTrace(_) => Ok(Reply::QueryMemories(Vec::new())),
+            Request::GetTrace(_) => Ok(Reply::ListApiKeys(Vec::new())),
             other => {
                 let detail = format!("`{}` is not supported", other.name());
                 Err(ErrorBody::new(ErrorCode::NotFound, detail).into())

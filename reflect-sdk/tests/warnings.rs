@@ -1,8 +1,6 @@
 //! Without a `tracing` subscriber the first warning of a process goes to stderr. It has a process to
 //! itself, because a subscriber is the process's own.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 use std::process::Command;
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ impl Agent {
         Self { client }
     }
 
-    /// Fails until it is told how not to.
+    /// Fails until a memory says how not to.
     #[reflect_trace(client = self.client, blocking)]
     async fn refund(&self, ctx: &TraceContext, task: &str) -> TraceResult {
         let prompt = ctx.augmented_task().to_owned();

@@ -1,11 +1,11 @@
-//! What only an engine in the own process promises.
+//! Behaviour of the embedded transport alone.
 
 use std::time::Duration;
 
 use reflect_sdk::ReflectClient;
 
 #[test]
-fn what_was_queued_when_the_client_went_is_finished_by_the_next() {
+fn ingestion_left_queued_by_a_client_is_finished_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         let builder = ReflectClient::builder().project("support");
@@ -17,7 +17,7 @@ fn what_was_queued_when_the_client_went_is_finished_by_the_next() {
             .create_trace("Refund order 7", "Done.")
             .pass();
         let receipt = call.call().unwrap();
-        // A job that the first client had not let go of would keep the second one waiting.
+        // A job still leased by the first client would keep the second one waiting.
         let patience = Duration::from_secs(10);
         let client = open().blocking();
         let call = client.wait_for_trace(receipt.trace_id).require_reviewed();

@@ -1,4 +1,4 @@
-//! A model that does not do its work: what its runs say, and how they get their memories later.
+//! A model that fails: the status of its runs, and their memories after a retry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,10 +38,10 @@ on_every_transport!(
 
 type Open = fn(Arc<dyn ReflectionWriter>) -> World;
 
-/// Refuses until it is mended.
+/// Refuses until it is repaired.
 #[derive(Default)]
 struct Broken {
-    mended: AtomicBool,
+    repaired: AtomicBool,
 }
 
 #[async_trait]
@@ -51,7 +51,7 @@ impl ReflectionWriter for Broken {
     }
 
     async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error> {
-        if self.mended.load(Ordering::SeqCst) {
+        if self.repaired.load(Ordering::SeqCst) {
             return Extractive.reflect(run).await;
         }
         Err(Error {
@@ -80,7 +80,7 @@ fn a_review_that_cannot_be_learned_from_says_why_and_can_be_retried(open: Open) 
     assert_eq!(failed.review_status, ReviewStatus::Pending);
     assert_eq!(failed.review.unwrap().feedback_text.unwrap(), "Too old");
 
-    reflector.mended.store(true, Ordering::SeqCst);
+    reflector.repaired.store(true, Ordering::SeqCst);
     client.retry_trace(trace_id).call().unwrap();
     let wait = client.wait_for_trace(trace_id).require_reviewed();
     let learned = wait.call().unwrap();
@@ -91,7 +91,7 @@ fn a_review_that_cannot_be_learned_from_says_why_and_can_be_retried(open: Open) 
 
 fn what_has_not_failed_is_not_retried(open: Open) {
     let reflector = Broken::default();
-    reflector.mended.store(true, Ordering::SeqCst);
+    reflector.repaired.store(true, Ordering::SeqCst);
     let world = open(Arc::new(reflector));
     let client = world.client();
     let learned = world.learn("Refund order 7", None, &[]);

@@ -103,7 +103,7 @@ fn a_deleted_project_is_empty(world: &World) {
     assert_eq!(
         world.recall("Refund order 8").len(),
         1,
-        "it can be filled anew"
+        "it can be filled again"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What a behaviour is tried in: a fresh bank of memories behind one of the transports.
+//! The environment of a behaviour: an empty bank of memories behind one of the transports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+/// Longer than anything here takes.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
@@ -21,7 +21,7 @@ pub(crate) struct World {
     place: Place,
 }
 
-/// Where the memories are kept, which goes with the world.
+/// Where the memories are stored; removed with the world.
 enum Place {
     Folder(TempDir),
     /// An engine on a file, with a reflector of its own.
@@ -91,7 +91,7 @@ impl World {
         self.place.client(set(builder))
     }
 
-    /// All runs that ended so far, the newest first, once each is learned from as far as it will be.
+    /// All runs so far, newest first, once the ingestion of each is settled.
     pub(crate) fn traces(&self) -> Vec<Trace> {
         let client = self.client();
         assert!(client.flush(LIMIT).all_sent());
@@ -114,7 +114,7 @@ impl World {
         traces.remove(0)
     }
 
-    /// Records a run that was judged, and waits for its memory.
+    /// Records a reviewed run and waits for its memory.
     pub(crate) fn learn(&self, task: &str, feedback: Option<&str>, given: &[&Memory]) -> Trace {
         let client = self.client();
         let call = client.create_trace_and_wait(task, format!("I did: {task}"));
@@ -154,7 +154,7 @@ fn engine(folder: &TempDir, reflector: Arc<dyn ReflectionWriter>) -> EngineBuild
         .reflector(reflector)
 }
 
-/// Starts a server that ends with its runtime; gives its address and its master key.
+/// Starts a server that ends with its runtime; returns its address and its master key.
 async fn start_server(engine: EngineBuilder) -> (String, String) {
     let engine = engine.start().unwrap();
     let keys = Keys::new(Arc::new(InMemory::new()), None);

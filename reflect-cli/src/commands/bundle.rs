@@ -63,7 +63,7 @@ struct Counts {
 
 pub(crate) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
-    let archive = place.archive().await?;
+    let archive = Archive::new(place.client().await?);
     if is_dash(&file) {
         return write(&archive, &mut io::stdout()).await.map(drop);
     }
@@ -148,7 +148,7 @@ async fn pieces(
     let mut exported = Counts::default();
     let heading = Heading {
         version: VERSION,
-        project: archive.project.clone(),
+        project: archive.project().clone(),
         created_at: Some(format!("{:.3}", jiff::Timestamp::now())),
     };
     line(out, &heading)?;
@@ -205,11 +205,11 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
         Some(_) => place.project(),
         None => heading.project,
     };
-    let archive = place.archive_to_fill(project.clone()).await?;
+    let archive = Archive::new(place.client_to_fill(project.clone()).await?);
     let progress = bar(size);
     let imported = read(&archive, &mut lines, &progress).await?;
     progress.finish_and_clear();
-    archive.close().await?;
+    drop(archive);
     if place.json {
         return output::json(&imported);
     }

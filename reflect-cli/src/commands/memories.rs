@@ -3,7 +3,7 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 
-use reflect_types::{ListMemories, Memory, MemoryHistory, MemoryId, UtilityEvent};
+use reflect_types::{Memory, MemoryHistory, UtilityEvent};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -95,7 +95,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         )),
         Some(Action::Query(options)) => query(&place, options).await,
         Some(Action::Show { id }) => {
-            let memory = place.archive().await?.memory(&MemoryId::new(id)).await?;
+            let memory = place.client().await?.get_memory(id).await?;
             if place.json {
                 return output::json(&memory);
             }
@@ -126,25 +126,20 @@ async fn query(place: &Place, options: Query) -> Result<(), Failure> {
 }
 
 async fn list(place: &Place, options: List) -> Result<(), Failure> {
-    let archive = place.archive().await?;
-    let page = |limit, before| ListMemories {
-        limit: Some(limit),
-        before,
-    };
-    let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
-    let before = options.before.map(MemoryId::new);
-    let memories = archive.list_memories(&page(limit, before)).await?;
-    if place.json {
-        return output::json(&memories);
+    let client = place.client().await?;
+    let mut call = client
+        .list_memories()
+        .limit(options.limit.unwrap_or(List::DEFAULT_LIMIT));
+    if let Some(before) = options.before {
+        call = call.before(before);
     }
-    listed(&memories)?;
-    if let Some(last) = memories.last() {
-        let id = &last.memory.id;
-        // The list is printed: an error of this probe, as after a deletion, must not fail the command.
-        let next = archive.list_memories(&page(1, Some(id.clone()))).await;
-        if next.is_ok_and(|next| !next.is_empty()) {
-            output::more_follow(memories.len(), id);
-        }
+    let page = call.await?;
+    if place.json {
+        return output::json(&page);
+    }
+    listed(&page.items)?;
+    if let Some(last) = page.cursor() {
+        output::more_follow(page.items.len(), &last.memory.id);
     }
     Ok(())
 }

@@ -144,14 +144,13 @@ async fn list(client: &ReflectClient, options: List, json: bool) -> Result<(), F
     let before = options.before.map(TraceId::new);
     let mut listing = Listing::new(client, options.status).before(before);
     let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
-    let traces = listing.next(limit).await?.unwrap_or_default();
+    let page = listing.next(limit).await?.unwrap_or_default();
     if json {
-        return output::json(&traces);
+        return output::json(&page);
     }
-    table(&traces)?;
-    // The list is printed: an error of this probe, as after a deletion, must not fail the command.
-    if let (Some(last), Ok(Some(_))) = (traces.last(), listing.next(1).await) {
-        output::more_follow(traces.len(), &last.id);
+    table(&page.items)?;
+    if let Some(last) = page.cursor() {
+        output::more_follow(page.items.len(), &last.id);
     }
     Ok(())
 }

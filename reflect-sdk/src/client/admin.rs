@@ -12,6 +12,7 @@ use reflect_types::{
 use super::call::{Action, Call, CallContext};
 use super::handle::Handle;
 use super::{Async, ReflectClient};
+use crate::core::Worker;
 use crate::error::Result;
 use crate::transport::{Connection, Http};
 
@@ -153,7 +154,7 @@ pub fn bootstrap(
 ) -> Result<Call<BootstrapProject>> {
     let builder = ReflectClient::builder().project(&request.project_id);
     let http = Http::new(base_url.as_ref(), None, builder.timeouts())?;
-    let core = builder.core(Connection::http(http.clone()), Default::default())?;
+    let core = builder.core(Connection::http(http.clone()), Worker::default())?;
     let token = SecretString::from(token.into());
     Ok(Call::new(
         Arc::new(Handle::new(core)),

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use reflect_types::{Operation, ProjectId, Repeat, Reply, Request};
 use tokio::time::Instant;
 
-pub(crate) use self::notice::{Cause, Notices, warn_once};
+#[cfg(feature = "macros")]
+pub(crate) use self::notice::warn_once;
+pub(crate) use self::notice::{Cause, Notices};
 pub use self::retry::RetryPolicy;
 use self::retry::with_retries;
 pub(crate) use self::retry::{Backoff, far};

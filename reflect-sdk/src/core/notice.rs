@@ -80,10 +80,7 @@ impl Notices {
 }
 
 /// Warns about what concerns no client, once per `once`.
-#[cfg_attr(
-    not(feature = "macros"),
-    expect(dead_code, reason = "for traced functions")
-)]
+#[cfg(feature = "macros")]
 pub(crate) fn warn_once(once: &Once, what: &str) {
     once.call_once(|| {
         tracing::warn!(target: "reflect", "{what}");

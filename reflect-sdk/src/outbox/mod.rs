@@ -200,7 +200,7 @@ async fn lane(queues: Arc<Queues>, first: QueuedRun) {
         // A task of its own, so that a panic in a transport ends this run alone.
         match tokio::spawn(run.deliver()).await {
             Ok(Progress::Rest(run, wait)) => {
-                let mut run = QueuedRun { ticket, run };
+                let mut run = QueuedRun { ticket, run: *run };
                 next = queues.rest_and_take(&mut run);
                 tokio::spawn(rest(Arc::clone(&queues), run, wait));
                 continue;

@@ -37,7 +37,7 @@ pub(super) enum Progress {
     /// It has arrived, or never will.
     Settled,
     /// It is to be sent again after this wait.
-    Rest(PendingRun, Duration),
+    Rest(Box<PendingRun>, Duration),
     /// It was not sent within its time. If it is on disk it may be sent later.
     PutOff,
 }
@@ -154,7 +154,7 @@ impl PendingRun {
                 if let (Request::CreateTrace(trace), false) = (trace, self.is_on_disk()) {
                     self.content = Content::Trace(Box::new(trace));
                 }
-                return Progress::Rest(self, wait);
+                return Progress::Rest(Box::new(self), wait);
             }
         };
         let Request::CreateTrace(trace) = trace else {

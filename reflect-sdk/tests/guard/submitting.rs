@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use reflect_sdk::{AuthoredReflection, ReflectClient, Review, TraceOutput};
+use reflect_sdk::types::AuthoredReflection;
+use reflect_sdk::{ReflectClient, Review, TraceOutput};
 
 use crate::LIMIT;
 use crate::script::{Script, client};
