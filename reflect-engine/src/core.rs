@@ -9,7 +9,7 @@ use tokio::sync::{Notify, OnceCell, watch};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
-use crate::model::{Embedder, ReflectionWriter, SkillWriter};
+use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::store::Store;
 
 pub(crate) struct Core {
@@ -18,6 +18,8 @@ pub(crate) struct Core {
     pub(crate) reflector: Arc<dyn ReflectionWriter>,
     /// `None` if skills are extracted without a model.
     pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
+    /// `None` if traces are left to people.
+    pub(crate) judge: Option<Arc<dyn Judge>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: Indexes,
     /// The learning rate of reviews that do not set one.
@@ -30,6 +32,8 @@ pub(crate) struct Core {
     pub(crate) lease: Duration,
     /// Notified when a review is queued.
     pub(crate) work: Notify,
+    /// Notified when a judgement is queued.
+    pub(crate) unjudged: Notify,
     /// Whether this engine runs background work and decides the store's embedder.
     pub(crate) background: bool,
     /// Set once the store has recorded this engine's embedder.

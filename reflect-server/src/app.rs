@@ -1,12 +1,13 @@
 use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::Engine;
-use reflect_models::{Client, Judge};
+use reflect_models::Client;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
+use crate::judge::CountedJudge;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::rate::Rate;
@@ -25,7 +26,6 @@ struct Shared {
     rate: Rate,
     slots: Semaphore,
     metrics: Metrics,
-    judge: OnceLock<Judge>,
 }
 
 /// The settings of the service.
@@ -76,7 +76,6 @@ impl App {
                 rate: Rate::new(settings.rate_limit),
                 slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
                 metrics: Metrics::new(),
-                judge: OnceLock::new(),
                 engine,
                 keys,
                 settings,
@@ -84,11 +83,10 @@ impl App {
         }
     }
 
-    /// Lets a model review pending traces while the application is served.
+    /// Adds the outcomes of the engine's judge to the metrics.
     #[must_use]
-    pub fn judging(self, judge: Judge) -> Self {
-        // A second judge is ignored.
-        let _ = self.shared.judge.set(judge);
+    pub fn judging(self, judge: &CountedJudge) -> Self {
+        self.shared.metrics.judged(judge.outcomes().clone());
         self
     }
 
@@ -120,10 +118,6 @@ impl App {
 
     pub(crate) fn slots(&self) -> &Semaphore {
         &self.shared.slots
-    }
-
-    pub(crate) fn judge(&self) -> Option<&Judge> {
-        self.shared.judge.get()
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -17,5 +17,6 @@ mod serve;
 
 pub use app::{App, Settings};
 pub use error::ApiError;
+pub use judge::CountedJudge;
 pub use routes::{document, router};
 pub use serve::{serve, serve_until};

@@ -1,7 +1,7 @@
 //! Prometheus metrics. No label contains a project, a key or a trace.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -25,7 +25,7 @@ pub(crate) struct Metrics {
     requests: Family<ResponseLabels, Counter>,
     durations: Family<RouteLabels, Histogram, Buckets>,
     in_flight: Gauge,
-    judged: Family<JudgeLabels, Counter>,
+    judged: Judged,
     models: Models,
 }
 
@@ -45,6 +45,31 @@ struct ResponseLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct JudgeLabels {
     outcome: &'static str,
+}
+
+/// The number of judgements by outcome.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JudgeOutcomes(Family<JudgeLabels, Counter>);
+
+impl JudgeOutcomes {
+    pub(crate) fn count(&self, outcome: &'static str) {
+        self.0.get_or_create(&JudgeLabels { outcome }).inc();
+    }
+}
+
+/// The outcomes of the judge, which exists before the metrics do.
+#[derive(Clone, Debug, Default)]
+struct Judged(Arc<OnceLock<JudgeOutcomes>>);
+
+impl Collector for Judged {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        let Some(outcomes) = self.0.get() else {
+            return Ok(());
+        };
+        let help = "Traces that the judge processed";
+        let family = encoder.encode_descriptor("judged", help, None, MetricType::Counter)?;
+        outcomes.0.encode(family)
+    }
 }
 
 /// The models in the metrics, by purpose.
@@ -120,8 +145,8 @@ impl Metrics {
             "Requests in progress",
             in_flight.clone(),
         );
-        let judged = Family::default();
-        registry.register("judged", "Traces that the judge processed", judged.clone());
+        let judged = Judged::default();
+        registry.register_collector(Box::new(judged.clone()));
         let models = Models::default();
         registry.register_collector(Box::new(models.clone()));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -141,9 +166,9 @@ impl Metrics {
         self.models.all().push((purpose, model));
     }
 
-    /// Counts a judged trace.
-    pub(crate) fn judged(&self, outcome: &'static str) {
-        self.judged.get_or_create(&JudgeLabels { outcome }).inc();
+    /// Adds the outcomes of a judge. Those of a second one are left out.
+    pub(crate) fn judged(&self, outcomes: JudgeOutcomes) {
+        let _ = self.judged.0.set(outcomes);
     }
 
     /// Counts a request as in flight until the guard is dropped.

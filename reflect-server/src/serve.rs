@@ -6,7 +6,6 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::app::App;
 use crate::connections;
-use crate::judge;
 use crate::routes::router;
 
 /// Interval of storing the last use of keys.
@@ -23,7 +22,7 @@ pub async fn serve(
 }
 
 /// Like [`serve`], but returns at once when `hurry` resolves after `shutdown`, without waiting for
-/// requests, the judge or a model. Nothing acknowledged is lost; a job in progress is repeated when its
+/// requests or a model. Nothing acknowledged is lost; a job in progress is repeated when its
 /// lease expires.
 pub async fn serve_until(
     listener: TcpListener,
@@ -51,17 +50,10 @@ pub async fn serve_until(
 struct Tasks {
     server: JoinHandle<()>,
     flusher: JoinHandle<()>,
-    judge: Option<JoinHandle<()>>,
 }
 
 impl Tasks {
     fn start(listener: TcpListener, app: &App, stopping: &watch::Receiver<bool>) -> Self {
-        let judge = app.judge().cloned().map(|judge| {
-            let (app, stopping) = (app.clone(), stopping.clone());
-            tokio::spawn(async move {
-                judge::run(app.engine().clone(), judge, app.metrics(), stopping).await;
-            })
-        });
         let mut stop = stopping.clone();
         let stopped = async move {
             // An error means that the sender is gone, which also ends the server.
@@ -70,13 +62,12 @@ impl Tasks {
         Self {
             server: tokio::spawn(connections::serve(listener, router(app.clone()), stopped)),
             flusher: tokio::spawn(flush(app.clone(), stopping.clone())),
-            judge,
         }
     }
 
     fn abort_handles(&self) -> Vec<AbortHandle> {
-        let all = [&self.server, &self.flusher].into_iter().chain(&self.judge);
-        all.map(JoinHandle::abort_handle).collect()
+        let all = [&self.server, &self.flusher];
+        all.map(JoinHandle::abort_handle).into()
     }
 
     /// Waits for all tasks, for the requests within the grace period, and shuts the engine down.
@@ -87,10 +78,6 @@ impl Tasks {
         }
         // A panicked flusher loses at most the last use of keys.
         let _ = self.flusher.await;
-        if let Some(judge) = self.judge {
-            // A panicked judge loses nothing: its traces stay pending.
-            let _ = judge.await;
-        }
         if let Err(error) = app.engine().shutdown().await {
             tracing::error!(%error, "the store did not close cleanly");
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, value_parser};
 use reflect_engine::Engine;
 use reflect_server::keys::Keys;
-use reflect_server::{App, Settings, serve_until};
+use reflect_server::{App, CountedJudge, Settings, serve_until};
 use reflect_types::KeyStatus;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpListener;
@@ -122,7 +122,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         allowed_origins: options.allowed_origins,
     };
     let models = options.models.models()?;
-    let judge = options.judge.judge(&models)?;
+    let judge = options.judge.judge(&models)?.map(CountedJudge::new);
     // Before the file is created: a port in use is the most common mistake.
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
         Failure::general(format!(
@@ -139,6 +139,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .lease(Duration::from_secs(options.lease));
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
+    }
+    if let Some(judge) = &judge {
+        engine = engine.judge(Arc::new(judge.clone()));
     }
     let engine = models.install(engine).start()?;
     // A file from an import or an embedded engine has projects, and no server has used it.
@@ -167,7 +170,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             app = app.watching(name, model.clone());
         }
     }
-    if let Some(judge) = judge {
+    if let Some(judge) = &judge {
         app = app.judging(judge);
     }
     let signalled = |times| {

@@ -82,6 +82,10 @@ impl Engine {
             .restore(project, self.creates_projects(), restored, core.now())
             .await?;
         core.work.notify_one();
+        if core.judge.is_some() {
+            core.store.queue_judgements(core.now()).await?;
+            core.unjudged.notify_one();
+        }
         Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),

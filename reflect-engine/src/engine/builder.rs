@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
-use crate::model::{Embedder, Extractive, ReflectionWriter, SkillWriter, StaticEmbedder};
+use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
 
@@ -42,6 +42,7 @@ pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     reflector: Option<Arc<dyn ReflectionWriter>>,
     skill_writer: Option<Arc<dyn SkillWriter>>,
+    judge: Option<Arc<dyn Judge>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
@@ -89,6 +90,14 @@ impl Builder {
     #[must_use]
     pub fn skill_writer(mut self, writer: Arc<dyn SkillWriter>) -> Self {
         self.skill_writer = Some(writer);
+        self
+    }
+
+    /// The model that reviews traces without a review, in the background. A person's review replaces
+    /// its. Default: none.
+    #[must_use]
+    pub fn judge(mut self, judge: Arc<dyn Judge>) -> Self {
+        self.judge = Some(judge);
         self
     }
 
@@ -166,6 +175,7 @@ impl Builder {
             },
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
+            judge: self.judge.filter(|_| !self.only_on_call),
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
@@ -177,6 +187,7 @@ impl Builder {
             concurrency: self.concurrency.unwrap_or(concurrency).max(1),
             lease: self.lease.unwrap_or(Self::DEFAULT_LEASE),
             work: Notify::new(),
+            unjudged: Notify::new(),
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),

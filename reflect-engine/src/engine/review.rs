@@ -1,19 +1,12 @@
 //! Reviewing a trace, replacing the review, and withdrawing it.
 
-use std::sync::Arc;
-
 use reflect_types::{ProjectId, Review, ReviewMode, Trace, TraceId, Verdict};
-use tokio::task::JoinSet;
 
 use super::handle::Engine;
 use super::traces::no_trace;
-use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::ingest;
-use crate::review::{
-    self, Action, Admission, Basis, Decision, NewReview, NextAttempt, Refusal, admit, admit_change,
-};
-use crate::task::{model_panicked, run_to_end};
+use crate::ingest::{self, Given};
+use crate::review::{self, Action, Admission, Basis, Decision, Refusal, admit, admit_change};
 
 impl Engine {
     /// Reviews a trace; its memory is stored when this returns. The same verdict again changes
@@ -36,7 +29,7 @@ impl Engine {
             Admission::Settled => return Ok(trace.with_judge_notes()),
             Admission::Learn(basis) => basis,
         };
-        match self.judge(project, trace, review.clone(), basis).await? {
+        match self.give(project, trace, review.clone(), basis).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(refusal @ (Refusal::Reviewed(_) | Refusal::Working)) => {
                 // Another review came first while this one's reflection was being written.
@@ -66,7 +59,7 @@ impl Engine {
         self.checked(project, &review)?;
         let trace = self.stored_trace(project, id).await?;
         let basis = admit_change(&trace, &review).map_err(|refusal| refused(id, refusal))?;
-        match self.judge(project, trace, review, basis).await? {
+        match self.give(project, trace, review, basis).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(refusal) => Err(refused(id, refusal)),
         }
@@ -85,83 +78,20 @@ impl Engine {
         }
     }
 
-    async fn judge(
+    async fn give(
         &self,
         project: &ProjectId,
         trace: Trace,
         review: Review,
         basis: Basis,
     ) -> Result<Decision> {
-        let core = self.core();
         let overruled = review::overruled(&review, &trace);
         let review = self.new_review(review, ReviewMode::Deferred, overruled);
-        let what = format!("the review of trace `{}`", trace.id);
-        // To its end even if the caller goes away: a model may have been asked, and paid.
-        let work = learn(Arc::clone(core), project.clone(), trace, review, basis);
-        run_to_end(core, what, work).await
-    }
-}
-
-/// Learns from a review, or puts it aside: neither a model's failure nor a shutdown may lose it.
-async fn learn(
-    core: Arc<Core>,
-    project: ProjectId,
-    trace: Trace,
-    review: NewReview,
-    basis: Basis,
-) -> Result<Decision> {
-    let id = trace.id.clone();
-    // In a task, so that a panic ends only the attempt; in a set, so that it ends with this future.
-    let mut attempt = JoinSet::new();
-    let (context, given) = (Arc::clone(&core), review.clone());
-    attempt.spawn(async move { ingest::learn(&context, &trace, given).await });
-    let outcome = tokio::select! {
-        Some(ended_with) = attempt.join_next() => ended_with.map_err(model_panicked).flatten(),
-        () = ingest::grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
-    };
-    let error = match outcome {
-        Ok(learned) => {
-            let action = Action::Learn { basis, learned };
-            return core.store.review(&project, &id, action).await;
+        match ingest::give(self.core(), project, trace, review, basis).await? {
+            Given::Learned => Ok(Ok(())),
+            Given::PutAside(error) => Err(error),
+            Given::Refused(refusal) => Ok(Err(refusal)),
         }
-        Err(error) => error,
-    };
-    let setback = ingest::setback(&core, &error, 1);
-    let next = setback.next;
-    let action = Action::PutAside {
-        basis,
-        review,
-        setback,
-    };
-    match core.store.review(&project, &id, action).await? {
-        Ok(()) => {
-            core.work.notify_one();
-            Err(stored(error, next))
-        }
-        refused => Ok(refused),
-    }
-}
-
-/// A model's failure, with what happens to the stored review.
-fn stored(error: Error, next: NextAttempt) -> Error {
-    let fate = match next {
-        NextAttempt::At(_) => "the review is kept, and will be learned from by itself",
-        NextAttempt::FailedUntil(_) => {
-            "the review is kept: see to the model's settings, then retry the trace, or wait until it \
-             is tried again"
-        }
-        NextAttempt::Never => "the review is kept: retry the trace when the model is well",
-    };
-    match error {
-        Error::Model(mut error) => {
-            error.message = format!("{} ({fate})", error.message);
-            Error::Model(error)
-        }
-        Error::Unavailable { message, source } => Error::Unavailable {
-            message: format!("{message} ({fate})"),
-            source,
-        },
-        other => other,
     }
 }
 

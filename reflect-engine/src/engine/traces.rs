@@ -26,6 +26,7 @@ impl Engine {
         let core = self.checked(project, &trace)?;
         let (new, review) = self.intake(trace);
         let intake = match review {
+            None if core.judge.is_some() => Intake::Unjudged,
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
                 // Without a working embedder, the review is queued like any other.
@@ -36,10 +37,14 @@ impl Engine {
             }
             Some(review) => Intake::Queued(review),
         };
-        let queued = matches!(intake, Intake::Queued(_));
+        let queue = match intake {
+            Intake::Queued(_) => Some(&core.work),
+            Intake::Unjudged => Some(&core.unjudged),
+            Intake::Unreviewed | Intake::Learned(_) => None,
+        };
         let receipt = core.store.insert_trace(project, new, intake).await?;
-        if queued {
-            core.work.notify_one();
+        if let Some(queue) = queue {
+            queue.notify_one();
         }
         Ok(receipt)
     }
@@ -130,18 +135,7 @@ impl Engine {
         mode: ReviewMode,
         overruled: Option<ModelVerdict>,
     ) -> NewReview {
-        NewReview {
-            id: new_id(),
-            verdict: review.result,
-            feedback: review.feedback_text,
-            alpha: review.alpha.unwrap_or(self.core().alpha),
-            reflection: review.reflection,
-            mode,
-            reviewer: review.reviewer,
-            key_id: self.key().cloned(),
-            overruled,
-            created_at: self.core().now(),
-        }
+        ingest::new_review(self.core(), review, mode, self.key().cloned(), overruled)
     }
 }
 

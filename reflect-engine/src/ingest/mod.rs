@@ -1,10 +1,14 @@
-//! Background work: reviews become memories, and memories follow a changed embedder.
+//! Background work, as jobs of one durable queue: reviews become memories, a model judges traces, and
+//! memories follow a changed embedder.
 //!
 //! One worker loop ([`worker`]) runs each kind of work. A job is claimed under a lease, so that
 //! another worker takes over from one that died, and is finished in one transaction that checks the
 //! lease: a review makes exactly one memory.
 
 mod backoff;
+mod giving;
+mod held;
+mod judgement;
 mod learning;
 mod reembedding;
 mod reflection;
@@ -16,18 +20,23 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use self::judgement::JudgementWork;
 use self::reembedding::ReembeddingWork;
 use self::reflection::ReflectionWork;
 use crate::core::Core;
 
-pub(crate) use learning::{learn, learn_authored};
-pub(crate) use setback::setback;
-pub(crate) use worker::grace_over;
+pub(crate) use giving::{Given, give, new_review};
+pub(crate) use learning::learn_authored;
 
 /// Starts a worker for every kind of work.
 pub(crate) fn start(core: &Arc<Core>, runtime: &Handle) -> Vec<JoinHandle<()>> {
-    vec![
+    let mut workers = vec![
         runtime.spawn(worker::run(Arc::clone(core), ReflectionWork::new(core))),
         runtime.spawn(worker::run(Arc::clone(core), ReembeddingWork::new(core))),
-    ]
+    ];
+    if let Some(judge) = &core.judge {
+        let work = JudgementWork::new(core, Arc::clone(judge));
+        workers.push(runtime.spawn(worker::run(Arc::clone(core), work)));
+    }
+    workers
 }

@@ -1,21 +1,24 @@
 //! Re-embedding: memories of another embedder get vectors of this engine's.
 //!
-//! The store knows which memories are left, so the work resumes after a restart. Queries use what
-//! is done.
+//! The store knows which memories are left, so a job is one batch, and queued while there is one.
+//! Queries use what is done.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::backoff::Backoff;
-use super::worker::{Claimed, Work};
+use super::held::HeldJob;
+use super::worker::Work;
 use crate::clock::later;
 use crate::core::Core;
 use crate::error::Result;
 use crate::id::new_id;
 use crate::model;
-use crate::store::UnembeddedMemory;
+use crate::review::{NextAttempt, Setback};
+use crate::store::{JobKind, Subject, UnembeddedMemory};
 use crate::task::isolate;
 
 /// The number of memories embedded in one job.
@@ -30,36 +33,24 @@ const RETRY: Backoff = Backoff {
 /// The work on memories of another embedder.
 pub(super) struct ReembeddingWork {
     core: Arc<Core>,
-    progress: Mutex<Progress>,
-}
-
-struct Progress {
-    /// When the next batch is due; `None` once another engine has changed the store's embedder.
-    due: Option<Timestamp>,
-    /// The number of failures in a row.
-    failures: u32,
+    /// Whether another engine has changed the store's embedder.
+    retired: AtomicBool,
     /// The number of memories embedded since there was last nothing to do.
-    done: usize,
+    done: AtomicUsize,
 }
 
 impl ReembeddingWork {
     pub(super) fn new(core: &Arc<Core>) -> Self {
         Self {
             core: Arc::clone(core),
-            progress: Mutex::new(Progress {
-                due: Some(core.now()),
-                failures: 0,
-                done: 0,
-            }),
+            retired: AtomicBool::new(false),
+            done: AtomicUsize::new(0),
         }
     }
 }
 
 impl Work for ReembeddingWork {
-    /// The number of failures in a row so far.
-    type Job = u32;
-
-    const NAME: &'static str = "re-embedding";
+    const KIND: JobKind = JobKind::Reembedding;
     const POLL: Duration = Duration::from_secs(30);
 
     fn concurrency(&self) -> usize {
@@ -70,87 +61,90 @@ impl Work for ReembeddingWork {
         std::future::pending::<()>().await;
     }
 
-    async fn claim(&self, _owner: &str, limit: usize) -> Result<Claimed<u32>> {
-        let progress = self.progress();
-        let is_due = limit > 0 && progress.due.is_some_and(|due| due <= self.core.now());
-        Ok(Claimed {
-            jobs: is_due.then_some(progress.failures).into_iter().collect(),
-            next_due: progress.due,
-        })
-    }
-
-    async fn run(self: Arc<Self>, _owner: Arc<str>, failures: u32) {
-        let mut stopping = self.core.stopping.subscribe();
-        tokio::select! {
-            // A batch that is cut short is embedded at the next start.
-            _ = stopping.wait_for(|stop| *stop) => {}
-            result = batch(&self.core, failures > 0) => self.record(result),
+    async fn prepare(&self) -> Result<Option<Timestamp>> {
+        let core = &self.core;
+        core.claim_embedder().await?;
+        let current = core.store.embedder().await?;
+        if core.ensure_same_embedder(current.as_deref()).is_err() {
+            // Two engines would undo each other's work forever.
+            if !self.retired.swap(true, Ordering::Relaxed) {
+                let embedder = core.embedder.id();
+                tracing::warn!(embedder, "another engine has changed the embedder");
+            }
+            return Ok(Some(Timestamp::MAX));
         }
+        if !stale(core, 1).await?.is_empty() {
+            core.store.queue_reembedding(core.now()).await?;
+        } else {
+            let done = self.done.swap(0, Ordering::Relaxed);
+            if done > 0 {
+                let embedder = core.embedder.id();
+                tracing::info!(done, embedder, "all memories are re-embedded");
+            }
+        }
+        Ok(None)
     }
 
-    async fn release(&self, _worker: &str) -> Result<()> {
-        Ok(())
+    async fn run(self: Arc<Self>, job: HeldJob, _subject: Subject) {
+        let (core, failed) = (Arc::clone(&self.core), job.attempts > 1);
+        let mut stopping = self.core.stopping.subscribe();
+        let batch = tokio::select! {
+            // A batch that is cut short is handed back, and embedded at the next start.
+            _ = stopping.wait_for(|stop| *stop) => return,
+            batch = job.keep_during(async move { batch(&core, failed).await }) => batch,
+        };
+        match batch.map(Result::flatten) {
+            // Another worker has taken the job over.
+            None => {}
+            Some(Ok(batch)) => {
+                self.done.fetch_add(batch.embedded, Ordering::Relaxed);
+                if batch.is_complete {
+                    return job.finish().await;
+                }
+                // It stays a job that has failed: the next batch may have the same faulty memory.
+                job.fail(Setback {
+                    error: String::new(),
+                    next: NextAttempt::At(self.core.now()),
+                    counts: false,
+                })
+                .await;
+            }
+            Some(Err(error)) => {
+                tracing::warn!(%error, "could not re-embed memories: trying again");
+                let delay = RETRY.delay_or(job.attempts, error.retry_after());
+                job.fail(Setback {
+                    error: error.to_string(),
+                    next: NextAttempt::At(later(self.core.now(), delay)),
+                    counts: true,
+                })
+                .await;
+            }
+        }
     }
 }
 
-impl ReembeddingWork {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn record(&self, result: Result<Batch>) {
-        let (now, embedder) = (self.core.now(), self.core.embedder.id());
-        let mut progress = self.progress();
-        match result {
-            Ok(Batch::OtherEmbedder) => {
-                // Two engines would undo each other's work forever.
-                tracing::warn!(embedder, "another engine has changed the embedder");
-                progress.due = None;
-            }
-            Ok(Batch::Embedded(0)) => {
-                if progress.done > 0 {
-                    tracing::info!(
-                        done = progress.done,
-                        embedder,
-                        "all memories are re-embedded"
-                    );
-                }
-                *progress = Progress {
-                    due: Some(later(now, Self::POLL)),
-                    failures: 0,
-                    done: 0,
-                };
-            }
-            Ok(Batch::Embedded(count)) => {
-                progress.due = Some(now);
-                progress.done += count;
-            }
-            Err(error) => {
-                tracing::warn!(%error, "could not re-embed memories: trying again");
-                progress.failures = progress.failures.saturating_add(1);
-                let delay = RETRY.delay_or(progress.failures, error.retry_after());
-                progress.due = Some(later(now, delay));
-            }
-        }
-    }
+/// Memories without a vector of this engine's embedder.
+async fn stale(core: &Core, limit: usize) -> Result<Vec<UnembeddedMemory>> {
+    let (embedder, dims) = (core.embedder.id(), core.embedder.dims());
+    core.store.unembedded(embedder, dims, limit).await
 }
 
 /// What one batch did.
-enum Batch {
-    Embedded(usize),
-    OtherEmbedder,
+struct Batch {
+    /// The number of memories that got a vector.
+    embedded: usize,
+    /// Whether all of the batch did.
+    is_complete: bool,
 }
 
 async fn batch(core: &Arc<Core>, failed: bool) -> Result<Batch> {
-    core.claim_embedder().await?;
-    let current = core.store.embedder().await?;
-    if core.ensure_same_embedder(current.as_deref()).is_err() {
-        return Ok(Batch::OtherEmbedder);
-    }
-    let (embedder, dims) = (core.embedder.id(), core.embedder.dims());
-    let stale = core.store.unembedded(embedder, dims, BATCH).await?;
-    if stale.is_empty() {
-        return Ok(Batch::Embedded(0));
+    let stale = stale(core, BATCH).await?;
+    let asked = stale.len();
+    if asked == 0 {
+        return Ok(Batch {
+            embedded: 0,
+            is_complete: true,
+        });
     }
     let keys: Vec<_> = stale.iter().map(|memory| memory.key).collect();
     let vectors = embed(core, stale, failed).await?;
@@ -158,9 +152,12 @@ async fn batch(core: &Arc<Core>, failed: bool) -> Result<Batch> {
     let done: Vec<_> = done
         .filter_map(|(key, vector)| Some((key, vector?)))
         .collect();
-    let count = done.len();
-    core.store.set_vectors(embedder, done).await?;
-    Ok(Batch::Embedded(count))
+    let embedded = done.len();
+    core.store.set_vectors(core.embedder.id(), done).await?;
+    Ok(Batch {
+        embedded,
+        is_complete: embedded == asked,
+    })
 }
 
 /// Embeds the memories together, or one by one if one of them may be at fault: a retryable failure

@@ -41,6 +41,7 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     Setback {
         error: error.to_string(),
         next,
+        counts: true,
     }
 }
 

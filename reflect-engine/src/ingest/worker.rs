@@ -6,20 +6,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
+use super::held::HeldJob;
 use crate::clock::later;
 use crate::core::Core;
 use crate::error::Result;
 use crate::id::new_id;
+use crate::store::{Claims, JobKind, Subject};
 
 /// How long a shutdown waits for work in progress.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A kind of background work.
 pub(super) trait Work: Send + Sync + 'static {
-    type Job: Send + 'static;
-
-    /// For logs.
-    const NAME: &'static str;
+    const KIND: JobKind;
     /// How often to look for jobs that other processes queued.
     const POLL: Duration;
 
@@ -29,29 +28,17 @@ pub(super) trait Work: Send + Sync + 'static {
     /// Returns when a job was queued by this process.
     fn queued(&self) -> impl Future<Output = ()> + Send;
 
-    /// Claims due jobs for `owner`.
-    fn claim(
-        &self,
-        owner: &str,
-        limit: usize,
-    ) -> impl Future<Output = Result<Claimed<Self::Job>>> + Send;
+    /// Queues what is missing in the queue. Returns `Some` if no job may be claimed before that time.
+    fn prepare(&self) -> impl Future<Output = Result<Option<Timestamp>>> + Send {
+        std::future::ready(Ok(None))
+    }
 
     /// Runs a job. Whatever comes of it is recorded here: the worker only waits for the end.
     fn run(
         self: Arc<Self>,
-        owner: Arc<str>,
-        job: Self::Job,
+        job: HeldJob,
+        subject: Subject,
     ) -> impl Future<Output = ()> + Send + 'static;
-
-    /// Hands back all jobs whose owner starts with `worker`.
-    fn release(&self, worker: &str) -> impl Future<Output = Result<()>> + Send;
-}
-
-/// Claimed jobs.
-pub(super) struct Claimed<J> {
-    pub(super) jobs: Vec<J>,
-    /// When the next job is due, if one is known.
-    pub(super) next_due: Option<Timestamp>,
 }
 
 /// Runs jobs until the engine stops.
@@ -79,8 +66,9 @@ pub(super) async fn run<W: Work>(core: Arc<Core>, work: W) {
         () = grace_over(&core) => {}
     }
     running.shutdown().await;
-    if let Err(error) = work.release(&worker).await {
-        tracing::warn!(work = W::NAME, %error, "could not hand back jobs: their leases will expire");
+    if let Err(error) = core.store.release_jobs(&worker).await {
+        let kind = W::KIND.as_str();
+        tracing::warn!(kind, %error, "could not hand back jobs: their leases will expire");
     }
 }
 
@@ -94,7 +82,7 @@ pub(crate) async fn grace_over(core: &Core) {
 
 /// Claims and starts as many jobs as may run; returns when to look for the next.
 async fn start_due<W: Work>(
-    core: &Core,
+    core: &Arc<Core>,
     work: &Arc<W>,
     worker: &str,
     running: &mut JoinSet<()>,
@@ -104,16 +92,31 @@ async fn start_due<W: Work>(
     // An owner of its own for each claim: an attempt that lost its job must not pass for a later
     // attempt at the same job by this worker.
     let owner: Arc<str> = format!("{worker}/{}", new_id()).into();
-    match work.claim(&owner, free).await {
-        Ok(claimed) => {
-            for job in claimed.jobs {
-                running.spawn(Arc::clone(work).run(Arc::clone(&owner), job));
+    match claim(core, &**work, &owner, free).await {
+        Ok(claims) => {
+            for job in claims.jobs {
+                let held = HeldJob::new(core, &owner, &job);
+                running.spawn(Arc::clone(work).run(held, job.subject));
             }
-            claimed.next_due.map_or(poll, |due| due.min(poll))
+            claims.next_due.map_or(poll, |due| due.min(poll))
         }
         Err(error) => {
-            tracing::warn!(work = W::NAME, %error, "could not look for jobs: trying again");
+            let kind = W::KIND.as_str();
+            tracing::warn!(kind, %error, "could not look for jobs: trying again");
             poll
         }
     }
+}
+
+async fn claim<W: Work>(core: &Core, work: &W, owner: &str, limit: usize) -> Result<Claims> {
+    if let Some(pause) = work.prepare().await? {
+        return Ok(Claims {
+            jobs: Vec::new(),
+            next_due: Some(pause),
+        });
+    }
+    let lease = core.lease_for(owner);
+    core.store
+        .claim_jobs(W::KIND, core.now(), &lease, limit)
+        .await
 }

@@ -26,7 +26,7 @@ pub use extractive::Extractive;
 pub use hashed::HashedEmbedder;
 #[cfg(feature = "models")]
 pub use llm::{LlmReflectionWriter, LlmSkillWriter, ModelEmbedder};
-pub use port::{Embedder, JudgedRun, ReflectionWriter, SkillWriter};
+pub use port::{Embedder, Judge, JudgeOutcome, JudgedRun, ReflectionWriter, SkillWriter};
 pub(crate) use sanitize::without_tags;
 pub use skill::{Guide, SourceMemory, write_skill};
 pub use static_table::StaticEmbedder;

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use reflect_types::{Message, Reflection, Verdict};
+use reflect_types::{Message, Reflection, Review, Trace, Verdict};
 
 use super::error::Error;
 use super::skill::{Guide, SourceMemory};
@@ -29,6 +29,36 @@ pub trait ReflectionWriter: Send + Sync + 'static {
 
     /// The lesson of the run.
     async fn reflect(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error>;
+}
+
+/// Reviews traces.
+#[async_trait]
+pub trait Judge: Send + Sync + 'static {
+    /// The name of the judge, which its reviews carry.
+    fn id(&self) -> &str;
+
+    /// The review of a trace; `None` if the judge cannot tell.
+    async fn judge(&self, trace: &Trace) -> Result<Option<Review>, Error>;
+
+    /// Called with the outcome of every judgement, for metrics.
+    fn observe(&self, outcome: JudgeOutcome) {
+        let _ = outcome;
+    }
+}
+
+/// What came of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JudgeOutcome {
+    /// The trace passed.
+    Passed,
+    /// The trace failed.
+    Failed,
+    /// The judge could not tell: the trace is left to people.
+    Unclear,
+    /// The trace was reviewed or deleted meanwhile.
+    Overtaken,
+    /// The judge or the store failed.
+    Error,
 }
 
 /// Condenses memories into a guide.

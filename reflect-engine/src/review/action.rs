@@ -149,6 +149,8 @@ pub struct Setback {
     pub error: String,
     /// The next attempt.
     pub next: NextAttempt,
+    /// Whether this one counts. An outage that every job meets does not.
+    pub counts: bool,
 }
 
 /// When a failed job is tried again.

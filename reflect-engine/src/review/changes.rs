@@ -16,8 +16,10 @@ pub struct Changes {
     pub memory: MemoryWrite,
     /// The review of the trace.
     pub review: ReviewWrite,
-    /// The job of the trace.
+    /// The reflection of the trace.
     pub job: JobWrite,
+    /// Whether the judgement of the trace is deleted.
+    pub ends_judgement: bool,
     /// The trace.
     pub trace: TraceState,
 }

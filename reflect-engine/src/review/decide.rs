@@ -102,6 +102,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Ch
             Basis::Fresh | Basis::Replace(_) => ReviewWrite::Put(review),
         },
         job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        ends_judgement: true,
         trace: TraceState {
             reviewed: true,
             ingest_status: IngestStatus::Completed,
@@ -124,6 +125,7 @@ fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setb
             (None, Some(_)) => JobWrite::Remove,
             (None, None) => JobWrite::Keep,
         },
+        ends_judgement: true,
         trace: TraceState {
             ingest_status: setback.next.status(),
             ingest_attempts: 1,
@@ -148,6 +150,7 @@ fn withdraw(standing: Standing) -> Result<Changes, Refusal> {
         memory,
         review: ReviewWrite::Remove,
         job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        ends_judgement: false,
         trace: TraceState {
             withdrawn_verdict: review.model_verdict().or(standing.trace.withdrawn_verdict),
             ..TraceState::default()

@@ -3,6 +3,31 @@ use reflect_types::{ProjectId, Trace};
 
 use crate::review::NewReview;
 
+/// A job's key inside its store. A key is never used again.
+pub type JobKey = i64;
+
+/// A kind of background work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    /// A review becomes a memory. A trace with a review has at most one such job.
+    Reflection,
+    /// A model reviews a trace. A trace has at most one such job.
+    Judgement,
+    /// Memories get vectors of the current embedder. A store has at most one such job.
+    Reembedding,
+}
+
+impl JobKind {
+    /// The kind as it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reflection => "reflection",
+            Self::Judgement => "judgement",
+            Self::Reembedding => "reembedding",
+        }
+    }
+}
+
 /// The right to work on a job until a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -17,19 +42,44 @@ pub struct Lease {
 pub struct Claims {
     /// The claimed jobs.
     pub jobs: Vec<ClaimedJob>,
-    /// When the next job can be claimed.
+    /// When the next job of the kind can be claimed.
     pub next_due: Option<Timestamp>,
 }
 
-/// A job under a lease: the memory of a review to be written.
+/// A job under a lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedJob {
-    /// The project of the trace.
-    pub project: ProjectId,
-    /// The trace.
-    pub trace: Trace,
-    /// The trace's review.
-    pub review: NewReview,
+    /// The job.
+    pub key: JobKey,
     /// The number of attempts, including this one.
     pub attempts: u32,
+    /// What the work is about.
+    pub subject: Subject,
+}
+
+/// What a job is about.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few exist at a time, and they are moved, not stored"
+)]
+pub enum Subject {
+    /// A review whose memory is to be written.
+    Reflection {
+        /// The project of the trace.
+        project: ProjectId,
+        /// The trace.
+        trace: Trace,
+        /// The trace's review.
+        review: NewReview,
+    },
+    /// A trace that a model is to review.
+    Judgement {
+        /// The project of the trace.
+        project: ProjectId,
+        /// The trace.
+        trace: Trace,
+    },
+    /// Memories without a vector of the current embedder.
+    Reembedding,
 }

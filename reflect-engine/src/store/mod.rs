@@ -22,7 +22,7 @@ mod sqlite;
 mod trace;
 
 pub use archive::EmbeddedPiece;
-pub use job::{ClaimedJob, Claims, Lease};
+pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
 pub use port::Store;
 pub use sqlite::Sqlite;

@@ -6,8 +6,8 @@ use reflect_types::{
 };
 
 use super::{
-    Claims, EmbeddedPiece, Intake, Lease, MemoryChanges, MemoryKey, NewTrace, Revision,
-    UnembeddedMemory,
+    Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
+    Revision, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Setback};
@@ -65,22 +65,33 @@ pub trait Store: Send + Sync + 'static {
     /// that runs transactions side by side has to lock the rows it reads.
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision>;
 
-    /// Claims up to `limit` jobs that are due at `now`, oldest first. Each claim counts as an
-    /// attempt, even if the answer is lost.
-    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims>;
-
-    /// Extends the lease of a trace's job. Returns whether the owner still holds it.
-    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool>;
-
-    /// Queues a trace's job for its next attempt, or ends it. Does nothing if the owner does not
-    /// hold it.
-    async fn fail_job(
+    /// Claims up to `limit` jobs of a kind that are due at `now`, oldest first. Each claim counts as
+    /// an attempt, even if the answer is lost.
+    async fn claim_jobs(
         &self,
-        owner: &str,
-        project: &ProjectId,
-        id: &TraceId,
-        setback: Setback,
-    ) -> Result<()>;
+        kind: JobKind,
+        now: Timestamp,
+        lease: &Lease,
+        limit: usize,
+    ) -> Result<Claims>;
+
+    /// Extends the lease of a job. Returns whether the owner still holds it.
+    async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool>;
+
+    /// Queues a job for its next attempt. Without one, a reflection is deleted and can be retried;
+    /// any other job is parked: it stays, and is not claimed. Does nothing if the owner does not hold
+    /// the job.
+    async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()>;
+
+    /// Deletes a job. Does nothing if the owner does not hold it.
+    async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()>;
+
+    /// Queues a judgement of every trace that has no review and no judgement, not even a parked one.
+    /// A trace with a withdrawn verdict of a model is left to people.
+    async fn queue_judgements(&self, now: Timestamp) -> Result<()>;
+
+    /// Queues the re-embedding of memories, unless it is queued.
+    async fn queue_reembedding(&self, now: Timestamp) -> Result<()>;
 
     /// Undoes the claims of all owners whose name begins with `owner`.
     async fn release_jobs(&self, owner: &str) -> Result<()>;

@@ -39,6 +39,8 @@ pub struct NewTrace {
 pub enum Intake {
     /// None: the trace waits for a review.
     Unreviewed,
+    /// None yet: a model is to judge the trace, and the job for it is queued.
+    Unjudged,
     /// A review whose memory is still to be written: a job is queued.
     Queued(NewReview),
     /// A review and its memory.
@@ -50,7 +52,7 @@ impl Intake {
     pub fn ingest_status(&self) -> IngestStatus {
         match self {
             Self::Queued(_) => IngestStatus::Queued,
-            Self::Unreviewed | Self::Learned(_) => IngestStatus::Completed,
+            Self::Unreviewed | Self::Unjudged | Self::Learned(_) => IngestStatus::Completed,
         }
     }
 }

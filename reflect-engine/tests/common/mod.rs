@@ -9,6 +9,7 @@
 
 pub(crate) mod child;
 mod home;
+mod judge;
 mod models;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use reflect_types::{
 };
 
 pub(crate) use home::Home;
+pub(crate) use judge::{JudgeAct, ScriptedJudge};
 pub(crate) use models::{Act, FlakyEmbedder, ScriptedReflector};
 
 pub(crate) fn project() -> ProjectId {

@@ -77,6 +77,11 @@ pub(crate) struct FlakyEmbedder {
 }
 
 impl FlakyEmbedder {
+    /// Whether all planned calls were made.
+    pub(crate) fn is_done(&self) -> bool {
+        self.plan.lock().unwrap().is_empty()
+    }
+
     pub(crate) fn plan(&self, acts: &[Act]) {
         *self.plan.lock().unwrap() = acts.iter().rev().copied().collect();
     }

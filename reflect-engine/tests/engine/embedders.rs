@@ -70,12 +70,12 @@ async fn an_embedder_that_refuses_everything_loses_no_vector(home: &Home) {
     // As with a revoked key: the batch fails, the memory alone fails, and so does the probe.
     home.embedder.plan(&[Act::Refuse; 3]);
     let changed = home.engine();
-    eventually(async || (home.clock.sleepers() >= 4).then_some(())).await;
+    eventually(async || home.embedder.is_done().then_some(())).await;
     let stale = home.store.unembedded("flaky", 0, 9).await.unwrap();
     assert_eq!(stale.len(), 1, "the old vector is still there");
-    home.clock.advance(Duration::from_secs(30));
     let query = QueryMemories::new("Pay the bill");
     eventually(async || {
+        home.clock.advance(Duration::from_secs(30));
         let found = changed.query_memories(&project(), &query).await.unwrap();
         (found.len() == 1).then_some(())
     })
@@ -92,7 +92,7 @@ async fn vectors_of_two_embedders_are_never_compared(home: &Home) {
     // Re-embedding cannot begin: the embedder refuses, so the old vector stays.
     home.embedder.plan(&[Act::Fail]);
     let changed = home.engine();
-    eventually(async || (home.clock.sleepers() >= 4).then_some(())).await;
+    eventually(async || home.embedder.is_done().then_some(())).await;
     let query = QueryMemories {
         similarity_threshold: Some(-1.0),
         ..QueryMemories::new("Pay the bill")

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reflect_engine::clock::Clock;
-use reflect_engine::store::Lease;
+use reflect_engine::store::{JobKind, Lease, Subject};
 use reflect_types::{ErrorCode, IngestStatus, QueryMemories, Review, ReviewMode, ReviewStatus};
 
 use crate::common::{Act, Home, eventually, project, recalled, record, reviewed_run, run, until};
@@ -148,8 +148,12 @@ async fn the_job_of_a_dead_worker_is_claimed_again(home: &Home) {
         owner: "dead".to_owned(),
         until: now + Duration::from_secs(30),
     };
-    let claimed = home.store.claim_jobs(now, &lease, 1).await.unwrap().jobs;
-    assert_eq!(claimed[0].trace.id, id);
+    let claimed = home
+        .store
+        .claim_jobs(JobKind::Reflection, now, &lease, 1)
+        .await;
+    let claimed = claimed.unwrap().jobs;
+    assert!(matches!(&claimed[0].subject, Subject::Reflection { trace, .. } if trace.id == id));
     gate.add_permits(2);
     until(&engine, &first, IngestStatus::Completed).await;
     let held = engine.get_trace(&project(), &id).await.unwrap();

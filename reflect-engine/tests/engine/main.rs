@@ -14,6 +14,7 @@ mod common;
 mod archive;
 mod embedders;
 mod ingestion;
+mod judging;
 mod recall;
 mod replay;
 mod reviewers;

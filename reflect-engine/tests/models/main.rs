@@ -11,6 +11,7 @@
 mod common;
 
 mod embeddings;
+mod judging;
 mod outages;
 mod reflections;
 mod reviews;

@@ -6,6 +6,7 @@ mod access;
 mod document;
 mod ingestion;
 mod input;
+mod judge;
 mod keys;
 mod limits;
 mod mcp;

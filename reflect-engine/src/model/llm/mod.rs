@@ -1,7 +1,8 @@
-//! Adapters that ask a language model for reflections, skills and vectors.
+//! Adapters that ask a language model for reflections, skills, verdicts and vectors.
 
 mod cache;
 mod embedder;
+mod judge;
 mod reflection_writer;
 mod skill_writer;
 mod tame;

@@ -123,6 +123,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         },
         review: ReviewWrite::Put(new_review(Verdict::Pass)),
         job: JobWrite::Keep,
+        ends_judgement: true,
         trace: TraceState {
             reviewed: true,
             created_memory: Some("m-new".into()),
@@ -234,6 +235,7 @@ fn a_withdrawal_removes_review_memory_and_job() {
         memory: MemoryWrite::Remove("m-stored".into()),
         review: ReviewWrite::Remove,
         job: JobWrite::Remove,
+        ends_judgement: false,
         trace: TraceState::default(),
     };
     assert_eq!(changes, expected);

@@ -61,6 +61,7 @@ pub(super) fn setback(next: NextAttempt) -> Setback {
     Setback {
         error: "the model is away".to_owned(),
         next,
+        counts: true,
     }
 }
 

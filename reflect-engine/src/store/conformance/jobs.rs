@@ -1,5 +1,8 @@
 //! Jobs and their leases.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::*;
 
 pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
@@ -8,18 +11,23 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
         let queued = Intake::Queued(review(&format!("r-lease-{n}"), Verdict::Pass));
         insert(store, &project, new_trace(&format!("t-lease-{n}")), queued).await;
     }
+    let keys = RefCell::new(HashMap::new());
     let claim = async |owner, at, until, limit| {
         let claims = store
-            .claim_jobs(seconds(at), &lease(owner, until), limit)
+            .claim_jobs(
+                JobKind::Reflection,
+                seconds(at),
+                &lease(owner, until),
+                limit,
+            )
             .await
             .unwrap();
-        let ids: Vec<String> = claims
-            .jobs
-            .iter()
-            .map(|job| job.trace.id.to_string())
-            .collect();
+        let ids: Vec<String> = claims.jobs.iter().map(trace_of).collect();
+        keys.borrow_mut()
+            .extend(claims.jobs.iter().map(|job| (trace_of(job), job.key)));
         (ids.join(" "), claims.next_due)
     };
+    let key = |id: &str| keys.borrow().get(id).copied().unwrap_or(JobKey::MAX);
     let (taken, next) = claim("one", 0, 60, 2).await;
     assert_eq!(taken, "t-lease-0 t-lease-1");
     assert_eq!(next, Some(seconds(0)), "the third is due already");
@@ -38,7 +46,7 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     // Owner one renews the first job and loses the second.
     let renewed = lease("one", 120);
     for (id, kept) in [("t-lease-0", true), ("t-lease-2", false), ("absent", false)] {
-        let renewal = store.renew_job(&renewed, &project, &id.into()).await;
+        let renewal = store.renew_job(&renewed, key(id)).await;
         assert_eq!(renewal.unwrap(), kept, "{id}");
     }
     let (taken, _) = claim("two", 60, 200, 9).await;
@@ -51,8 +59,7 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     store
         .fail_job(
             "one",
-            &project,
-            &"t-lease-1".into(),
+            key("t-lease-1"),
             setback("stale", NextAttempt::Never),
         )
         .await
@@ -80,17 +87,21 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     };
     let claim = async |at| {
         let claims = store
-            .claim_jobs(seconds(at), &lease("one", at + 60), 9)
+            .claim_jobs(JobKind::Reflection, seconds(at), &lease("one", at + 60), 9)
             .await
             .unwrap();
-        claims.jobs.len()
+        claims
+            .jobs
+            .into_iter()
+            .map(|job| job.key)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(claim(0).await, 1);
+    let taken = claim(0).await;
+    assert_eq!(taken.len(), 1);
     store
         .fail_job(
             "one",
-            &project,
-            &id,
+            taken[0],
             setback("away", NextAttempt::At(seconds(10))),
         )
         .await
@@ -99,22 +110,22 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
         standing().await,
         (IngestStatus::Queued, 1, Some("away".to_owned()))
     );
-    assert_eq!(claim(9).await, 0);
+    assert!(claim(9).await.is_empty());
     assert_eq!(
         store.retry_trace(&project, &id, now()).await.unwrap(),
         Err(Refusal::NotFailed)
     );
-    assert_eq!(claim(10).await, 1);
+    assert_eq!(claim(10).await, taken);
     assert_eq!(standing().await.1, 2);
     store
-        .fail_job("one", &project, &id, setback("gone", NextAttempt::Never))
+        .fail_job("one", taken[0], setback("gone", NextAttempt::Never))
         .await
         .unwrap();
     assert_eq!(
         standing().await,
         (IngestStatus::Failed, 2, Some("gone".to_owned()))
     );
-    assert_eq!(claim(1_000).await, 0);
+    assert!(claim(1_000).await.is_empty());
     let listed = async |status| {
         let list = ListTraces {
             ingest_status: Some(status),
@@ -130,7 +141,7 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
         Ok(())
     );
     assert_eq!(standing().await.0, IngestStatus::Queued);
-    assert_eq!(claim(20).await, 1);
+    assert_eq!(claim(20).await.len(), 1);
     assert_eq!(
         apply(store, &project, "t-failing", job("one"), Verdict::Fail).await,
         Ok(())
@@ -148,7 +159,10 @@ pub(super) async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
     let queued = Intake::Queued(review("r-t-release", Verdict::Pass));
     insert(store, &project, new_trace("t-release"), queued).await;
     let claim = async |owner| {
-        let claims = store.claim_jobs(now(), &lease(owner, 60), 9).await.unwrap();
+        let claims = store
+            .claim_jobs(JobKind::Reflection, now(), &lease(owner, 60), 9)
+            .await
+            .unwrap();
         claims.jobs.first().map(|job| job.attempts)
     };
     assert_eq!(claim("one").await, Some(1));

@@ -2,6 +2,7 @@
 
 mod changes;
 mod jobs;
+mod judgements;
 mod memories;
 mod projects;
 mod replacements;
@@ -20,7 +21,10 @@ use reflect_types::{
 };
 use serde_json::json;
 
-use super::{Intake, Lease, MemoryChange, MemoryChanges, NewTrace, Revision, Store};
+use super::{
+    ClaimedJob, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges, NewTrace, Revision,
+    Store, Subject,
+};
 use crate::error::Error;
 use crate::learn;
 use crate::model::Reflection;
@@ -58,6 +62,11 @@ pub async fn all(store: &dyn Store) {
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;
+    judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
+    judgements::a_parked_judgement_is_not_queued_again(store).await;
+    judgements::only_traces_that_wait_for_a_review_are_judged(store).await;
+    judgements::an_outage_is_no_attempt(store).await;
+    judgements::the_kinds_are_claimed_apart(store).await;
     traces::deleted_traces_leave_their_memories_or_take_them(store).await;
     changes::changes_cover_what_an_index_holds(store).await;
     changes::changes_come_in_pages_that_miss_nothing(store).await;

@@ -76,7 +76,10 @@ pub(super) async fn a_review_replaces_one_whose_job_is_claimed(store: &dyn Store
     let project = ProjectId::from("conformance/take over");
     let queued = Intake::Queued(review("r-t-over", Verdict::Pass));
     insert(store, &project, new_trace("t-over"), queued).await;
-    let claims = store.claim_jobs(now(), &lease("one", 60), 9).await.unwrap();
+    let claims = store
+        .claim_jobs(JobKind::Reflection, now(), &lease("one", 60), 9)
+        .await
+        .unwrap();
     assert_eq!(claims.jobs.len(), 1);
     let replace = || replacing("r-t-over", Verdict::Pass);
     let done = apply(store, &project, "t-over", replace(), Verdict::Fail).await;
@@ -95,8 +98,12 @@ pub(super) async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
     let id = TraceId::from("t-overtaken");
     let later = || setback("the model is away", NextAttempt::At(now()));
     let claim = async |owner: &str| {
-        let claims = store.claim_jobs(seconds(1), &lease(owner, 60), 9).await;
-        assert_eq!(claims.unwrap().jobs.len(), 1);
+        let claims = store
+            .claim_jobs(JobKind::Reflection, seconds(1), &lease(owner, 60), 9)
+            .await;
+        let jobs = claims.unwrap().jobs;
+        assert_eq!(jobs.len(), 1);
+        jobs[0].key
     };
     insert(
         store,
@@ -110,7 +117,7 @@ pub(super) async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
         put_aside(store, &project, "t-overtaken", basis, review, later()).await
     };
     assert_eq!(aside(Basis::Fresh, first).await, Ok(()));
-    claim("worker/1").await;
+    let lost = claim("worker/1").await;
     let second = review("r-second", Verdict::Pass);
     let basis = replacing("r-first", Verdict::Fail);
     assert_eq!(aside(basis.clone(), second.clone()).await, Ok(()));
@@ -125,7 +132,7 @@ pub(super) async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
     )
     .await;
     assert_eq!(late, Err(Refusal::LeaseLost));
-    let failed = store.fail_job("worker/1", &project, &id, later()).await;
+    let failed = store.fail_job("worker/1", lost, later()).await;
     failed.unwrap();
     // So is one written for the replaced review.
     let late = aside(basis.clone(), second).await;

@@ -101,19 +101,14 @@ pub(super) async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Sto
     insert(store, &project, new_trace("t-fresh"), queued).await;
     assert_eq!(fresh("t-fresh", Verdict::Pass).await, Err(Refusal::Working));
     let taken = store
-        .claim_jobs(now(), &lease("one", 60), 9)
+        .claim_jobs(JobKind::Reflection, now(), &lease("one", 60), 9)
         .await
         .unwrap()
         .jobs;
     assert_eq!(taken.len(), 1);
     assert_eq!(fresh("t-fresh", Verdict::Pass).await, Err(Refusal::Working));
     store
-        .fail_job(
-            "one",
-            &project,
-            &"t-fresh".into(),
-            setback("no", NextAttempt::Never),
-        )
+        .fail_job("one", taken[0].key, setback("no", NextAttempt::Never))
         .await
         .unwrap();
     // Nothing was learned from the failed review, so another may replace it.

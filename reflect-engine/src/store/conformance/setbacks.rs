@@ -23,7 +23,10 @@ pub(super) async fn a_review_put_aside_can_be_retried(store: &dyn Store) {
     let retried = store.retry_trace(&project, &id, now()).await.unwrap();
     assert_eq!(retried, Ok(()));
     assert_eq!(aside(Verdict::Pass).await, Err(Refusal::Working));
-    let claims = store.claim_jobs(now(), &lease("one", 60), 9).await.unwrap();
+    let claims = store
+        .claim_jobs(JobKind::Reflection, now(), &lease("one", 60), 9)
+        .await
+        .unwrap();
     assert_eq!(claims.jobs.len(), 1);
     let done = apply(store, &project, "t-aside", job("one"), Verdict::Fail).await;
     assert_eq!(done, Ok(()));
@@ -58,15 +61,20 @@ pub(super) async fn a_review_put_aside_replaces_another_once_learned(store: &dyn
     assert_eq!(kept.created_memory_id, Some("m-t-wait-1".into()));
 
     let claim = async |at| {
-        let claims = store.claim_jobs(seconds(at), &lease("one", 60), 9).await;
+        let claims = store
+            .claim_jobs(JobKind::Reflection, seconds(at), &lease("one", 60), 9)
+            .await;
         claims.unwrap().jobs
     };
     assert_eq!(claim(9).await.len(), 0);
     let jobs = claim(10).await;
     assert_eq!((jobs.len(), jobs[0].attempts), (1, 2));
-    assert_eq!(jobs[0].review.id, "r-t-wait-1");
+    let Subject::Reflection { review, .. } = &jobs[0].subject else {
+        panic!("{jobs:?} is no reflection");
+    };
+    assert_eq!(review.id, "r-t-wait-1");
     let lesson = LearnedReview {
-        review: jobs[0].review.clone(),
+        review: review.clone(),
         memory: NewMemory {
             reflection: reflection("rewritten"),
             ..memory("other")
@@ -97,9 +105,10 @@ pub(super) async fn a_failed_review_with_a_next_attempt_is_claimed_again(store: 
     let project = ProjectId::from("conformance/failed until");
     let claim = async |at| {
         let claims = store
-            .claim_jobs(seconds(at), &lease("one", at + 60), 9)
+            .claim_jobs(JobKind::Reflection, seconds(at), &lease("one", at + 60), 9)
             .await;
-        claims.unwrap().jobs.len()
+        let jobs = claims.unwrap().jobs;
+        jobs.into_iter().map(|job| job.key).collect::<Vec<_>>()
     };
     let wrong_key = || setback("wrong key", NextAttempt::FailedUntil(seconds(10)));
     let aside = async |id: &str| {
@@ -111,20 +120,22 @@ pub(super) async fn a_failed_review_with_a_next_attempt_is_claimed_again(store: 
         assert_eq!(trace.ingest_status, IngestStatus::Failed);
     };
     aside("t-until-0").await;
-    assert_eq!((claim(9).await, claim(10).await), (0, 1));
+    assert!(claim(9).await.is_empty());
+    let jobs = claim(10).await;
+    assert_eq!(jobs.len(), 1);
     let id = TraceId::from("t-until-0");
-    let failed = store.fail_job("one", &project, &id, wrong_key()).await;
+    let failed = store.fail_job("one", jobs[0], wrong_key()).await;
     failed.unwrap();
     let trace = trace(store, &project, id.as_str()).await;
     assert_eq!(trace.ingest_status, IngestStatus::Failed);
     // A retry need not wait.
     let retried = store.retry_trace(&project, &id, now()).await.unwrap();
     assert_eq!(retried, Ok(()));
-    assert_eq!(claim(0).await, 1);
+    assert_eq!(claim(0).await.len(), 1);
     let done = apply(store, &project, "t-until-0", job("one"), Verdict::Pass).await;
     assert_eq!(done, Ok(()));
     // A review that is learned first ends the job.
     aside("t-until-1").await;
     judge(store, &project, "t-until-1", Verdict::Fail).await;
-    assert_eq!(claim(1_000).await, 0);
+    assert!(claim(1_000).await.is_empty());
 }

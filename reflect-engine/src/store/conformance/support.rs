@@ -23,17 +23,34 @@ pub(super) async fn history(
 pub(super) async fn drain(store: &dyn Store) {
     let end = Timestamp::MAX;
     let claims = store
-        .claim_jobs(end, &lease("drain", 60), 1_000)
+        .claim_jobs(JobKind::Reflection, end, &lease("drain", 60), 1_000)
         .await
         .unwrap();
     for claimed in claims.jobs {
-        let lesson = LearnedReview {
-            memory: memory(claimed.trace.id.as_str()),
-            review: claimed.review,
+        let Subject::Reflection {
+            project,
+            trace,
+            review,
+        } = claimed.subject
+        else {
+            panic!("{claimed:?} is no reflection");
         };
-        let id = claimed.trace.id.as_str();
-        let done = learn(store, &claimed.project, id, job("drain"), lesson).await;
+        let lesson = LearnedReview {
+            memory: memory(trace.id.as_str()),
+            review,
+        };
+        let done = learn(store, &project, trace.id.as_str(), job("drain"), lesson).await;
         assert_eq!(done, Ok(()));
+    }
+}
+
+/// The trace of a job.
+pub(super) fn trace_of(job: &ClaimedJob) -> String {
+    match &job.subject {
+        Subject::Reflection { trace, .. } | Subject::Judgement { trace, .. } => {
+            trace.id.to_string()
+        }
+        Subject::Reembedding => String::new(),
     }
 }
 
@@ -155,6 +172,7 @@ pub(super) fn setback(error: &str, next: NextAttempt) -> Setback {
     Setback {
         error: error.to_owned(),
         next,
+        counts: true,
     }
 }
 

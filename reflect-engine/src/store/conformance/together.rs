@@ -57,9 +57,11 @@ pub(super) async fn concurrent_claims_never_share_a_job(store: &dyn Store) {
         insert(store, &project, new_trace(&format!("t-{n}")), queued).await;
     }
     let claim = async |owner: &str| {
-        let claims = store.claim_jobs(seconds(0), &lease(owner, 60), 3).await;
+        let claims = store
+            .claim_jobs(JobKind::Reflection, seconds(0), &lease(owner, 60), 3)
+            .await;
         let jobs = claims.unwrap().jobs.into_iter();
-        jobs.map(|job| job.trace.id.to_string()).collect::<Vec<_>>()
+        jobs.map(|job| trace_of(&job)).collect::<Vec<_>>()
     };
     let (a, b, c, d) = tokio::join!(claim("a"), claim("b"), claim("c"), claim("d"));
     let all = [a, b, c, d].concat();

@@ -220,7 +220,7 @@ pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn
     delete(&["t-gone-job"], false).await;
     assert_eq!(
         store
-            .claim_jobs(now(), &lease("one", 60), 9)
+            .claim_jobs(JobKind::Reflection, now(), &lease("one", 60), 9)
             .await
             .unwrap()
             .jobs,

@@ -51,7 +51,7 @@ pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
     let queued = Intake::Queued(review("r-t-unqueue", Verdict::Pass));
     insert(store, &project, new_trace("t-unqueue"), queued).await;
     let taken = store
-        .claim_jobs(now(), &lease("one", 60), 9)
+        .claim_jobs(JobKind::Reflection, now(), &lease("one", 60), 9)
         .await
         .unwrap()
         .jobs;

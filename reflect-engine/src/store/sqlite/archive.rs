@@ -9,10 +9,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row::TRACE_COLUMNS;
-use super::{memories, projects, reviews, row, traces};
+use super::{jobs, memories, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
-use crate::store::{EmbeddedPiece, restored};
+use crate::store::{EmbeddedPiece, JobKind, restored};
 
 pub(super) fn traces(
     db: &Connection,
@@ -28,7 +28,7 @@ pub(super) fn traces(
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at, \
-             EXISTS (SELECT 1 FROM job WHERE job.trace = t.key) \
+             EXISTS (SELECT 1 FROM job j WHERE j.trace = t.key AND j.kind = 'reflection') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key \
          WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
         row::TRACE
@@ -175,8 +175,7 @@ fn restore_trace(
         reviews::put(db, key, &review)?;
     }
     if status == IngestStatus::Queued {
-        db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
-            .execute(params![key, now.as_millisecond()])?;
+        jobs::queue(db, JobKind::Reflection, key, now)?;
     }
     Ok(true)
 }

@@ -7,76 +7,113 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::{row, traces};
 use crate::review::{Decision, NextAttempt, Refusal, Setback};
-use crate::store::{ClaimedJob, Claims, Lease};
+use crate::store::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 
-/// When the next job can be claimed.
-pub(super) fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
+/// When the next job of a kind can be claimed.
+pub(super) fn next_due(db: &Connection, kind: JobKind) -> Result<Option<Timestamp>, Fault> {
     let due: Option<i64> = db
-        .prepare_cached("SELECT min(due_at) FROM job")?
-        .query_row([], |row| row.get(0))?;
+        .prepare_cached("SELECT min(due_at) FROM job WHERE kind = ?1")?
+        .query_row([kind.as_str()], |row| row.get(0))?;
     due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
         .transpose()
 }
 
+/// Queues a job of a trace.
+pub(super) fn queue(
+    db: &Connection,
+    kind: JobKind,
+    trace: i64,
+    due: Timestamp,
+) -> Result<(), Fault> {
+    db.prepare_cached("INSERT OR REPLACE INTO job (kind, trace, due_at) VALUES (?1, ?2, ?3)")?
+        .execute(params![kind.as_str(), trace, due.as_millisecond()])?;
+    Ok(())
+}
+
 /// A claimed job that is not loaded yet.
 pub(super) struct ClaimedRow {
-    trace: i64,
+    key: JobKey,
+    trace: Option<i64>,
     attempts: u32,
 }
 
 pub(super) fn claim(
     db: &Connection,
+    kind: JobKind,
     now: Timestamp,
     lease: &Lease,
     limit: usize,
 ) -> Result<Vec<ClaimedRow>, Fault> {
-    let due: Vec<i64> = db
-        .prepare_cached("SELECT trace FROM job WHERE due_at <= ?1 ORDER BY due_at, trace LIMIT ?2")?
-        .query_map(params![now.as_millisecond(), row::limit(limit)], |row| {
-            row.get(0)
-        })?
+    let due: Vec<JobKey> = db
+        .prepare_cached(
+            "SELECT key FROM job WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
+        )?
+        .query_map(
+            params![kind.as_str(), now.as_millisecond(), row::limit(limit)],
+            |row| row.get(0),
+        )?
         .collect::<rusqlite::Result<_>>()?;
     let mut taken = Vec::with_capacity(due.len());
-    for trace in due {
-        let attempts: u32 = db
+    for key in due {
+        let claimed = db
             .prepare_cached(
-                "UPDATE job SET owner = ?2, due_at = ?3, attempts = attempts + 1 \
-                 WHERE trace = ?1 RETURNING attempts",
+                "UPDATE job SET owner = ?2, due_at = ?3, attempts = attempts + 1 WHERE key = ?1 \
+                 RETURNING trace, attempts",
             )?
             .query_row(
-                params![trace, lease.owner, lease.until.as_millisecond()],
-                |row| row.get(0),
+                params![key, lease.owner, lease.until.as_millisecond()],
+                |row| {
+                    let (trace, attempts) = (row.get(0)?, row.get(1)?);
+                    Ok(ClaimedRow {
+                        key,
+                        trace,
+                        attempts,
+                    })
+                },
             )?;
-        db.prepare_cached(
-            "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 WHERE key = ?1",
-        )?
-        .execute(params![trace, attempts])?;
-        taken.push(ClaimedRow { trace, attempts });
+        if kind == JobKind::Reflection {
+            db.prepare_cached(
+                "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 \
+                 WHERE key = ?1",
+            )?
+            .execute(params![claimed.trace, claimed.attempts])?;
+        }
+        taken.push(claimed);
     }
     Ok(taken)
 }
 
 /// A job whose trace cannot be read.
 pub(super) struct UnreadableJob {
-    trace: i64,
+    key: JobKey,
     why: String,
 }
 
 /// Loads claimed jobs, without those deleted since. Those that cannot be read are returned apart.
 pub(super) fn load(
     db: &Connection,
+    kind: JobKind,
     taken: Vec<ClaimedRow>,
 ) -> Result<(Claims, Vec<UnreadableJob>), Fault> {
     let mut jobs = Vec::with_capacity(taken.len());
     let mut unreadable = Vec::new();
-    for ClaimedRow { trace, attempts } in taken {
-        match job(db, trace, attempts) {
-            Ok(job) => jobs.extend(job),
-            Err(Fault::Data(why)) => unreadable.push(UnreadableJob { trace, why }),
+    for ClaimedRow {
+        key,
+        trace,
+        attempts,
+    } in taken
+    {
+        match subject(db, kind, trace) {
+            Ok(subject) => jobs.extend(subject.map(|subject| ClaimedJob {
+                key,
+                attempts,
+                subject,
+            })),
+            Err(Fault::Data(why)) => unreadable.push(UnreadableJob { key, why }),
             Err(fault) => return Err(fault),
         }
     }
-    let next_due = next_due(db)?;
+    let next_due = next_due(db, kind)?;
     Ok((Claims { jobs, next_due }, unreadable))
 }
 
@@ -85,78 +122,75 @@ pub(super) fn give_up(
     owner: &str,
     unreadable: &[UnreadableJob],
 ) -> Result<(), Fault> {
-    for UnreadableJob { trace, why } in unreadable {
-        if is_held(db, *trace, owner)? {
-            let setback = Setback {
-                error: why.clone(),
-                next: NextAttempt::Never,
-            };
-            put_back(db, *trace, &setback)?;
-        }
+    for UnreadableJob { key, why } in unreadable {
+        let setback = Setback {
+            error: why.clone(),
+            next: NextAttempt::Never,
+            counts: true,
+        };
+        fail(db, owner, *key, &setback)?;
     }
     Ok(())
 }
 
-pub(super) fn renew(
-    db: &Connection,
-    lease: &Lease,
-    project: &ProjectId,
-    id: &TraceId,
-) -> Result<bool, Fault> {
-    let Some(trace) = traces::key(db, project, id)? else {
-        return Ok(false);
-    };
+pub(super) fn renew(db: &Connection, lease: &Lease, key: JobKey) -> Result<bool, Fault> {
     let renewed = db
-        .prepare_cached("UPDATE job SET due_at = ?3 WHERE owner = ?1 AND trace = ?2")?
-        .execute(params![lease.owner, trace, lease.until.as_millisecond()])?;
+        .prepare_cached("UPDATE job SET due_at = ?3 WHERE owner = ?1 AND key = ?2")?
+        .execute(params![lease.owner, key, lease.until.as_millisecond()])?;
     Ok(renewed > 0)
 }
 
+/// Queues the job for its next attempt, or ends it. A reflection that ends can be retried, so its
+/// row goes; another job is parked, so that it is not queued again.
 pub(super) fn fail(
     db: &Connection,
     owner: &str,
-    (project, id): (&ProjectId, &TraceId),
+    key: JobKey,
     setback: &Setback,
 ) -> Result<(), Fault> {
-    let Some(trace) = traces::key(db, project, id)? else {
+    let due = setback.next.due().map(Timestamp::as_millisecond);
+    let uncounted = i64::from(!setback.counts);
+    let held = db
+        .prepare_cached(
+            "UPDATE job SET owner = NULL, due_at = ?3, attempts = attempts - ?4 \
+             WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace",
+        )?
+        .query_row(params![key, owner, due, uncounted], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((true, trace)) = held else {
         return Ok(());
     };
-    if is_held(db, trace, owner)? {
-        put_back(db, trace, setback)?;
-    }
-    Ok(())
-}
-
-fn is_held(db: &Connection, trace: i64, owner: &str) -> Result<bool, Fault> {
-    Ok(db
-        .prepare_cached("SELECT 1 FROM job WHERE trace = ?1 AND owner = ?2")?
-        .exists(params![trace, owner])?)
-}
-
-/// Queues the job for its next attempt, or ends it.
-fn put_back(db: &Connection, trace: i64, setback: &Setback) -> Result<(), Fault> {
-    if let Some(at) = setback.next.due() {
-        db.prepare_cached("UPDATE job SET owner = NULL, due_at = ?2 WHERE trace = ?1")?
-            .execute([trace, at.as_millisecond()])?;
-    } else {
-        db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
-            .execute([trace])?;
+    let trace: Option<i64> = trace;
+    if due.is_none() {
+        db.prepare_cached("DELETE FROM job WHERE key = ?1")?
+            .execute([key])?;
     }
     db.prepare_cached(
-        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3 WHERE key = ?1",
+        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3, \
+             ingest_attempts = ingest_attempts - ?4 WHERE key = ?1",
     )?
     .execute(params![
         trace,
         setback.next.status().as_str(),
-        setback.error
+        setback.error,
+        uncounted
     ])?;
+    Ok(())
+}
+
+pub(super) fn finish(db: &Connection, owner: &str, key: JobKey) -> Result<(), Fault> {
+    db.prepare_cached("DELETE FROM job WHERE key = ?1 AND owner = ?2")?
+        .execute(params![key, owner])?;
     Ok(())
 }
 
 pub(super) fn release(db: &Connection, owner: &str) -> Result<(), Fault> {
     db.prepare_cached(
         "UPDATE trace SET ingest_status = 'queued', ingest_attempts = ingest_attempts - 1 \
-         WHERE key IN (SELECT trace FROM job WHERE substr(owner, 1, length(?1)) = ?1)",
+         WHERE key IN (SELECT trace FROM job \
+             WHERE substr(owner, 1, length(?1)) = ?1 AND kind = 'reflection')",
     )?
     .execute([owner])?;
     db.prepare_cached(
@@ -186,37 +220,69 @@ pub(super) fn retry(
         return Ok(Err(Refusal::NotFailed));
     }
     // A failed trace may have a job that is due much later.
-    db.prepare_cached("INSERT OR REPLACE INTO job (trace, due_at) VALUES (?1, ?2)")?
-        .execute([trace, now.as_millisecond()])?;
+    queue(db, JobKind::Reflection, trace, now)?;
     Ok(Ok(()))
 }
 
-fn job(db: &Connection, trace: i64, attempts: u32) -> Result<Option<ClaimedJob>, Fault> {
+/// A trace that waits for a first review and has no judgement, not even a parked one. The verdict
+/// of a model that was withdrawn leaves the trace to people.
+const UNJUDGED: &str = "t.reviewed = 0 AND t.ingest_status = 'completed' \
+     AND t.withdrawn_model IS NULL \
+     AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
+     AND NOT EXISTS (SELECT 1 FROM job j WHERE j.trace = t.key AND j.kind = 'judgement')";
+
+pub(super) fn lacks_judgements(db: &Connection) -> Result<bool, Fault> {
+    Ok(db
+        .prepare_cached(&format!("SELECT 1 FROM trace t WHERE {UNJUDGED} LIMIT 1"))?
+        .exists([])?)
+}
+
+pub(super) fn queue_judgements(db: &Connection, now: Timestamp) -> Result<(), Fault> {
+    db.prepare_cached(&format!(
+        "INSERT INTO job (kind, trace, due_at) \
+         SELECT 'judgement', t.key, ?1 FROM trace t WHERE {UNJUDGED} ORDER BY t.key"
+    ))?
+    .execute([now.as_millisecond()])?;
+    Ok(())
+}
+
+pub(super) fn queue_reembedding(db: &Connection, now: Timestamp) -> Result<(), Fault> {
+    db.prepare_cached("INSERT OR IGNORE INTO job (kind, due_at) VALUES ('reembedding', ?1)")?
+        .execute([now.as_millisecond()])?;
+    Ok(())
+}
+
+fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<Subject>, Fault> {
+    let Some(key) = trace else {
+        return Ok((kind == JobKind::Reembedding).then_some(Subject::Reembedding));
+    };
     let project: Option<String> = db
         .prepare_cached(
             "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
         )?
-        .query_row([trace], |row| row.get(0))
+        .query_row([key], |row| row.get(0))
         .optional()?;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
         row::TRACE
     ))?;
-    let mut rows = select.query([trace])?;
-    let run = rows.next()?.map(row::trace).transpose()?;
+    let mut rows = select.query([key])?;
+    let trace = rows.next()?.map(row::trace).transpose()?;
+    let (Some(project), Some(trace)) = (project.map(ProjectId::new), trace) else {
+        return Ok(None);
+    };
+    if kind == JobKind::Judgement {
+        return Ok(Some(Subject::Judgement { project, trace }));
+    }
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM review r WHERE r.trace = ?1",
         row::REVIEW
     ))?;
-    let mut rows = select.query([trace])?;
+    let mut rows = select.query([key])?;
     let review = rows.next()?.map(row::review).transpose()?;
-    let (Some(project), Some(run), Some(review)) = (project, run, review) else {
-        return Ok(None);
-    };
-    Ok(Some(ClaimedJob {
-        project: ProjectId::new(project),
-        trace: run,
+    Ok(review.map(|review| Subject::Reflection {
+        project,
+        trace,
         review,
-        attempts,
     }))
 }

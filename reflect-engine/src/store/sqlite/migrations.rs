@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
         schema: include_str!("../../../migrations/sqlite/0006_reviewers.sql"),
         convert: Some(name_reviewers),
     },
+    schema(include_str!("../../../migrations/sqlite/0007_jobs.sql")),
 ];
 
 /// The current format: the number of migrations.

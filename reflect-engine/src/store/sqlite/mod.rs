@@ -16,8 +16,8 @@ use reflect_types::{
 use rusqlite::Connection;
 
 use super::{
-    Claims, EmbeddedPiece, Intake, Lease, MemoryChanges, MemoryKey, NewTrace, Revision, Store,
-    UnembeddedMemory,
+    Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
+    Revision, Store, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Setback};
@@ -160,9 +160,15 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn claim_jobs(&self, now: Timestamp, lease: &Lease, limit: usize) -> Result<Claims> {
+    async fn claim_jobs(
+        &self,
+        kind: JobKind,
+        now: Timestamp,
+        lease: &Lease,
+        limit: usize,
+    ) -> Result<Claims> {
         // A look first: an idle engine must not take the write lock again and again.
-        let next_due = self.read(jobs::next_due).await?;
+        let next_due = self.read(move |db| jobs::next_due(db, kind)).await?;
         if limit == 0 || next_due.is_none_or(|due| due > now) {
             return Ok(Claims {
                 jobs: Vec::new(),
@@ -171,10 +177,10 @@ impl Store for Sqlite {
         }
         let claim = lease.clone();
         let taken = self
-            .write(move |db| jobs::claim(db, now, &claim, limit))
+            .write(move |db| jobs::claim(db, kind, now, &claim, limit))
             .await?;
         // On a reader, because traces are long and all writes share one thread.
-        let (claims, unreadable) = self.read(move |db| jobs::load(db, taken)).await?;
+        let (claims, unreadable) = self.read(move |db| jobs::load(db, kind, taken)).await?;
         if !unreadable.is_empty() {
             // Ended, or they would be claimed again and again.
             let owner = lease.owner.clone();
@@ -184,22 +190,32 @@ impl Store for Sqlite {
         Ok(claims)
     }
 
-    async fn renew_job(&self, lease: &Lease, project: &ProjectId, id: &TraceId) -> Result<bool> {
-        let (lease, project, id) = (lease.clone(), project.clone(), id.clone());
-        self.write(move |db| jobs::renew(db, &lease, &project, &id))
+    async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
+        let lease = lease.clone();
+        self.write(move |db| jobs::renew(db, &lease, key)).await
+    }
+
+    async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()> {
+        let owner = owner.to_owned();
+        self.write(move |db| jobs::fail(db, &owner, key, &setback))
             .await
     }
 
-    async fn fail_job(
-        &self,
-        owner: &str,
-        project: &ProjectId,
-        id: &TraceId,
-        setback: Setback,
-    ) -> Result<()> {
-        let (owner, project, id) = (owner.to_owned(), project.clone(), id.clone());
-        self.write(move |db| jobs::fail(db, &owner, (&project, &id), &setback))
-            .await
+    async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()> {
+        let owner = owner.to_owned();
+        self.write(move |db| jobs::finish(db, &owner, key)).await
+    }
+
+    async fn queue_judgements(&self, now: Timestamp) -> Result<()> {
+        if self.read(jobs::lacks_judgements).await? {
+            self.write(move |db| jobs::queue_judgements(db, now))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn queue_reembedding(&self, now: Timestamp) -> Result<()> {
+        self.write(move |db| jobs::queue_reembedding(db, now)).await
     }
 
     async fn release_jobs(&self, owner: &str) -> Result<()> {

@@ -47,7 +47,8 @@ fn load(
              t.withdrawn_verdict, r.id, r.verdict, r.feedback, r.reviewer_model, \
              r.overruled_model, r.overruled_verdict, j.trace IS NOT NULL, j.owner, m.key \
          FROM trace t JOIN project p ON p.key = t.project \
-             LEFT JOIN review r ON r.trace = t.key LEFT JOIN job j ON j.trace = t.key \
+             LEFT JOIN review r ON r.trace = t.key \
+             LEFT JOIN job j ON j.trace = t.key AND j.kind = 'reflection' \
              LEFT JOIN memory m ON m.project = t.project AND m.id = t.created_memory \
          WHERE t.id = ?1 AND p.id = ?2",
     )?;
@@ -171,14 +172,19 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
         JobWrite::Keep => {}
         JobWrite::Queue { due, attempts } => {
             db.prepare_cached(
-                "INSERT OR REPLACE INTO job (trace, due_at, attempts) VALUES (?1, ?2, ?3)",
+                "INSERT OR REPLACE INTO job (kind, trace, due_at, attempts) \
+                 VALUES ('reflection', ?1, ?2, ?3)",
             )?
             .execute(params![row.key, due.as_millisecond(), attempts])?;
         }
         JobWrite::Remove => {
-            db.prepare_cached("DELETE FROM job WHERE trace = ?1")?
+            db.prepare_cached("DELETE FROM job WHERE trace = ?1 AND kind = 'reflection'")?
                 .execute([row.key])?;
         }
+    }
+    if changes.ends_judgement {
+        db.prepare_cached("DELETE FROM job WHERE trace = ?1 AND kind = 'judgement'")?
+            .execute([row.key])?;
     }
     write_trace(db, row.key, &changes.trace)
 }

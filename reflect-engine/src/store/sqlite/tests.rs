@@ -305,13 +305,16 @@ async fn an_unreadable_trace_blocks_no_other_job() {
         until: Timestamp::from_second(60).unwrap(),
     };
     let claims = store
-        .claim_jobs(Timestamp::UNIX_EPOCH, &lease, 9)
+        .claim_jobs(JobKind::Reflection, Timestamp::UNIX_EPOCH, &lease, 9)
         .await
         .unwrap();
     let ids: Vec<_> = claims
         .jobs
         .iter()
-        .map(|job| job.trace.id.as_str())
+        .map(|job| match &job.subject {
+            crate::store::Subject::Reflection { trace, .. } => trace.id.as_str(),
+            other => panic!("{other:?}"),
+        })
         .collect();
     assert_eq!(ids, ["t-1"]);
     let status = |db: &Connection| {

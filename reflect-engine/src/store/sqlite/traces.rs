@@ -8,11 +8,11 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::reviews::TraceRow;
-use super::{memories, projects, reviews, row};
+use super::{jobs, memories, projects, reviews, row};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing};
-use crate::store::{Intake, NewTrace};
+use crate::store::{Intake, JobKind, NewTrace};
 
 /// A trace with its JSON columns encoded.
 pub(super) struct EncodedTrace {
@@ -82,10 +82,10 @@ pub(super) fn insert(
     let key = db.last_insert_rowid();
     match intake {
         Intake::Unreviewed => {}
+        Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at)?,
         Intake::Queued(review) => {
             reviews::put(db, key, &review)?;
-            db.prepare_cached("INSERT INTO job (trace, due_at) VALUES (?1, ?2)")?
-                .execute(params![key, trace.created_at.as_millisecond()])?;
+            jobs::queue(db, JobKind::Reflection, key, trace.created_at)?;
         }
         Intake::Learned(learned) => {
             let row = TraceRow {

@@ -8,6 +8,9 @@ const REVIEWERS: usize = 6;
 /// The first format with notes of withdrawn verdicts.
 const WITHDRAWN: usize = 4;
 
+/// The first format with kinds of jobs.
+const KINDS: usize = 7;
+
 /// Feedback as a person and a model gave it before there were reviewers.
 const REVIEWS: &str = "
     INSERT INTO review (trace, id, verdict, feedback, alpha, mode, created_at) VALUES
@@ -28,7 +31,7 @@ const REVIEWS_BY: &str = "
         (5, 'r-5', 'pass', '[judge of all things] fine', 0.3, 'inline', '2026-01-01T00:00:00Z',
             NULL, NULL, NULL);";
 
-/// A file of an older format, with six traces, five reviews and a verdict that was withdrawn.
+/// A file of an older format, with six traces, five reviews, a verdict that was withdrawn and a job.
 fn older(path: &Path, formats: usize) {
     let db = Connection::open(path).unwrap();
     for step in &MIGRATIONS[..formats] {
@@ -58,6 +61,15 @@ fn older(path: &Path, formats: usize) {
         _ => "UPDATE trace SET withdrawn_model = 'm', withdrawn_verdict = 'pass' WHERE id = 't-6'",
     };
     db.execute_batch(withdrawn).unwrap();
+    let (kind, value) = if formats < KINDS {
+        ("", "")
+    } else {
+        ("kind, ", "'reflection', ")
+    };
+    let job = format!(
+        "INSERT INTO job ({kind}trace, due_at, attempts, owner) VALUES ({value}6, 100, 2, 'one')"
+    );
+    db.execute_batch(&job).unwrap();
     file::stamp(&db, i64::try_from(formats).unwrap()).unwrap();
 }
 
@@ -123,5 +135,17 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
             _ => (text("m"), text("pass")),
         };
         assert_eq!(withdrawn, expected, "from format {formats}");
+        let job: (String, i64, i64, i64, String) = db
+            .query_row(
+                "SELECT kind, trace, due_at, attempts, owner FROM job",
+                [],
+                |row| {
+                    let (kind, trace, due) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                    Ok((kind, trace, due, row.get(3)?, row.get(4)?))
+                },
+            )
+            .unwrap();
+        let expected = ("reflection".to_owned(), 6, 100, 2, "one".to_owned());
+        assert_eq!(job, expected, "from format {formats}");
     }
 }

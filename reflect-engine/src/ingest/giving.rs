@@ -1,0 +1,126 @@
+//! Giving a review to a trace: its memory is learned, or the review is put aside until it can be.
+
+use std::sync::Arc;
+
+use reflect_types::{KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
+use tokio::task::JoinSet;
+
+use super::learning::learn;
+use super::setback::setback;
+use super::worker::grace_over;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::id::new_id;
+use crate::review::{Action, Basis, NewReview, NextAttempt, Refusal};
+use crate::task::{model_panicked, run_to_end};
+
+/// What became of a review.
+#[derive(Debug)]
+pub(crate) enum Given {
+    /// Its memory is stored.
+    Learned,
+    /// It is stored, and its memory is not, because of this error.
+    PutAside(Error),
+    /// It is not stored.
+    Refused(Refusal),
+}
+
+/// A review as it is stored.
+pub(crate) fn new_review(
+    core: &Core,
+    review: Review,
+    mode: ReviewMode,
+    key_id: Option<KeyId>,
+    overruled: Option<ModelVerdict>,
+) -> NewReview {
+    NewReview {
+        id: new_id(),
+        verdict: review.result,
+        feedback: review.feedback_text,
+        alpha: review.alpha.unwrap_or(core.alpha),
+        reflection: review.reflection,
+        mode,
+        reviewer: review.reviewer,
+        key_id,
+        overruled,
+        created_at: core.now(),
+    }
+}
+
+/// Gives a review, to the end even if the caller goes away: a model may have been asked, and paid.
+pub(crate) async fn give(
+    core: &Arc<Core>,
+    project: &ProjectId,
+    trace: Trace,
+    review: NewReview,
+    basis: Basis,
+) -> Result<Given> {
+    let what = format!("the review of trace `{}`", trace.id);
+    let work = learn_or_put_aside(Arc::clone(core), project.clone(), trace, review, basis);
+    run_to_end(core, what, work).await
+}
+
+/// Neither a model's failure nor a shutdown may lose the review.
+async fn learn_or_put_aside(
+    core: Arc<Core>,
+    project: ProjectId,
+    trace: Trace,
+    review: NewReview,
+    basis: Basis,
+) -> Result<Given> {
+    let id = trace.id.clone();
+    // In a task, so that a panic ends only the attempt; in a set, so that it ends with this future.
+    let mut attempt = JoinSet::new();
+    let (context, given) = (Arc::clone(&core), review.clone());
+    attempt.spawn(async move { learn(&context, &trace, given).await });
+    let outcome = tokio::select! {
+        Some(ended_with) = attempt.join_next() => ended_with.map_err(model_panicked).flatten(),
+        () = grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
+    };
+    let (action, aside) = match outcome {
+        Ok(learned) => (Action::Learn { basis, learned }, None),
+        Err(error) => {
+            let setback = setback(&core, &error, 1);
+            let aside = stored(error, setback.next);
+            let action = Action::PutAside {
+                basis,
+                review,
+                setback,
+            };
+            (action, Some(aside))
+        }
+    };
+    Ok(match core.store.review(&project, &id, action).await? {
+        Err(refusal) => Given::Refused(refusal),
+        Ok(()) => match aside {
+            None => Given::Learned,
+            Some(error) => {
+                core.work.notify_one();
+                Given::PutAside(error)
+            }
+        },
+    })
+}
+
+/// A model's failure, with what happens to the stored review.
+fn stored(error: Error, next: NextAttempt) -> Error {
+    let fate = match next {
+        NextAttempt::At(_) => "the review is kept, and will be learned from by itself",
+        NextAttempt::FailedUntil(_) => {
+            "the review is kept: see to the model's settings, then retry the trace, or wait until it \
+             is tried again"
+        }
+        NextAttempt::Never => "the review is kept: retry the trace when the model is well",
+    };
+    match error {
+        Error::Model(mut error) => {
+            error.message = format!("{} ({fate})", error.message);
+            Error::Model(error)
+        }
+        Error::Unavailable { message, source } => Error::Unavailable {
+            message: format!("{message} ({fate})"),
+            source,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,264 @@
+//! Judgements: a model reviews a trace that has no review.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, ProjectId, ReviewMode, Trace, Verdict};
+
+use super::backoff::Backoff;
+use super::giving::{Given, give, new_review};
+use super::held::HeldJob;
+use super::setback::given_up;
+use super::worker::Work;
+use crate::clock::later;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::model::{self, Judge, JudgeOutcome};
+use crate::review::{Basis, NextAttempt, Setback};
+use crate::store::{JobKind, Subject};
+
+/// The number of traces judged at once.
+const CONCURRENCY: usize = 4;
+
+/// The number of attempts at a trace that fails while the model is available. Then it is left to
+/// people.
+const MAX_ATTEMPTS: u32 = 4;
+
+/// Delays of a trace that failed.
+const RETRY: Backoff = Backoff {
+    first: Duration::from_secs(5),
+    factor: 4,
+    longest: Duration::from_secs(600),
+};
+/// Pauses of a model that is unavailable.
+const OUTAGE: Backoff = Backoff {
+    first: Duration::from_secs(5),
+    factor: 4,
+    longest: Duration::from_secs(60),
+};
+/// The pause after an error in the model's settings, such as a wrong key.
+const SETUP_PAUSE: Duration = Duration::from_secs(300);
+
+/// How often to look for traces without a job, such as those of processes without a judge.
+const SCAN_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The work on traces that wait for a review.
+pub(super) struct JudgementWork {
+    core: Arc<Core>,
+    judge: Arc<dyn Judge>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// When to look for traces without a job; `None` is now.
+    scan_at: Option<Timestamp>,
+    /// The end of the model's pause.
+    paused_until: Option<Timestamp>,
+    /// The number of pauses in a row.
+    outages: u32,
+}
+
+/// Why a trace was not judged.
+enum Failure {
+    /// The model or the store is unavailable, for this trace as for any other.
+    Outage(Error),
+    /// This trace cannot be judged.
+    Trace(Error),
+}
+
+impl JudgementWork {
+    pub(super) fn new(core: &Arc<Core>, judge: Arc<dyn Judge>) -> Self {
+        Self {
+            core: Arc::clone(core),
+            judge,
+            state: Mutex::default(),
+        }
+    }
+}
+
+impl Work for JudgementWork {
+    const KIND: JobKind = JobKind::Judgement;
+    const POLL: Duration = Duration::from_secs(2);
+
+    fn concurrency(&self) -> usize {
+        CONCURRENCY
+    }
+
+    async fn queued(&self) {
+        self.core.unjudged.notified().await;
+    }
+
+    async fn prepare(&self) -> Result<Option<Timestamp>> {
+        let now = self.core.now();
+        let scan = {
+            let state = self.state();
+            if let Some(until) = state.paused_until.filter(|until| *until > now) {
+                return Ok(Some(until));
+            }
+            state.scan_at.is_none_or(|at| at <= now)
+        };
+        if scan {
+            self.core.store.queue_judgements(now).await?;
+            self.state().scan_at = Some(later(now, SCAN_INTERVAL));
+        }
+        Ok(None)
+    }
+
+    async fn run(self: Arc<Self>, job: HeldJob, subject: Subject) {
+        let Subject::Judgement { project, trace } = subject else {
+            return;
+        };
+        let id = trace.id.clone();
+        if !is_unreviewed(&trace) {
+            return job.finish().await;
+        }
+        let result = if job.attempts > MAX_ATTEMPTS {
+            Err(Failure::Trace(given_up()))
+        } else {
+            let mut stopping = self.core.stopping.subscribe();
+            let work = Arc::clone(&self).judge(project, trace);
+            tokio::select! {
+                // The job is handed back.
+                _ = stopping.wait_for(|stop| *stop) => return,
+                judged = job.keep_during(work) => match judged {
+                    // Another worker has taken the job over.
+                    None => return,
+                    Some(judged) => judged.map_err(Failure::Outage).flatten(),
+                },
+            }
+        };
+        let outcome = match result {
+            Ok(outcome) => {
+                self.available();
+                match outcome {
+                    JudgeOutcome::Unclear => {
+                        tracing::info!(trace = %id, "the judge gave no verdict: the trace waits for a person");
+                        job.fail(left_to_people("no verdict")).await;
+                    }
+                    // A review has ended the job, unless the trace was deleted.
+                    _ => job.finish().await,
+                }
+                outcome
+            }
+            Err(Failure::Outage(error)) => {
+                let until = self.pause(&error);
+                tracing::warn!(trace = %id, %error, %until, "the judge is unavailable");
+                job.fail(Setback {
+                    error: error.to_string(),
+                    next: NextAttempt::At(until),
+                    counts: false,
+                })
+                .await;
+                JudgeOutcome::Error
+            }
+            Err(Failure::Trace(error)) => {
+                tracing::warn!(trace = %id, attempts = job.attempts, %error, "the judge failed");
+                let error = error.to_string();
+                job.fail(if job.attempts >= MAX_ATTEMPTS {
+                    left_to_people(&error)
+                } else {
+                    let delay = RETRY.delay(job.attempts);
+                    Setback {
+                        error,
+                        next: NextAttempt::At(later(self.core.now(), delay)),
+                        counts: true,
+                    }
+                })
+                .await;
+                JudgeOutcome::Error
+            }
+        };
+        self.judge.observe(outcome);
+    }
+}
+
+impl JudgementWork {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the model and gives its review.
+    async fn judge(
+        self: Arc<Self>,
+        project: ProjectId,
+        trace: Trace,
+    ) -> Result<JudgeOutcome, Failure> {
+        let core = &self.core;
+        let review = match self.judge.judge(&trace).await {
+            Ok(review) => review,
+            Err(error) if error.retryable || model::is_setup(&error) => {
+                return Err(Failure::Outage(error.into()));
+            }
+            Err(error) => return Err(Failure::Trace(error.into())),
+        };
+        let Some(review) = review else {
+            return Ok(JudgeOutcome::Unclear);
+        };
+        let outcome = match review.result {
+            Verdict::Pass => JudgeOutcome::Passed,
+            _ => JudgeOutcome::Failed,
+        };
+        let id = trace.id.clone();
+        let review = review.judged_by(self.judge.id());
+        let review = new_review(core, review, ReviewMode::Deferred, None, None);
+        match give(core, &project, trace, review, Basis::Fresh).await {
+            Ok(Given::Learned) => Ok(outcome),
+            Ok(Given::PutAside(error)) => {
+                tracing::warn!(trace = %id, %error, "a review of the judge waits for its memory");
+                Ok(outcome)
+            }
+            // A person reviewed or deleted the trace meanwhile.
+            Ok(Given::Refused(_)) => Ok(JudgeOutcome::Overtaken),
+            Err(error) if error.is_retryable() => Err(Failure::Outage(error)),
+            Err(error) => Err(Failure::Trace(error)),
+        }
+    }
+
+    /// Ends the count of outages.
+    fn available(&self) {
+        let mut state = self.state();
+        if state
+            .paused_until
+            .is_none_or(|until| until <= self.core.now())
+        {
+            state.outages = 0;
+        }
+    }
+
+    /// Pauses the model; returns the end of the pause.
+    fn pause(&self, error: &Error) -> Timestamp {
+        let now = self.core.now();
+        let asked = match error {
+            Error::Model(error) if model::is_setup(error) => SETUP_PAUSE,
+            error => error.retry_after().unwrap_or_default(),
+        };
+        let mut state = self.state();
+        let paused = state.paused_until.filter(|until| *until > now);
+        let until = paused.unwrap_or_else(|| {
+            // Once for all traces that met the same outage.
+            state.outages = state.outages.saturating_add(1);
+            later(now, OUTAGE.delay(state.outages))
+        });
+        let until = until.max(later(now, asked));
+        state.paused_until = Some(until);
+        until
+    }
+}
+
+/// Whether the trace has no review, pending or withdrawn by a model.
+fn is_unreviewed(trace: &Trace) -> bool {
+    trace.review.is_none()
+        && trace.withdrawn_verdict.is_none()
+        && trace.ingest_status == IngestStatus::Completed
+}
+
+/// A parked job: the trace is not judged again.
+fn left_to_people(error: &str) -> Setback {
+    Setback {
+        error: error.to_owned(),
+        next: NextAttempt::Never,
+        counts: true,
+    }
+}
