@@ -3,7 +3,7 @@
 //!     cargo run --example blocking_eval_loop
 //!
 //! `.blocking(true)` makes the end of a run wait for its memory, so that the very next run has it.
-//! It runs offline, on one file in a temporary folder, with an agent that does what it is told.
+//! It runs offline, on one file in a temporary folder, with an agent that follows its prompt.
 
 use reflect_sdk::{BoxError, ReflectClient, TraceOutput};
 

@@ -15,7 +15,7 @@ fn main() -> Result<(), BoxError> {
     reviewer_next_morning(&file)
 }
 
-/// Nobody knows yet whether the answers are right, so they are recorded without a verdict.
+/// Whether the answers are right is not known yet: they are recorded without a verdict.
 fn agent_at_work(file: &Path) -> Result<(), BoxError> {
     let client = ReflectClient::builder().embedded(file)?;
     for question in ["May I cancel my late parcel to Oslo?", "Do you sell tea?"] {

@@ -1,4 +1,4 @@
-//! Two examples as people run them: what they are told, and what they then record.
+//! Two examples as people run them: what they print, and what they record.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -48,7 +48,7 @@ fn run_with(name: &str, arguments: &[&str], folder: &Path, input: &str) -> Outpu
         .spawn()
         .unwrap();
     let mut to = child.stdin.take().unwrap();
-    // Whoever ends before it reads says why.
+    // A program that ends before it reads prints the reason.
     let _ = to.write_all(input.as_bytes());
     drop(to);
     child.wait_with_output().unwrap()
@@ -90,7 +90,7 @@ async fn what_is_said_to_the_interactive_example_is_recorded_and_learned() {
         (Verdict::Pass, &None)
     );
 
-    // Nobody is there, or leaves in the middle: no word is put into anybody's mouth.
+    // Without an answer, or with half of one, the review is deferred.
     for (runs, input) in [(3, ""), (4, "n\n")] {
         let said = run(input);
         assert!(said.contains("Result:   defer"), "{said}");

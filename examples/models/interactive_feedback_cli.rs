@@ -140,7 +140,7 @@ enum Choice {
     Defer,
 }
 
-/// Asks until the answer is one; where nobody is there to answer, the review is deferred.
+/// Asks until the answer is valid. At the end of the input the review is deferred.
 fn ask_for_review() -> io::Result<Choice> {
     loop {
         let Some(choice) = input("Was this answer correct? [y/n/d (defer)]: ")? else {
@@ -151,7 +151,7 @@ fn ask_for_review() -> io::Result<Choice> {
             "n" | "no" => {
                 let why = input("What was wrong? (used as learning feedback): ")?;
                 return Ok(match why.as_deref() {
-                    // Whoever left in the middle of a review has not given it.
+                    // Half a review is none.
                     None => Choice::Defer,
                     Some("") => Choice::Fail("The answer was incorrect.".to_owned()),
                     Some(why) => Choice::Fail(why.to_owned()),

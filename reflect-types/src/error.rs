@@ -4,40 +4,40 @@ use crate::validate::InvalidField;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// Why a request was refused, for programs.
+    /// The reason of an error reply, for programs.
     pub enum ErrorCode {
         /// The body is not JSON.
         MalformedJson = "malformed_json",
         /// A field is missing, of the wrong type or out of range.
         InvalidField = "invalid_field",
-        /// No key, or one that is unknown or revoked.
+        /// The key is missing, unknown or revoked.
         Unauthorized = "unauthorized",
-        /// A known key that may not do this, or not in this project.
+        /// The key lacks the scope, or has no access to the project.
         Forbidden = "forbidden",
-        /// There is no such thing.
+        /// Not found.
         NotFound = "not_found",
-        /// The request contradicts what is stored, such as a second, different verdict.
+        /// The request conflicts with what is stored, such as a second, different verdict.
         Conflict = "conflict",
         /// The body is over the size limit.
         TooLarge = "too_large",
-        /// The path exists, but not for this method.
+        /// The path does not support the method.
         MethodNotAllowed = "method_not_allowed",
-        /// Too many requests; `Retry-After` says when to come back.
+        /// Too many requests; `Retry-After` has the delay.
         RateLimited = "rate_limited",
-        /// Shutting down, or the store or a model is away: nothing was done, except that a review is
-        /// kept where the text says so; try again.
+        /// The server is shutting down, or the store or a model is unavailable. Nothing was done, except
+        /// that a review is kept if the text says so. Retry later.
         Unavailable = "unavailable",
-        /// The model behind the server is of no use: it refuses, or answers nothing that can be used.
+        /// The server's model refuses the request, or returns nothing usable.
         ModelFailed = "model_failed",
-        /// It took too long; what was begun may still be done.
+        /// Timed out; the request may still be carried out.
         Timeout = "timeout",
-        /// A defect or a full disk; the server's log has the details.
+        /// An internal error or a full disk; the server's log has the details.
         Internal = "internal",
     }
 }
 
 impl ErrorCode {
-    /// The HTTP status that goes with the code; 500 for one this version does not know.
+    /// The HTTP status of the code; 500 for an unknown one.
     pub fn status(&self) -> u16 {
         match self {
             Self::MalformedJson => 400,
@@ -57,21 +57,21 @@ impl ErrorCode {
     }
 }
 
-/// The body of every refusal.
+/// The body of an error reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorBody {
-    /// A sentence for a person: what is wrong and what to do.
+    /// What is wrong and what to do, for people.
     pub detail: String,
-    /// The same for a program.
+    /// The reason, for programs.
     pub code: ErrorCode,
-    /// The field it is about, where one is.
+    /// The invalid field, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }
 
 impl ErrorBody {
-    /// A refusal that is not about one field.
+    /// An error that is not about one field.
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
             detail: detail.into(),

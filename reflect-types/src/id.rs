@@ -11,12 +11,12 @@ macro_rules! string_id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is; [`Validate`] tells whether it can stand in a path.
+            /// An id of this text. [`Validate`] checks that it fits into a path.
             pub fn new(id: impl Into<String>) -> Self {
                 Self(id.into())
             }
 
-            /// The id as it stands on the wire.
+            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -79,28 +79,28 @@ macro_rules! string_id {
 }
 
 string_id!(
-    /// Names a project: one memory bank, apart from all others.
+    /// The id of a project, which is one memory bank.
     ProjectId,
     "project_id"
 );
 string_id!(
-    /// Names a recorded run.
+    /// The id of a trace.
     TraceId,
     "trace_id"
 );
 string_id!(
-    /// Names a memory.
+    /// The id of a memory.
     MemoryId,
     "memory_id"
 );
 string_id!(
-    /// Names an API key; it is not the key's secret.
+    /// The id of an API key, which is not its secret.
     KeyId,
     "key_id"
 );
 
 impl ProjectId {
-    /// The project of a client that names none.
+    /// The default project.
     pub const DEFAULT: &'static str = "default";
 }
 

@@ -4,29 +4,29 @@ use crate::Metadata;
 use crate::id::{MemoryId, TraceId};
 use crate::reflection::Reflection;
 
-/// What was learned from one reviewed run, as a query returns it.
+/// A memory as a query returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Memory {
-    /// Names the memory; pass it on with the run's trace, so that the review can credit it.
+    /// The memory's id. Pass it with the run's trace, so that the review can credit the memory.
     pub id: MemoryId,
     /// The task of the run it was learned from.
     pub task: String,
-    /// What was learned, as one text.
+    /// The reflection as one text.
     pub reflection: String,
-    /// Its proven utility: 0.5 at first, towards 1 with passes, towards 0 with fails.
+    /// The utility: 0.5 initially, towards 1 with passes, towards 0 with fails.
     #[serde(default = "Memory::initial_q_value")]
     pub q_value: f64,
-    /// The cosine similarity of its task with the query's.
+    /// The cosine similarity of its task and the query's.
     #[serde(default)]
     pub similarity: f64,
-    /// Similarity and utility blended, before variety is looked for.
+    /// The blend of similarity and utility, before variety reorders.
     #[serde(default)]
     pub score: f64,
-    /// Whether the run it came from passed; `None` where that is unknown.
+    /// Whether the run it came from passed, if known.
     #[serde(default)]
     pub success: Option<bool>,
-    /// What happened, in short.
+    /// A summary of the run.
     #[serde(default)]
     pub summary: String,
     /// What went wrong.
@@ -47,7 +47,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The utility of a memory that no review has moved yet.
+    /// The initial utility.
     pub const INITIAL_Q_VALUE: f64 = 0.5;
 
     fn initial_q_value() -> f64 {

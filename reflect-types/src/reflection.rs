@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::validate::{InvalidField, Validate, not_blank};
 
-/// What a run teaches.
+/// What a run taught.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Reflection {
-    /// What happened, in short.
+    /// A summary of the run.
     pub summary: String,
-    /// What went wrong; empty where nothing did.
+    /// What went wrong, if anything.
     pub key_mistake: String,
     /// What would have been right.
     pub correct_action: String,
@@ -59,7 +59,7 @@ impl From<AuthoredReflection> for Reflection {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuthoredReflection {
-    /// What happened, in short.
+    /// A summary of the run.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub summary: String,
     /// What to do next time.

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
 
-/// A project's memories condensed into one guide.
+/// A guide condensed from a project's memories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Skill {

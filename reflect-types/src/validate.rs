@@ -1,22 +1,22 @@
 use std::fmt;
 
-/// A request that can tell whether it is in range before it is sent.
+/// A request that can check itself before it is sent.
 pub trait Validate {
-    /// The first field that is out of range, with the fix.
+    /// Returns the first invalid field, with the fix.
     fn validate(&self) -> Result<(), InvalidField>;
 }
 
-/// A field that is out of range: which one, and what to do about it.
+/// An invalid field and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidField {
-    /// The field as the wire names it, such as `limit` or `review.alpha`.
+    /// The name of the field in JSON, such as `limit` or `review.alpha`.
     pub field: &'static str,
-    /// What is wrong and what would be right, to be read after the field's name.
+    /// What is wrong and what is right, to be read after the field's name.
     pub problem: String,
 }
 
 impl InvalidField {
-    /// Names `field` and what is wrong with it.
+    /// An invalid `field` and its problem.
     pub fn new(field: &'static str, problem: impl Into<String>) -> Self {
         Self {
             field,

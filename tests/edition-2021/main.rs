@@ -28,5 +28,5 @@ mod world;
 
 use std::time::Duration;
 
-/// Longer than anything here takes, shorter than the patience of whoever runs the tests.
+/// Longer than any step here takes.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -40,5 +40,5 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def client(server):
-    """A client of a project that nobody else uses; its name needs encoding."""
+    """A client of a project of its own, whose name needs encoding."""
     return server.client(f"team/{uuid.uuid4()} ü")

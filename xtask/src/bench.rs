@@ -1,4 +1,4 @@
-//! What a run costs its caller, in time and in instructions, beside other tracers.
+//! The cost of a run for its caller, in time and instructions, beside other tracers.
 
 use crate::run::{Outcome, Step, all, cargo};
 

@@ -1,4 +1,4 @@
-//! What `#[reflect_trace]` costs at compile time, beside other attributes on the same functions.
+//! The compile time of `#[reflect_trace]`, beside other attributes on the same functions.
 //!
 //! A crate of many functions is written into the target folder and checked, once for each
 //! attribute. Checks take turns and the best of each counts, because noise only ever adds.

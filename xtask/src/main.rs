@@ -80,7 +80,7 @@ fn test(arguments: &[&str]) -> ExitCode {
     runner.finish()
 }
 
-/// Whether the variable `CI` says that nobody watches, so that what is skipped would go unseen.
+/// Whether the variable `CI` is set to anything but `false` or `0`.
 fn is_ci(variable: Option<&std::ffi::OsStr>) -> bool {
     variable.is_some_and(|said| !said.is_empty() && said != "false" && said != "0")
 }

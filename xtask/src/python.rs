@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::run::{Outcome, cargo, target};
 
-/// What `run.py` answers when the package index cannot be reached, which is no failure of ours.
+/// The exit code of `run.py` when the package index cannot be reached.
 const CANNOT: i32 = 77;
 
 pub(crate) fn check() -> Outcome {
@@ -41,7 +41,7 @@ fn has_python() -> bool {
     succeeds(Command::new("python3").args(["-c", probe]))
 }
 
-/// Where this is Debian and we may, the step brings what it needs.
+/// Installs Python on Debian, if permitted.
 fn install_python() -> bool {
     let apt = |arguments: &[&str]| {
         println!("$ apt-get {}", arguments.join(" "));

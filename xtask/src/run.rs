@@ -1,27 +1,27 @@
-//! Runs steps one after the other and tells at the end how each went.
+//! Runs steps in order and prints a summary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// One thing that is checked.
+/// A check.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) check: fn() -> Outcome,
 }
 
-/// How a step went; the texts say why, for a person.
+/// The result of a step, with the reason.
 pub(crate) enum Outcome {
     Passed,
     Failed(String),
-    /// For a step whose needs cannot be met on this machine.
+    /// The step cannot run on this machine.
     Skipped(String),
 }
 
 #[derive(Default)]
 pub(crate) struct Runner {
-    /// Whether a step that was skipped makes the whole fail.
+    /// Whether a skipped step is a failure.
     strict: bool,
     done: Vec<(&'static str, Outcome, Duration)>,
 }
@@ -42,7 +42,7 @@ impl Runner {
         self.done.push((step.name, outcome, start.elapsed()));
     }
 
-    /// Prints the summary; a failed step makes the whole fail, and where this is strict a skipped one.
+    /// Prints the summary. A failed step is a failure; in strict mode, so is a skipped one.
     pub(crate) fn finish(self) -> ExitCode {
         let mut counts = [0; 3];
         println!("\n== summary");
@@ -86,7 +86,7 @@ pub(crate) fn command(program: &Path, arguments: &[&str], variables: &[(&str, &s
     match Command::new(program)
         .args(arguments)
         .envs(variables.iter().copied())
-        // Whoever asks a question gets no answer, rather than waiting for one.
+        // A question gets no answer instead of waiting for one.
         .stdin(Stdio::null())
         .status()
     {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_skipped_counts_where_nobody_watches() {
+    fn a_skipped_step_fails_in_strict_mode() {
         for strict in [false, true] {
             let runner = Runner::new(strict);
             assert!(runner.is_good(0, 0));

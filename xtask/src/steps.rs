@@ -71,42 +71,37 @@ fn clippy() -> Outcome {
     )
 }
 
-fn features() -> Outcome {
-    let sdk = [
-        "check",
-        "--locked",
-        "--package",
+/// A package and the feature sets that must build without its default ones.
+const FEATURES: &[(&str, &[&str])] = &[
+    (
         "reflect-sdk",
-        "--no-default-features",
-    ];
-    let chosen: [&[&str]; 4] = [
-        &[],
-        &["--features", "macros,panic-hook,rustls"],
-        &["--features", "flush-at-exit"],
-        &["--features", "embedded"],
-    ];
-    let reflexion = [
-        "check",
-        "--locked",
-        "--package",
-        "reflexion",
-        "--no-default-features",
-    ];
-    let reflexion = [&[][..], &["--features", "memory"], &["--features", "judge"]]
-        .map(|features| [&reflexion[..], features].concat());
-    let engine = ["check", "--locked", "--package", "reflect-engine"];
-    let engine = [&[][..], &["--features", "models"]].map(|more| [&engine[..], more].concat());
-    let sdk = chosen.iter().map(|features| [&sdk[..], features].concat());
-    let checks = sdk.chain(engine).chain(reflexion);
-    all(checks.map(|arguments| cargo(&arguments, &[])))
+        &["", "macros,panic-hook,rustls", "flush-at-exit", "embedded"],
+    ),
+    ("reflect-models", &[""]),
+    ("reflect-engine", &["", "models"]),
+    ("reflexion", &["", "memory", "judge"]),
+];
+
+fn features() -> Outcome {
+    let sets = FEATURES
+        .iter()
+        .flat_map(|(package, sets)| sets.iter().map(move |set| (package, set)));
+    let alone = sets.map(|(package, set)| {
+        let check = ["check", "--locked", "--no-default-features"];
+        let which = ["--package", package, "--features", set];
+        cargo(&[&check[..], &which].concat(), &[])
+    });
+    let quickstart = ["check", "--locked", "--example", "quickstart"];
+    let model = ["--package", "reflect-examples", "--features", "model"];
+    let model = std::iter::once_with(|| cargo(&[&quickstart[..], &model].concat(), &[]));
+    all(alone.chain(model))
 }
 
 fn tests() -> Outcome {
     cargo(&["test", "--workspace", "--locked", "--no-fail-fast"], &[])
 }
 
-/// Three kinds of requests, each for a third of a minute. The build is the tests' own: what it bears
-/// is printed, and a release build bears several times as much.
+/// Three kinds of requests, 20 seconds each, on the build of the tests.
 fn load() -> Outcome {
     let bench = ["bench", "--workspace", "--locked", "--profile", "dev"];
     cargo(
@@ -130,7 +125,7 @@ const EXAMPLES: [&str; 11] = [
     "batch_eval",
 ];
 
-/// Keys of the caller's must not make the examples talk to a model or a server.
+/// The caller's keys must not make the examples call a model or a server.
 const OFFLINE: &[(&str, &str)] = &[("OPENAI_API_KEY", ""), ("REFLECT_API_KEY", "")];
 
 fn examples() -> Outcome {

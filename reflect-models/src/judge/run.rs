@@ -56,7 +56,7 @@ impl<'a> JudgeRun<'a> {
     /// The prompt for a judge, with the run in at most about `budget` tokens. The answer to it is
     /// read by [`Opinion::read`](crate::Opinion::read).
     ///
-    /// The run is data; the rubric is not, so that whoever configures the judge can instruct it.
+    /// The run is data; the rubric is not, so that the operator can instruct the judge.
     pub fn prompt(&self, rubric: &str, budget: usize) -> Prompt {
         let part = budget / 8;
         let mut parts = vec![data("task", &clip(self.task, part))];
