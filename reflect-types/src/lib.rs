@@ -7,6 +7,7 @@ mod id;
 mod judge;
 mod key;
 mod layout;
+pub mod markup;
 mod memory;
 mod message;
 #[cfg(feature = "openapi")]
