@@ -66,8 +66,20 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "review   {}", trace.review_status)?;
     if let Some(review) = &trace.review {
-        let feedback = output::line(review.feedback_text.as_deref().unwrap_or_default(), 400);
+        let feedback = output::line(review.comment().unwrap_or_default(), 400);
         writeln!(out, "verdict  {} {feedback}", review.result)?;
+        if let Some(model) = review.model() {
+            writeln!(out, "judge    {}", output::line(model, 100))?;
+        }
+        if let Some(key) = &review.key_id {
+            writeln!(out, "key      {key}")?;
+        }
+    }
+    let review = trace.review.as_ref();
+    let overruled = review.and_then(|review| review.overruled.as_ref());
+    if let Some(said) = overruled.or(trace.withdrawn_verdict.as_ref()) {
+        let model = output::line(&said.model, 100);
+        writeln!(out, "judge    {model} said {}", said.result)?;
     }
     if trace.ingest_status != IngestStatus::Completed {
         writeln!(out, "memory   {}", trace.ingest_status)?;

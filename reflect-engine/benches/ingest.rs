@@ -18,7 +18,7 @@ use reflect_engine::Engine;
 use reflect_engine::review::{Action, Basis, LearnedReview, NewMemory, NewReview};
 use reflect_engine::store::{Intake, NewTrace, Sqlite, Store};
 use reflect_types::{
-    CreateTrace, Message, Metadata, ProjectId, QueryMemories, Review, ReviewMode, Verdict,
+    CreateTrace, Message, Metadata, ProjectId, QueryMemories, Review, ReviewMode, Reviewer, Verdict,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -270,6 +270,9 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
             alpha: 0.3,
             reflection: None,
             mode: ReviewMode::Deferred,
+            reviewer: Reviewer::Human,
+            key_id: None,
+            overruled: None,
             created_at: now,
         },
         memory: NewMemory {

@@ -55,12 +55,16 @@ impl<O: Operation> FromRequestParts<App> for Access<O> {
     }
 }
 
-/// The engine with a caller's rights: only a master key creates projects. A project key whose project
-/// is deleted during its request must not bring it back.
+/// The engine with a caller's key and rights: only a master key creates projects. A project key whose
+/// project is deleted during its request must not bring it back.
 pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
-    match caller.project() {
+    let engine = match caller.project() {
         None => app.engine().clone(),
         Some(_) => app.engine().in_existing_projects(),
+    };
+    match caller.key() {
+        Some(key) => engine.acting_for(key.clone()),
+        None => engine,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::memory::MemoryHistory;
 use crate::project::Stats;
 use crate::reflection::AuthoredReflection;
 use crate::review::Verdict;
+use crate::reviewer::Reviewer;
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
 use crate::validate::{InvalidField, Validate, within};
@@ -122,6 +123,10 @@ impl Validate for ArchivedTrace {
             Some(review) if review.result == Verdict::Unknown => Err(InvalidField::new(
                 "review.result",
                 "must be `pass` or `fail`",
+            )),
+            Some(review) if review.reviewer == Some(Reviewer::Unknown) => Err(InvalidField::new(
+                "review.reviewer",
+                "is newer than this version: upgrade Reflect",
             )),
             None if trace.review_status == ReviewStatus::Reviewed => Err(InvalidField::new(
                 "review",

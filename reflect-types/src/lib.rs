@@ -4,7 +4,6 @@
 mod archive;
 mod error;
 mod id;
-mod judge;
 mod key;
 mod layout;
 pub mod markup;
@@ -17,6 +16,7 @@ mod project;
 mod reflection;
 mod requests;
 mod review;
+mod reviewer;
 mod skill;
 mod trace;
 mod trajectory;
@@ -26,7 +26,6 @@ mod wire_enum;
 pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
-pub use judge::{JudgeNote, feedback_without_note};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
 pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
@@ -41,6 +40,7 @@ pub use requests::{
     Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord, UnknownVerdict, Verdict};
+pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;

@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::{Health, Message, Trajectory, Verdict};
+use crate::{Health, Message, Reviewer, Trajectory, Verdict};
 
 /// A string that is one of these.
 pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema> {
@@ -38,6 +38,27 @@ impl PartialSchema for Verdict {
 }
 
 impl ToSchema for Verdict {}
+
+impl PartialSchema for Reviewer {
+    fn schema() -> RefOr<Schema> {
+        let name = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .min_length(Some(1))
+            .max_length(Some(Self::MAX_NAME));
+        let model = ObjectBuilder::new()
+            .property("model", name)
+            .required("model");
+        OneOfBuilder::new()
+            .description(Some(
+                "Who gives a review: a person, or the model of a name.",
+            ))
+            .item(one_of(["human"].into_iter()))
+            .item(model)
+            .into()
+    }
+}
+
+impl ToSchema for Reviewer {}
 
 impl PartialSchema for Health {
     fn schema() -> RefOr<Schema> {

@@ -4,8 +4,9 @@ use std::str::FromStr;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::id::TraceId;
+use crate::id::{KeyId, TraceId};
 use crate::reflection::AuthoredReflection;
+use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::validate::{InvalidField, Validate, within};
 use crate::wire_enum::wire_enum;
 
@@ -122,6 +123,9 @@ pub struct Review {
     /// A reflection written by the caller, to be stored instead of a generated one.
     #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
+    /// Who gives the review; absent for a person.
+    #[serde(default)]
+    pub reviewer: Reviewer,
 }
 
 impl Review {
@@ -135,6 +139,7 @@ impl Review {
             feedback_text: None,
             alpha: None,
             reflection: None,
+            reviewer: Reviewer::Human,
         }
     }
 
@@ -176,6 +181,7 @@ impl Validate for Review {
         }
         self.alpha
             .map_or(Ok(()), |alpha| within("alpha", alpha, 0.0..=1.0))?;
+        self.reviewer.validate()?;
         self.reflection.as_ref().map_or(Ok(()), Validate::validate)
     }
 }
@@ -187,7 +193,8 @@ impl Serialize for Review {
         let fields = 1
             + usize::from(feedback)
             + usize::from(self.alpha.is_some())
-            + usize::from(self.reflection.is_some());
+            + usize::from(self.reflection.is_some())
+            + usize::from(self.reviewer != Reviewer::Human);
         let mut review = to.serialize_struct("Review", fields)?;
         review.serialize_field("result", &self.result)?;
         if feedback {
@@ -198,6 +205,9 @@ impl Serialize for Review {
         }
         if let Some(reflection) = &self.reflection {
             review.serialize_field("reflection", reflection)?;
+        }
+        if self.reviewer != Reviewer::Human {
+            review.serialize_field("reviewer", &self.reviewer)?;
         }
         review.end()
     }
@@ -225,12 +235,23 @@ pub struct ReviewRecord {
     pub trace_id: TraceId,
     /// Pass or fail.
     pub result: Verdict,
-    /// What was wrong, or right.
+    /// What was wrong, or right, after a note about the model that gave the review or whose verdict
+    /// it replaced. `comment()` is the text without the note.
     #[serde(default)]
     pub feedback_text: Option<String>,
     /// Given with the trace, or later.
     #[serde(default)]
     pub mode: ReviewMode,
+    /// Who gave the review; `None` in a reply of a server that does not tell.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
+    pub reviewer: Option<Reviewer>,
+    /// The API key that the review was given with.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// The verdict of a model that this person's review replaced.
+    #[serde(default)]
+    pub overruled: Option<ModelVerdict>,
 }
 
 #[cfg(test)]
@@ -259,6 +280,18 @@ mod tests {
         let review: Review = serde_json::from_str(r#"{"result": "partial"}"#).unwrap();
         assert_eq!(review.result, Verdict::Unknown);
         assert_eq!(review.validate().unwrap_err().field, "result");
+    }
+
+    #[test]
+    fn a_review_names_its_reviewer_unless_it_is_a_person() {
+        let person = serde_json::to_value(Review::pass()).unwrap();
+        assert!(person.get("reviewer").is_none());
+        let model = serde_json::to_value(Review::pass().judged_by("m")).unwrap();
+        assert_eq!(model["reviewer"], serde_json::json!({"model": "m"}));
+        let read: Review = serde_json::from_value(person).unwrap();
+        assert_eq!(read.reviewer, Reviewer::Human);
+        let read: Review = serde_json::from_value(model).unwrap();
+        assert_eq!(read, Review::pass().judged_by("m"));
     }
 
     #[test]

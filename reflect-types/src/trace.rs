@@ -4,6 +4,7 @@ use crate::Metadata;
 use crate::id::{MemoryId, TraceId};
 use crate::message::Message;
 use crate::review::ReviewRecord;
+use crate::reviewer::ModelVerdict;
 use crate::wire_enum::wire_enum;
 
 /// The reply to `CreateTrace`.
@@ -90,8 +91,10 @@ pub struct Trace {
     /// The review.
     #[serde(default)]
     pub review: Option<ReviewRecord>,
-    /// What a model said of it in a review that was taken back since, as the
-    /// [note](crate::JudgeNote) of a judge.
+    /// The verdict of a model whose review was withdrawn. Such a trace is left to people.
+    #[serde(default)]
+    pub withdrawn_verdict: Option<ModelVerdict>,
+    /// The withdrawn verdict as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_note: Option<String>,
     /// When it was stored, in ISO 8601.

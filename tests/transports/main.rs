@@ -13,6 +13,7 @@ mod failing;
 mod learning;
 mod recording;
 mod reflexion;
+mod reviewers;
 mod runs;
 mod upkeep;
 mod world;

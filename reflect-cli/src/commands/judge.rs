@@ -71,14 +71,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 fn count(judges: &mut BTreeMap<String, Comparison>, review: &ReviewRecord) {
-    let Some(note) = review.judge() else { return };
+    let overruled = review.overruled.as_ref();
+    let model = review.model().or(overruled.map(|verdict| &*verdict.model));
+    let Some(model) = model else { return };
     let judge = judges
-        .entry(note.judge.clone())
+        .entry(model.to_owned())
         .or_insert_with(|| Comparison {
-            judge: note.judge.clone(),
+            judge: model.to_owned(),
             ..Comparison::default()
         });
-    let counter = match (note.said, review.result) {
+    let counter = match (overruled.map(|verdict| verdict.result), review.result) {
         (None, _) => &mut judge.alone,
         (Some(Verdict::Pass), Verdict::Pass) => &mut judge.both_pass,
         (Some(Verdict::Fail), Verdict::Fail) => &mut judge.both_fail,

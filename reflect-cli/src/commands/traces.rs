@@ -227,18 +227,21 @@ fn table(traces: &[Trace]) -> Result<(), Failure> {
     let rows: Vec<_> = traces
         .iter()
         .map(|trace| {
-            let verdict = trace
-                .review
-                .as_ref()
-                .map_or("-", |review| review.result.as_str());
+            let review = trace.review.as_ref();
+            let verdict = review.map_or("-", |review| review.result.as_str());
+            let reviewer = review.map_or("-", |review| review.model().unwrap_or("human"));
             [
                 trace.id.to_string(),
                 trace.review_status.to_string(),
                 verdict.to_owned(),
+                output::line(reviewer, 40),
                 trace.ingest_status.to_string(),
                 output::line(&trace.task, 60),
             ]
         })
         .collect();
-    output::table(["ID", "REVIEW", "VERDICT", "INGESTION", "TASK"], &rows)
+    output::table(
+        ["ID", "REVIEW", "VERDICT", "REVIEWER", "INGESTION", "TASK"],
+        &rows,
+    )
 }

@@ -33,7 +33,12 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<ArchivedTrace>> {
         let core = self.checked(project, project)?;
-        core.store.archived_traces(project, after, limit).await
+        let traces = core.store.archived_traces(project, after, limit).await?;
+        let noted = traces.into_iter().map(|archived| ArchivedTrace {
+            trace: archived.trace.with_judge_notes(),
+            ..archived
+        });
+        Ok(noted.collect())
     }
 
     /// Up to `limit` memories in the order they were learned, after the given one.

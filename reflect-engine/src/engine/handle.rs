@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reflect_types::{ProjectId, Validate};
+use reflect_types::{KeyId, ProjectId, Validate};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -18,6 +18,8 @@ pub struct Engine {
     shared: Arc<Shared>,
     /// Whether writes through this handle create missing projects.
     creates_projects: bool,
+    /// The API key that reviews through this handle are given with.
+    key: Option<KeyId>,
 }
 
 struct Shared {
@@ -38,6 +40,7 @@ impl Engine {
         Self {
             shared: Arc::new(Shared { core, background }),
             creates_projects: true,
+            key: None,
         }
     }
 
@@ -47,6 +50,15 @@ impl Engine {
     pub fn in_existing_projects(&self) -> Self {
         Self {
             creates_projects: false,
+            ..self.clone()
+        }
+    }
+
+    /// The same engine for the holder of an API key, which its reviews name.
+    #[must_use]
+    pub fn acting_for(&self, key: KeyId) -> Self {
+        Self {
+            key: Some(key),
             ..self.clone()
         }
     }
@@ -86,6 +98,10 @@ impl Engine {
 
     pub(super) fn creates_projects(&self) -> bool {
         self.creates_projects
+    }
+
+    pub(super) fn key(&self) -> Option<&KeyId> {
+        self.key.as_ref()
     }
 }
 

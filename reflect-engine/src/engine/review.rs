@@ -18,7 +18,8 @@ use crate::task::{model_panicked, run_to_end};
 impl Engine {
     /// Reviews a trace; its memory is stored when this returns. The same verdict again changes
     /// nothing, another one is a conflict: see [`change_review`](Self::change_review). A person's
-    /// review replaces a model's ([`Review::judged_by`]) and notes its verdict.
+    /// review replaces a model's ([`Review::judged_by`]) and keeps its verdict; a model's never
+    /// replaces a person's.
     ///
     /// If a model fails, the error says so and the review is stored. A failure that may pass is
     /// retried in the background; until then, the same review returns the trace as it is. A review
@@ -30,22 +31,21 @@ impl Engine {
         review: Review,
     ) -> Result<Trace> {
         self.checked(project, &review)?;
-        let trace = self.get_trace(project, id).await?;
+        let trace = self.stored_trace(project, id).await?;
         let basis = match admit(&trace, &review).map_err(|refusal| refused(id, refusal))? {
-            Admission::Settled => return Ok(trace),
+            Admission::Settled => return Ok(trace.with_judge_notes()),
             Admission::Learn(basis) => basis,
         };
-        let noted = review::with_earlier_judge(review.clone(), &trace);
-        match self.judge(project, trace, noted, basis).await? {
+        match self.judge(project, trace, review.clone(), basis).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(refusal @ (Refusal::Reviewed(_) | Refusal::Working)) => {
                 // Another review came first while this one's reflection was being written.
-                let trace = self.get_trace(project, id).await?;
+                let trace = self.stored_trace(project, id).await?;
                 if review::overrides(&review, &trace) {
                     return self.change_review(project, id, review).await;
                 }
                 if refusal == Refusal::Reviewed(review.result) {
-                    return Ok(trace);
+                    return Ok(trace.with_judge_notes());
                 }
                 Err(refused(id, refusal))
             }
@@ -64,9 +64,8 @@ impl Engine {
         review: Review,
     ) -> Result<Trace> {
         self.checked(project, &review)?;
-        let trace = self.get_trace(project, id).await?;
-        let basis = admit_change(&trace).map_err(|refusal| refused(id, refusal))?;
-        let review = review::with_earlier_judge(review, &trace);
+        let trace = self.stored_trace(project, id).await?;
+        let basis = admit_change(&trace, &review).map_err(|refusal| refused(id, refusal))?;
         match self.judge(project, trace, review, basis).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(refusal) => Err(refused(id, refusal)),
@@ -94,7 +93,8 @@ impl Engine {
         basis: Basis,
     ) -> Result<Decision> {
         let core = self.core();
-        let review = self.new_review(review, ReviewMode::Deferred);
+        let overruled = review::overruled(&review, &trace);
+        let review = self.new_review(review, ReviewMode::Deferred, overruled);
         let what = format!("the review of trace `{}`", trace.id);
         // To its end even if the caller goes away: a model may have been asked, and paid.
         let work = learn(Arc::clone(core), project.clone(), trace, review, basis);
@@ -173,6 +173,9 @@ fn refused(id: &TraceId, refusal: Refusal) -> Error {
             format!("the review of trace `{id}` is still being worked on: wait until it is done")
         }
         Refusal::Reviewed(verdict) => other_verdict(id, verdict),
+        Refusal::ByPerson => {
+            format!("the review of trace `{id}` is a person's: a model's does not replace it")
+        }
         Refusal::LeaseLost | Refusal::Changed | Refusal::NotFailed => {
             format!("the review of trace `{id}` was changed meanwhile: read it and try again")
         }

@@ -1,8 +1,8 @@
 //! Storing, reading, retrying and deleting traces.
 
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Message, Page, ProjectId,
-    Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Message, ModelVerdict,
+    Page, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
 };
 
 use super::handle::Engine;
@@ -46,15 +46,16 @@ impl Engine {
 
     /// A trace by its id.
     pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let core = self.checked(project, id)?;
-        let found = core.store.trace(project, id).await?;
-        found.ok_or_else(|| no_trace(id))
+        let trace = self.stored_trace(project, id).await?;
+        Ok(trace.with_judge_notes())
     }
 
     /// A page of traces, newest first.
     pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
         let core = self.checked(project, list)?;
-        core.store.list_traces(project, list).await
+        let Page { items, more } = core.store.list_traces(project, list).await?;
+        let items = items.into_iter().map(Trace::with_judge_notes).collect();
+        Ok(Page { items, more })
     }
 
     /// Queues the failed review of a trace again.
@@ -99,7 +100,7 @@ impl Engine {
             .unwrap_or_else(|| Message::final_response(&trajectory));
         let review = trace
             .review
-            .map(|review| self.new_review(review, ReviewMode::Inline));
+            .map(|review| self.new_review(review, ReviewMode::Inline, None));
         let new = NewTrace {
             id: TraceId::new(new_id()),
             task: trace.task,
@@ -116,7 +117,19 @@ impl Engine {
         (new, review)
     }
 
-    pub(super) fn new_review(&self, review: Review, mode: ReviewMode) -> NewReview {
+    /// A trace as it is stored, without the notes of a reply.
+    pub(super) async fn stored_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        let core = self.checked(project, id)?;
+        let found = core.store.trace(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
+    }
+
+    pub(super) fn new_review(
+        &self,
+        review: Review,
+        mode: ReviewMode,
+        overruled: Option<ModelVerdict>,
+    ) -> NewReview {
         NewReview {
             id: new_id(),
             verdict: review.result,
@@ -124,6 +137,9 @@ impl Engine {
             alpha: review.alpha.unwrap_or(self.core().alpha),
             reflection: review.reflection,
             mode,
+            reviewer: review.reviewer,
+            key_id: self.key().cloned(),
+            overruled,
             created_at: self.core().now(),
         }
     }

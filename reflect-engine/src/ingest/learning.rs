@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reflect_types::{MemoryId, Trace, feedback_without_note};
+use reflect_types::{MemoryId, Trace};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -21,8 +21,7 @@ pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Resu
             messages: &trace.trajectory,
             final_response: &trace.final_response,
             verdict: review.verdict,
-            // The reviewer's name is not part of the lesson.
-            feedback: feedback_without_note(review.feedback.as_deref()),
+            feedback: feedback(&review),
             reference_context: trace.reference_context.as_deref(),
         };
         model::without_tags(core.reflector.reflect(&run).await?)
@@ -44,6 +43,11 @@ pub(crate) async fn learn_authored(
         Ok::<_, Error>(LearnedReview { review, memory })
     })
     .await
+}
+
+fn feedback(review: &NewReview) -> Option<&str> {
+    let text = review.feedback.as_deref();
+    text.filter(|text| !text.trim().is_empty())
 }
 
 async fn memory(core: &Core, task: &str, reflection: Reflection) -> Result<NewMemory> {

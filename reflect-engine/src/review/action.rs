@@ -1,7 +1,9 @@
 //! Reviews, and what is done with them.
 
 use jiff::Timestamp;
-use reflect_types::{AuthoredReflection, IngestStatus, MemoryId, ReviewMode, Verdict};
+use reflect_types::{
+    AuthoredReflection, IngestStatus, KeyId, MemoryId, ModelVerdict, ReviewMode, Reviewer, Verdict,
+};
 
 use super::refusal::Refusal;
 use crate::model::Reflection;
@@ -28,7 +30,7 @@ pub enum Action {
         setback: Setback,
     },
     /// Removes the review, its memory and its moves; the trace waits for a review again. The
-    /// verdict of a model stays on the trace as its `judge_note`.
+    /// verdict of a model stays on the trace as its `withdrawn_verdict`.
     Withdraw,
 }
 
@@ -64,6 +66,12 @@ pub struct NewReview {
     pub reflection: Option<AuthoredReflection>,
     /// Whether the review came with the trace or later.
     pub mode: ReviewMode,
+    /// Who gives the review.
+    pub reviewer: Reviewer,
+    /// The API key that the review is given with.
+    pub key_id: Option<KeyId>,
+    /// The verdict of a model that this review replaces.
+    pub overruled: Option<ModelVerdict>,
     /// The time of the review.
     pub created_at: Timestamp,
 }
@@ -115,6 +123,23 @@ pub struct ReviewVersion {
     pub verdict: Verdict,
     /// The reviewer's feedback.
     pub feedback: Option<String>,
+    /// Who gave the review.
+    pub reviewer: Reviewer,
+    /// The verdict of a model that it replaced.
+    pub overruled: Option<ModelVerdict>,
+}
+
+impl ReviewVersion {
+    /// The verdict of a model: of this review, or of one that it replaced.
+    pub(super) fn model_verdict(self) -> Option<ModelVerdict> {
+        match self.reviewer {
+            Reviewer::Model(model) => Some(ModelVerdict {
+                model,
+                result: self.verdict,
+            }),
+            _ => self.overruled,
+        }
+    }
 }
 
 /// A failed attempt to write a review's memory.

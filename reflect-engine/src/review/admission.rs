@@ -1,8 +1,7 @@
 //! Whether a review is worth writing a memory for, decided before a model is asked.
 
 use reflect_types::{
-    IngestStatus, JudgeNote, Review, ReviewMode, ReviewRecord, ReviewStatus, Trace,
-    feedback_without_note,
+    IngestStatus, ModelVerdict, Review, ReviewMode, ReviewRecord, ReviewStatus, Reviewer, Trace,
 };
 
 use super::action::{Basis, ReviewVersion};
@@ -17,15 +16,21 @@ pub(crate) enum Admission {
     Settled,
 }
 
-/// Admits a review of a trace. A person's review replaces a model's; apart from that, only a
-/// review with the same verdict may follow another.
+/// Admits a review of a trace. A person's review replaces a model's, and never the other way round;
+/// apart from that, only a review with the same verdict may follow another.
 pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal> {
     if overrides(review, trace) {
-        return admit_change(trace).map(Admission::Learn);
+        return admit_change(trace, review).map(Admission::Learn);
     }
     let Some(current) = &trace.review else {
         return Ok(Admission::Learn(Basis::Fresh));
     };
+    if !is_by_person(&review.reviewer) && !is_by_model(current) {
+        if current.result == review.result {
+            return Ok(Admission::Settled);
+        }
+        return Err(Refusal::Reviewed(current.result));
+    }
     if is_working(trace) {
         // The same review again, after the first call reported that its memory has to wait.
         if current.mode != ReviewMode::Deferred || !agree(current, review) {
@@ -50,8 +55,11 @@ pub(crate) fn admit(trace: &Trace, review: &Review) -> Result<Admission, Refusal
 }
 
 /// Admits a review that replaces the one a trace has.
-pub(crate) fn admit_change(trace: &Trace) -> Result<Basis, Refusal> {
+pub(crate) fn admit_change(trace: &Trace, review: &Review) -> Result<Basis, Refusal> {
     let current = trace.review.as_ref().ok_or(Refusal::NoReview)?;
+    if !is_by_person(&review.reviewer) && !is_by_model(current) {
+        return Err(Refusal::ByPerson);
+    }
     // An inline review is learned from any moment now. A deferred one may wait for long, and a
     // model's may be replaced at any time.
     let replaceable = current.mode == ReviewMode::Deferred || is_by_model(current);
@@ -63,32 +71,26 @@ pub(crate) fn admit_change(trace: &Trace) -> Result<Basis, Refusal> {
 
 /// Whether the review is a person's and the trace's review is a model's.
 pub(crate) fn overrides(review: &Review, trace: &Trace) -> bool {
-    let by_model = review.judge().is_some_and(|note| note.is_own());
-    !by_model && trace.review.as_ref().is_some_and(is_by_model)
+    is_by_person(&review.reviewer) && trace.review.as_ref().is_some_and(is_by_model)
 }
 
-/// The review with a note of the verdict a model gave before, so that the two can be compared.
-pub(crate) fn with_earlier_judge(review: Review, trace: &Trace) -> Review {
-    if review.judge().is_some() {
-        return review;
+/// The verdict of a model that a person's review of the trace replaces, so that the two can be
+/// compared.
+pub(crate) fn overruled(review: &Review, trace: &Trace) -> Option<ModelVerdict> {
+    if !is_by_person(&review.reviewer) {
+        return None;
     }
-    let current = || {
-        let current = trace.review.as_ref()?;
-        let note = current.judge()?;
-        Some((note.said.unwrap_or(current.result), note.judge))
-    };
-    let withdrawn = || {
-        let (note, _) = JudgeNote::read(trace.judge_note.as_deref()?)?;
-        Some((note.said?, note.judge))
-    };
-    match current().or_else(withdrawn) {
-        Some((verdict, judge)) => review.after_judge(&judge, verdict),
-        None => review,
-    }
+    let current = trace.review.as_ref().map(version);
+    let current = current.and_then(ReviewVersion::model_verdict);
+    current.or_else(|| trace.withdrawn_verdict.clone())
+}
+
+pub(super) fn is_by_person(reviewer: &Reviewer) -> bool {
+    reviewer.model_name().is_none()
 }
 
 fn is_by_model(review: &ReviewRecord) -> bool {
-    review.judge().is_some_and(|note| note.is_own())
+    review.model().is_some()
 }
 
 fn is_working(trace: &Trace) -> bool {
@@ -100,15 +102,22 @@ fn is_working(trace: &Trace) -> bool {
 
 fn agree(current: &ReviewRecord, review: &Review) -> bool {
     let text = |feedback: &Option<String>| {
-        feedback_without_note(feedback.as_deref()).map(|text| text.trim().to_owned())
+        let text = feedback.as_deref().unwrap_or_default();
+        text.trim().to_owned()
     };
     current.result == review.result && text(&current.feedback_text) == text(&review.feedback_text)
 }
 
 fn replacing(current: &ReviewRecord) -> Basis {
-    Basis::Replace(ReviewVersion {
-        id: current.id.clone(),
-        verdict: current.result,
-        feedback: current.feedback_text.clone(),
-    })
+    Basis::Replace(version(current))
+}
+
+fn version(review: &ReviewRecord) -> ReviewVersion {
+    ReviewVersion {
+        id: review.id.clone(),
+        verdict: review.result,
+        feedback: review.feedback_text.clone(),
+        reviewer: review.reviewer.clone().unwrap_or_default(),
+        overruled: review.overruled.clone(),
+    }
 }

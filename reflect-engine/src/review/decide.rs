@@ -1,8 +1,9 @@
 //! The decision about one action on a trace's review.
 
-use reflect_types::{IngestStatus, JudgeNote, Verdict};
+use reflect_types::{IngestStatus, Verdict};
 
 use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback};
+use super::admission::is_by_person;
 use super::changes::{Changes, JobWrite, MemoryWrite, ReviewWrite};
 use super::moves;
 use super::refusal::Refusal;
@@ -14,7 +15,7 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Ref
     let standing = standing.ok_or_else(|| action.without_trace())?;
     match action {
         Action::Learn { basis, learned } => {
-            basis.check(&standing)?;
+            basis.check(&standing, &learned.review)?;
             learn(standing, &basis, learned)
         }
         Action::PutAside {
@@ -22,7 +23,7 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Ref
             review,
             setback,
         } => {
-            basis.check(&standing)?;
+            basis.check(&standing, &review)?;
             Ok(put_aside(standing, &basis, review, setback))
         }
         Action::Withdraw => withdraw(standing),
@@ -30,7 +31,7 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Ref
 }
 
 impl Basis {
-    fn check(&self, standing: &Standing) -> Result<(), Refusal> {
+    fn check(&self, standing: &Standing, review: &NewReview) -> Result<(), Refusal> {
         let refusal = match (self, &standing.review) {
             (Self::Job { owner }, _) if standing.is_held_by(owner) => return Ok(()),
             (Self::Job { .. }, _) => Refusal::LeaseLost,
@@ -43,6 +44,12 @@ impl Basis {
             _ if standing.is_working() => Refusal::Working,
             (Self::Fresh, Some(review)) if standing.trace.reviewed => {
                 Refusal::Reviewed(review.verdict)
+            }
+            // Also one that nothing was learned from.
+            (Self::Fresh, Some(current))
+                if is_by_person(&current.reviewer) && !is_by_person(&review.reviewer) =>
+            {
+                Refusal::ByPerson
             }
             (Self::Fresh, _) => return Ok(()),
             (Self::Replace(_), _) => Refusal::NoReview,
@@ -142,15 +149,8 @@ fn withdraw(standing: Standing) -> Result<Changes, Refusal> {
         review: ReviewWrite::Remove,
         job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
         trace: TraceState {
-            judge_note: judge_note(&review).or(standing.trace.judge_note),
+            withdrawn_verdict: review.model_verdict().or(standing.trace.withdrawn_verdict),
             ..TraceState::default()
         },
     })
-}
-
-/// The note that stays on a trace when a model's review, or a person's after it, is withdrawn.
-fn judge_note(review: &ReviewVersion) -> Option<String> {
-    let (mut note, _) = JudgeNote::read(review.feedback.as_deref()?)?;
-    note.said.get_or_insert(review.verdict);
-    Some(note.to_string())
 }

@@ -17,7 +17,7 @@ mod tests;
 pub use action::{
     Action, Basis, LearnedReview, NewMemory, NewReview, NextAttempt, ReviewVersion, Setback,
 };
-pub(crate) use admission::{Admission, admit, admit_change, overrides, with_earlier_judge};
+pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled};
 pub use changes::{
     Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, ReviewWrite, UtilityWrite,
 };

@@ -1,6 +1,6 @@
 //! What a store reads before a review is decided.
 
-use reflect_types::{IngestStatus, MemoryId};
+use reflect_types::{IngestStatus, MemoryId, ModelVerdict};
 
 use super::action::ReviewVersion;
 use crate::learn::{Move, Step};
@@ -62,7 +62,7 @@ pub struct TraceState {
     /// Memories the trace was given that do not exist.
     pub ignored: Vec<MemoryId>,
     /// The verdict of a model whose review was withdrawn.
-    pub judge_note: Option<String>,
+    pub withdrawn_verdict: Option<ModelVerdict>,
 }
 
 impl Default for TraceState {
@@ -74,7 +74,7 @@ impl Default for TraceState {
             last_ingest_error: None,
             created_memory: None,
             ignored: Vec::new(),
-            judge_note: None,
+            withdrawn_verdict: None,
         }
     }
 }

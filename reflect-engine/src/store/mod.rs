@@ -14,6 +14,7 @@ mod archive;
 )]
 pub mod conformance;
 mod job;
+mod legacy_note;
 mod memory;
 mod port;
 mod restored;

@@ -16,5 +16,6 @@ mod embedders;
 mod ingestion;
 mod recall;
 mod replay;
+mod reviewers;
 mod reviews;
 mod traces;

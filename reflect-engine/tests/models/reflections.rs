@@ -22,7 +22,7 @@ async fn a_reviewed_run_becomes_a_memory_that_the_model_wrote() {
     ];
     let trace = CreateTrace {
         reference_context: Some("Refunds within 30 days.".to_owned()),
-        review: Some(Review::fail("[judge x] It was 60 days old").alpha(0.1)),
+        review: Some(Review::fail("It was 60 days old").judged_by("x")),
         ..CreateTrace::new("Refund order 7", messages)
     };
     let id = record(&engine, trace).await;

@@ -4,11 +4,19 @@ use std::time::Duration;
 
 use reflect_models::scripted::{Act, ModelServer};
 use reflect_types::{
-    AuthoredReflection, IngestStatus, ListMemories, Review, ReviewStatus, Verdict,
+    AuthoredReflection, IngestStatus, ListMemories, ModelVerdict, Review, ReviewStatus, Verdict,
 };
 
 use crate::common::{self, Home, eventually, project, record, run, until};
 use crate::{given_time, memory_of, reviewed, server, with_model};
+
+/// What the model `m` said.
+fn said(result: Verdict) -> Option<ModelVerdict> {
+    Some(ModelVerdict {
+        model: "m".to_owned(),
+        result,
+    })
+}
 
 #[tokio::test]
 async fn a_deferred_review_survives_an_outage() {
@@ -151,8 +159,7 @@ async fn a_waiting_review_of_a_judge_gives_way_to_a_person_and_is_noted() {
         let done = engine.review_trace(&project, &id, person).await.unwrap();
         let review = done.review.unwrap();
         assert_eq!(review.result, Verdict::Fail);
-        let note = review.judge().unwrap();
-        assert_eq!(note.said, Some(Verdict::Pass));
+        assert_eq!(review.overruled, said(Verdict::Pass));
         assert_eq!(done.ingest_status, IngestStatus::Completed);
     }
 }
@@ -165,6 +172,7 @@ async fn a_withdrawn_review_of_a_judge_is_noted() {
     let judge = Review::pass().judged_by("m");
     engine.review_trace(&project, &id, judge).await.unwrap();
     let waiting = engine.withdraw_review(&project, &id).await.unwrap();
+    assert_eq!(waiting.withdrawn_verdict, said(Verdict::Pass));
     assert_eq!(waiting.judge_note.as_deref(), Some("[judge m said pass]"));
     let person = Review::fail("It was too old");
     let after = engine.review_trace(&project, &id, person).await.unwrap();
@@ -212,7 +220,7 @@ async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
     let judge = || Review::pass().judged_by("m");
     let judged = engine.review_trace(&project, &id, judge()).await.unwrap();
     let memory = judged.created_memory_id.clone();
-    assert!(judged.review.unwrap().judge().unwrap().is_own());
+    assert_eq!(judged.review.unwrap().model(), Some("m"));
 
     let person = Review::fail("It was too old");
     let after = engine.review_trace(&project, &id, person).await.unwrap();
@@ -236,6 +244,10 @@ async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
         .change_review(&project, &id, Review::pass())
         .await
         .unwrap();
-    let note = changed.review.unwrap().judge().unwrap();
-    assert_eq!((note.said, note.is_own()), (Some(Verdict::Pass), false));
+    let review = changed.review.unwrap();
+    assert_eq!(review.model(), None);
+    assert_eq!(review.overruled, said(Verdict::Pass));
+    let refused = engine.change_review(&project, &id, judge()).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("is a person's"), "{refused}");
 }

@@ -1,7 +1,7 @@
 //! The judge.
 
 use reflect_models::{Judge, JudgeRun};
-use reflect_types::Verdict;
+use reflect_types::{Reviewer, Verdict};
 use serde_json::json;
 
 use super::{quick, say, server};
@@ -19,10 +19,8 @@ async fn a_review_names_its_judge() {
     assert_eq!(opinion.verdict, Some(Verdict::Fail));
     assert_eq!(opinion.score, Some(0.2));
     let review = judge.review(&opinion).unwrap();
-    assert_eq!(
-        review.feedback_text.as_deref(),
-        Some("[judge test-model] No currency.")
-    );
+    assert_eq!(review.reviewer, Reviewer::Model("test-model".to_owned()));
+    assert_eq!(review.feedback_text.as_deref(), Some("No currency."));
     assert_eq!(review.alpha, Some(0.1));
 
     let asked = server.asked()[0].text();

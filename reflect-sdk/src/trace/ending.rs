@@ -1,6 +1,6 @@
 //! The end of a run, and the trace it leaves.
 
-use reflect_types::{CreateTrace, Review, Verdict};
+use reflect_types::{CreateTrace, Review, Reviewer, Verdict};
 
 use super::context::TraceContext;
 use super::options::{OnCancel, Options};
@@ -77,6 +77,8 @@ impl Ending {
 
 fn failed(cause: Panic, mut output: TraceOutput) -> TraceOutput {
     output.verdict = Some(Verdict::Fail);
+    // A model that gave another verdict did not see the panic.
+    output.reviewer = Reviewer::Human;
     if output.feedback.as_ref().is_none_or(String::is_empty) {
         output.feedback = Some(cause.message);
     }
@@ -111,6 +113,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
         review: output.verdict.map(|result| Review {
             feedback_text: output.feedback,
             alpha,
+            reviewer: output.reviewer,
             reflection: output.reflection.map(|reflection| *reflection),
             ..Review::new(result)
         }),

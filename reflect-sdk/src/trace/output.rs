@@ -1,4 +1,4 @@
-use reflect_types::{AuthoredReflection, Metadata, Review, Trajectory, Verdict};
+use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, Trajectory, Verdict};
 use serde_json::Value;
 
 /// The output of a run; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
@@ -18,6 +18,7 @@ pub struct TraceOutput {
     pub(super) final_response: Option<String>,
     pub(super) verdict: Option<Verdict>,
     pub(super) feedback: Option<String>,
+    pub(super) reviewer: Reviewer,
     /// Boxed, because most outputs have none.
     pub(super) reflection: Option<Box<AuthoredReflection>>,
     pub(super) model: Option<String>,
@@ -86,6 +87,7 @@ macro_rules! output_options {
                 output.feedback = review.feedback_text;
                 output.reflection = review.reflection.map(Box::new);
                 output.alpha = review.alpha;
+                output.reviewer = review.reviewer;
                 self
             }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reflect_engine::Engine;
 use reflect_models::{Judge, JudgeRun};
-use reflect_types::{IngestStatus, ProjectId, ReviewRecord, Trace, TraceId};
+use reflect_types::{IngestStatus, ProjectId, Trace, TraceId};
 
 /// Pause after an error in the model's settings, such as a wrong key.
 const SETUP_PAUSE: Duration = Duration::from_secs(300);
@@ -43,7 +43,7 @@ impl JudgeOutcome {
 /// people.
 pub(super) fn is_unreviewed(trace: &Trace) -> bool {
     trace.review.is_none()
-        && trace.judge_note.is_none()
+        && trace.withdrawn_verdict.is_none()
         && trace.ingest_status == IngestStatus::Completed
 }
 
@@ -105,6 +105,6 @@ async fn is_stored(engine: &Engine, project: &ProjectId, id: &TraceId) -> bool {
 }
 
 fn is_by_judge(trace: &Trace) -> bool {
-    let note = trace.review.as_ref().and_then(ReviewRecord::judge);
-    note.is_some_and(|note| note.is_own())
+    let review = trace.review.as_ref();
+    review.is_some_and(|review| review.model().is_some())
 }

@@ -1,4 +1,4 @@
-use reflect_types::{ProjectId, Scope};
+use reflect_types::{KeyId, ProjectId, Scope};
 
 use super::store::KeyRecord;
 
@@ -6,6 +6,7 @@ use super::store::KeyRecord;
 #[derive(Clone, Debug)]
 pub struct Caller {
     name: String,
+    key: Option<KeyId>,
     reach: Reach,
 }
 
@@ -20,6 +21,7 @@ impl Caller {
     pub(super) fn configured() -> Self {
         Self {
             name: "master".to_owned(),
+            key: None,
             reach: Reach::Everything,
         }
     }
@@ -28,6 +30,7 @@ impl Caller {
     pub(super) fn holding(record: &KeyRecord) -> Self {
         Self {
             name: record.key.public_id.clone(),
+            key: Some(record.key.id.clone()),
             reach: match &record.project {
                 None => Reach::Everything,
                 Some(id) => Reach::Project {
@@ -41,6 +44,11 @@ impl Caller {
     /// The caller's name in logs and rate limits: the public id of the key.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The id of the key; `None` for the configured master key, which has none.
+    pub fn key(&self) -> Option<&KeyId> {
+        self.key.as_ref()
     }
 
     /// The project of the key; `None` for a master key.

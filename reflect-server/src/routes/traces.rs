@@ -113,8 +113,8 @@ pub(super) async fn review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    let reviewed = app
-        .engine()
+    let reviewed = access
+        .engine(&app)
         .review_trace(&access.project, &id, review)
         .await?;
     Ok(Json(reviewed))
@@ -136,8 +136,8 @@ pub(super) async fn change_review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    let reviewed = app
-        .engine()
+    let reviewed = access
+        .engine(&app)
         .change_review(&access.project, &id, review)
         .await?;
     Ok(Json(reviewed))

@@ -9,6 +9,7 @@ mod input;
 mod keys;
 mod limits;
 mod mcp;
+mod reviewers;
 mod sdk;
 mod shutdown;
 mod support;

@@ -3,7 +3,7 @@ mod walk;
 use std::num::NonZeroUsize;
 
 use clap::{ArgGroup, Args};
-use reflect_types::{Review, Trace, TraceId};
+use reflect_types::{Review, ReviewRecord, Trace, TraceId};
 
 use crate::failure::Failure;
 use crate::output;
@@ -61,8 +61,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 .map_err(|error| Failure::from(error).with_advice("use --change or --withdraw"))?
         }
     };
-    let stored = trace.review.as_ref().map(|review| &review.feedback_text);
-    if !options.withdraw && !options.change && stored.is_some_and(|stored| *stored != feedback) {
+    let stored = trace.review.as_ref().map(ReviewRecord::comment);
+    let differs = stored.is_some_and(|stored| stored != feedback.as_deref());
+    if !options.withdraw && !options.change && differs {
         eprintln!("the run has this verdict already, with other feedback: --change replaces it");
     }
     if options.place.json {

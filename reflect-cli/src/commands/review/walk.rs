@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{IngestStatus, Review, ReviewRecord, ReviewStatus, Trace, TraceId};
+use reflect_types::{IngestStatus, Review, ReviewStatus, Trace, TraceId};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -157,8 +157,8 @@ fn is_unreviewed(trace: &Trace) -> bool {
 
 /// Whether a model's review stands, which no person has replaced.
 fn is_judged(trace: &Trace) -> bool {
-    let note = trace.review.as_ref().and_then(ReviewRecord::judge);
-    note.is_some_and(|note| note.is_own())
+    let review = trace.review.as_ref();
+    review.is_some_and(|review| review.model().is_some())
 }
 
 fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<Choice, Failure> {

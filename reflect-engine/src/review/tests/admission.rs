@@ -1,12 +1,12 @@
 //! Which reviews are worth asking a model for.
 
 use reflect_types::{
-    AuthoredReflection, IngestStatus, Review, ReviewMode, ReviewRecord, ReviewStatus, Trace,
-    Verdict,
+    AuthoredReflection, IngestStatus, ModelVerdict, Review, ReviewMode, ReviewRecord, ReviewStatus,
+    Reviewer, Trace, Verdict,
 };
 
 use crate::review::{Admission, Basis, Refusal, ReviewVersion};
-use crate::review::{admit, admit_change, overrides, with_earlier_judge};
+use crate::review::{admit, admit_change, overrides, overruled};
 
 fn trace(status: IngestStatus, review: Option<(&str, ReviewMode)>) -> Trace {
     let reviewed = status == IngestStatus::Completed && review.is_some();
@@ -26,17 +26,47 @@ fn trace(status: IngestStatus, review: Option<(&str, ReviewMode)>) -> Trace {
             result: Verdict::Fail,
             feedback_text: Some(feedback.to_owned()),
             mode,
+            reviewer: Some(Reviewer::Human),
+            key_id: None,
+            overruled: None,
         }),
         ..serde_json::from_value(trace).unwrap()
     }
 }
 
-fn replaces(feedback: &str) -> Basis {
-    Basis::Replace(ReviewVersion {
+/// A trace whose review, `no`, is a model's.
+fn judged(status: IngestStatus, mode: ReviewMode) -> Trace {
+    let mut trace = trace(status, Some(("no", mode)));
+    trace.review.as_mut().unwrap().reviewer = Some(Reviewer::model("m"));
+    trace
+}
+
+fn version(feedback: &str) -> ReviewVersion {
+    ReviewVersion {
         id: "r-1".to_owned(),
         verdict: Verdict::Fail,
         feedback: Some(feedback.to_owned()),
+        reviewer: Reviewer::Human,
+        overruled: None,
+    }
+}
+
+fn replaces(feedback: &str) -> Basis {
+    Basis::Replace(version(feedback))
+}
+
+fn replaces_model() -> Basis {
+    Basis::Replace(ReviewVersion {
+        reviewer: Reviewer::model("m"),
+        ..version("no")
     })
+}
+
+fn said(result: Verdict) -> ModelVerdict {
+    ModelVerdict {
+        model: "m".to_owned(),
+        result,
+    }
 }
 
 fn authored() -> Review {
@@ -95,14 +125,14 @@ fn a_review_is_admitted_by_the_state_of_its_trace() {
         ),
         // A person's review replaces a model's, but not the other way round.
         (
-            trace(Completed, Some(("[judge m] no", Deferred))),
+            judged(Completed, Deferred),
             yes(),
-            replacing("[judge m] no"),
+            Ok(Admission::Learn(replaces_model())),
         ),
         (
-            trace(Queued, Some(("[judge m] no", Inline))),
+            judged(Queued, Inline),
             yes(),
-            replacing("[judge m] no"),
+            Ok(Admission::Learn(replaces_model())),
         ),
         (
             trace(Completed, Some(("no", Deferred))),
@@ -110,9 +140,25 @@ fn a_review_is_admitted_by_the_state_of_its_trace() {
             settled.clone(),
         ),
         (
-            trace(Completed, Some(("[judge m] no", Deferred))),
+            trace(Failed, Some(("no", Deferred))),
+            yes().judged_by("m"),
+            Err(Refusal::Reviewed(Verdict::Fail)),
+        ),
+        (
+            judged(Completed, Deferred),
             no().judged_by("m"),
+            settled.clone(),
+        ),
+        // A person may begin a text like an old note of a model.
+        (
+            trace(Completed, Some(("[judge m] no", Deferred))),
+            Review::fail("[judge m] no"),
             settled,
+        ),
+        (
+            trace(Completed, Some(("[judge m] no", Deferred))),
+            yes(),
+            Err(Refusal::Reviewed(Verdict::Fail)),
         ),
     ];
     for (n, (trace, review, expected)) in table.into_iter().enumerate() {
@@ -132,37 +178,37 @@ fn a_replacement_waits_only_for_the_job_of_an_inline_review() {
             Err(Refusal::Working),
         ),
         (trace(Queued, Some(("no", Deferred))), Ok(replaces("no"))),
-        (
-            trace(Queued, Some(("[judge m] no", Inline))),
-            Ok(replaces("[judge m] no")),
-        ),
+        (judged(Queued, Inline), Ok(replaces_model())),
         (trace(Completed, Some(("no", Inline))), Ok(replaces("no"))),
         (trace(Failed, Some(("no", Inline))), Ok(replaces("no"))),
     ];
     for (n, (trace, expected)) in table.into_iter().enumerate() {
-        assert_eq!(admit_change(&trace), expected, "row {n}");
+        assert_eq!(admit_change(&trace, &Review::pass()), expected, "row {n}");
     }
+    let model = Review::pass().judged_by("n");
+    let person_s = trace(Completed, Some(("no", Deferred)));
+    assert_eq!(admit_change(&person_s, &model), Err(Refusal::ByPerson));
+    let model_s = judged(Completed, Deferred);
+    assert_eq!(admit_change(&model_s, &model), Ok(replaces_model()));
 }
 
 #[test]
-fn a_person_overrides_a_model_and_notes_its_verdict() {
-    let by_model = trace(
-        IngestStatus::Completed,
-        Some(("[judge m] no", ReviewMode::Deferred)),
-    );
-    assert!(overrides(&Review::pass(), &by_model));
-    assert!(!overrides(&Review::pass().judged_by("n"), &by_model));
-    let noted = with_earlier_judge(Review::pass(), &by_model);
-    assert_eq!(noted.feedback_text.as_deref(), Some("[judge m said fail]"));
+fn a_person_overrides_a_model_and_keeps_its_verdict() {
+    let by_model = judged(IngestStatus::Completed, ReviewMode::Deferred);
+    let (person, model) = (Review::pass(), Review::pass().judged_by("n"));
+    assert!(overrides(&person, &by_model));
+    assert!(!overrides(&model, &by_model));
+    assert_eq!(overruled(&person, &by_model), Some(said(Verdict::Fail)));
+    assert_eq!(overruled(&model, &by_model), None);
+
+    let mut again = trace(IngestStatus::Completed, Some(("no", ReviewMode::Deferred)));
+    assert_eq!(overruled(&person, &again), None);
+    again.review.as_mut().unwrap().overruled = Some(said(Verdict::Pass));
+    assert_eq!(overruled(&person, &again), Some(said(Verdict::Pass)));
 
     let mut withdrawn = trace(IngestStatus::Completed, None);
-    withdrawn.judge_note = Some("[judge m said pass]".to_owned());
-    assert!(!overrides(&Review::pass(), &withdrawn));
-    let noted = with_earlier_judge(Review::fail("no"), &withdrawn);
-    assert_eq!(
-        noted.feedback_text.as_deref(),
-        Some("[judge m said pass] no")
-    );
-    let model = Review::pass().judged_by("n");
-    assert_eq!(with_earlier_judge(model.clone(), &withdrawn), model);
+    withdrawn.withdrawn_verdict = Some(said(Verdict::Pass));
+    assert!(!overrides(&person, &withdrawn));
+    assert_eq!(overruled(&person, &withdrawn), Some(said(Verdict::Pass)));
+    assert_eq!(overruled(&model, &withdrawn), None);
 }

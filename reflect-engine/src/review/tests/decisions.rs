@@ -1,14 +1,14 @@
 //! What each action changes, and when it is refused.
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, Verdict};
+use reflect_types::{IngestStatus, ModelVerdict, Reviewer, Verdict};
 
 use super::support::*;
 use crate::learn::{Move, Step};
 use crate::review::{
     Action, AffectedMemories, Basis, Changes, EventWrite, GivenMemory, JobState, JobWrite,
-    MemoryWrite, NewEvent, NewReview, NextAttempt, Refusal, ReviewVersion, ReviewWrite, Standing,
-    TraceState, Utility, UtilityWrite, decide,
+    LearnedReview, MemoryWrite, NewEvent, NewReview, NextAttempt, Refusal, ReviewVersion,
+    ReviewWrite, Standing, TraceState, Utility, UtilityWrite, decide,
 };
 
 #[test]
@@ -241,22 +241,43 @@ fn a_withdrawal_removes_review_memory_and_job() {
 
 #[test]
 fn the_verdict_of_a_model_outlives_its_review() {
-    let note = |feedback: &str, verdict, before: Option<&str>| {
-        let mut standing = reviewed(Vec::new());
-        standing.trace.judge_note = before.map(str::to_owned);
-        standing.review = Some(ReviewVersion {
-            feedback: Some(feedback.to_owned()),
-            ..stored(verdict)
-        });
-        let changes = decide(Some(standing), Action::Withdraw).unwrap();
-        changes.trace.judge_note
+    let said = |result| ModelVerdict {
+        model: "m".to_owned(),
+        result,
     };
-    let said = |text: &str| Some(text.to_owned());
-    assert_eq!(note("fine", Verdict::Pass, None), None);
-    let by_model = note("[judge m] no", Verdict::Fail, None);
-    assert_eq!(by_model, said("[judge m said fail]"));
-    let after_model = note("[judge m said pass] no", Verdict::Fail, None);
-    assert_eq!(after_model, said("[judge m said pass]"));
-    let kept = note("fine", Verdict::Pass, Some("[judge m said fail]"));
-    assert_eq!(kept, said("[judge m said fail]"));
+    let withdrawn = |review: ReviewVersion, before: Option<ModelVerdict>| {
+        let mut standing = reviewed(Vec::new());
+        standing.trace.withdrawn_verdict = before;
+        standing.review = Some(review);
+        let changes = decide(Some(standing), Action::Withdraw).unwrap();
+        changes.trace.withdrawn_verdict
+    };
+    let person_s = stored(Verdict::Pass);
+    assert_eq!(withdrawn(person_s.clone(), None), None);
+    let by_model = ReviewVersion {
+        reviewer: Reviewer::model("m"),
+        ..stored(Verdict::Fail)
+    };
+    assert_eq!(withdrawn(by_model, None), Some(said(Verdict::Fail)));
+    let after_model = ReviewVersion {
+        overruled: Some(said(Verdict::Pass)),
+        ..stored(Verdict::Fail)
+    };
+    assert_eq!(withdrawn(after_model, None), Some(said(Verdict::Pass)));
+    let kept = withdrawn(person_s, Some(said(Verdict::Fail)));
+    assert_eq!(kept, Some(said(Verdict::Fail)));
+}
+
+#[test]
+fn a_model_does_not_replace_a_person_s_review_that_failed() {
+    let learned = LearnedReview {
+        review: NewReview {
+            reviewer: Reviewer::model("m"),
+            ..new_review(Verdict::Pass)
+        },
+        memory: new_memory(),
+    };
+    let basis = Basis::Fresh;
+    let refused = decide(Some(failed()), Action::Learn { basis, learned });
+    assert_eq!(refused, Err(Refusal::ByPerson));
 }

@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, ReviewMode, Verdict};
+use reflect_types::{IngestStatus, ReviewMode, Reviewer, Verdict};
 
 use crate::learn::{self, Move};
 use crate::model::Reflection;
@@ -22,6 +22,9 @@ pub(super) fn new_review(verdict: Verdict) -> NewReview {
         alpha: 0.5,
         reflection: None,
         mode: ReviewMode::Deferred,
+        reviewer: Reviewer::Human,
+        key_id: None,
+        overruled: None,
         created_at: Timestamp::UNIX_EPOCH,
     }
 }
@@ -49,6 +52,8 @@ pub(super) fn stored(verdict: Verdict) -> ReviewVersion {
         id: STORED.to_owned(),
         verdict,
         feedback: Some("stored".to_owned()),
+        reviewer: Reviewer::Human,
+        overruled: None,
     }
 }
 

@@ -15,7 +15,8 @@ mod withdrawals;
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
     AuthoredReflection, IngestStatus, ListMemories, ListTraces, MemoryId, Message, Metadata,
-    ProjectId, ReviewMode, ReviewStatus, Skill, ToolCall, Trace, TraceId, Verdict,
+    ModelVerdict, ProjectId, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId,
+    Verdict,
 };
 use serde_json::json;
 
@@ -53,7 +54,7 @@ pub async fn all(store: &dyn Store) {
     replacements::a_changed_review_replays_what_it_moved(store).await;
     withdrawals::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
     withdrawals::a_queued_review_can_be_withdrawn(store).await;
-    withdrawals::a_withdrawn_review_of_a_model_leaves_a_note(store).await;
+    withdrawals::a_withdrawn_review_of_a_model_leaves_its_verdict(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;

@@ -144,6 +144,9 @@ pub(super) fn review(id: &str, verdict: Verdict) -> NewReview {
         alpha: 0.3,
         reflection: None,
         mode: ReviewMode::Deferred,
+        reviewer: Reviewer::Human,
+        key_id: None,
+        overruled: None,
         created_at: now(),
     }
 }
@@ -202,12 +205,16 @@ pub(super) fn replacing(id: &str, verdict: Verdict) -> Basis {
         id,
         verdict,
         feedback,
+        reviewer,
+        overruled,
         ..
     } = review(id, verdict);
     Basis::Replace(ReviewVersion {
         id,
         verdict,
         feedback,
+        reviewer,
+        overruled,
     })
 }
 

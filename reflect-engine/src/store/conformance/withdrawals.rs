@@ -63,21 +63,38 @@ pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
     assert_eq!(store.stats(&project).await.unwrap().memories, 0);
 }
 
-pub(super) async fn a_withdrawn_review_of_a_model_leaves_a_note(store: &dyn Store) {
-    let project = ProjectId::from("conformance/judge note");
+pub(super) async fn a_withdrawn_review_of_a_model_leaves_its_verdict(store: &dyn Store) {
+    let project = ProjectId::from("conformance/withdrawn verdict");
     insert(store, &project, new_trace("t-note"), Intake::Unreviewed).await;
-    let note = async || trace(store, &project, "t-note").await.judge_note;
-    let judged = async |feedback: &str, verdict| {
+    let left = async || {
+        let trace = trace(store, &project, "t-note").await;
+        trace.withdrawn_verdict
+    };
+    let judged = async |reviewer: Reviewer, overruled: Option<ModelVerdict>, verdict| {
         let mut lesson = lesson("t-note", verdict);
-        lesson.review.feedback = Some(feedback.to_owned());
+        lesson.review.reviewer = reviewer.clone();
+        lesson.review.overruled = overruled.clone();
+        lesson.review.key_id = Some("key-1".into());
         let done = learn(store, &project, "t-note", Basis::Fresh, lesson).await;
         assert_eq!(done, Ok(()));
+        let review = trace(store, &project, "t-note").await.review.unwrap();
+        assert_eq!(review.reviewer, Some(reviewer));
+        assert_eq!(review.overruled, overruled);
+        assert_eq!(review.key_id, Some("key-1".into()));
         assert_eq!(withdraw(store, &project, "t-note").await, Ok(()));
     };
-    judged("fine", Verdict::Pass).await;
-    assert_eq!(note().await, None);
-    judged("[judge m] no", Verdict::Fail).await;
-    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
-    judged("fine", Verdict::Pass).await;
-    assert_eq!(note().await.as_deref(), Some("[judge m said fail]"));
+    let said = |result| {
+        Some(ModelVerdict {
+            model: "m".to_owned(),
+            result,
+        })
+    };
+    judged(Reviewer::Human, None, Verdict::Pass).await;
+    assert_eq!(left().await, None);
+    judged(Reviewer::model("m"), None, Verdict::Fail).await;
+    assert_eq!(left().await, said(Verdict::Fail));
+    judged(Reviewer::Human, None, Verdict::Pass).await;
+    assert_eq!(left().await, said(Verdict::Fail));
+    judged(Reviewer::Human, said(Verdict::Pass), Verdict::Fail).await;
+    assert_eq!(left().await, said(Verdict::Pass));
 }

@@ -8,13 +8,11 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
+use super::row::TRACE_COLUMNS;
 use super::{memories, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
 use crate::store::{EmbeddedPiece, restored};
-
-/// The number of columns in [`row::TRACE`].
-const TRACE_COLUMNS: usize = 20;
 
 pub(super) fn traces(
     db: &Connection,
@@ -141,13 +139,14 @@ fn restore_trace(
     };
     let name = archived.idempotency_key.as_ref().filter(|_| !taken);
     let status = restored::status(archived);
+    let withdrawn = restored::withdrawn_verdict(archived);
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
              ignored, created_at, task, final_response, reference_context, trajectory, \
-             judge_note) \
+             withdrawn_model, withdrawn_verdict) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19)",
+             ?19, ?20)",
     )?
     .execute(params![
         project,
@@ -168,7 +167,8 @@ fn restore_trace(
         trace.final_response,
         trace.reference_context,
         row::to_json(&trace.trajectory)?,
-        trace.judge_note,
+        withdrawn.as_ref().map(|verdict| &verdict.model),
+        withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
     ])?;
     let key = db.last_insert_rowid();
     if let Some(review) = restored::review(archived, now) {

@@ -7,19 +7,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::Fault;
+use super::migrations;
 use crate::error::Error;
 
 /// `Rflt`, which marks a file as Reflect's.
 const APPLICATION_ID: i64 = 0x5266_6c74;
-
-/// Each migrates from the format before it; their number is the current format.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../../../migrations/sqlite/0001_initial.sql"),
-    include_str!("../../../migrations/sqlite/0002_embedder.sql"),
-    include_str!("../../../migrations/sqlite/0003_failed_traces.sql"),
-    include_str!("../../../migrations/sqlite/0004_judge_note.sql"),
-    include_str!("../../../migrations/sqlite/0005_embedding_lengths.sql"),
-];
 
 /// How long to wait for a lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,7 +34,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let view = db.unchecked_transaction()?;
     let found = format(&view, path)?;
     view.commit()?;
-    if found < known() {
+    if found < migrations::current() {
         migrate(&mut db, path)?;
     }
     use_wal(&db)?;
@@ -101,7 +93,7 @@ fn make_private(path: &Path) {
 }
 
 /// The file's format, 0 for an empty file. Refuses a foreign or newer file.
-fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
+pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
     let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, format) = (pragma("application_id")?, pragma("user_version")?);
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -113,18 +105,14 @@ fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
             })),
         };
     }
-    if format > known() {
+    if format > migrations::current() {
         return Err(Fault::Plain(Error::Newer {
             path: path.to_owned(),
             found: format,
-            known: known(),
+            known: migrations::current(),
         }));
     }
     Ok(format)
-}
-
-fn known() -> i64 {
-    MIGRATIONS.len().try_into().unwrap_or(i64::MAX)
 }
 
 /// Runs all migrations in one transaction, so that a file has the old format or the new one.
@@ -132,12 +120,16 @@ fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read again under the lock: another process may have migrated the file meanwhile.
     let from = format(&transaction, path)?;
-    for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-        transaction.execute_batch(step)?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", known())?;
+    migrations::run(&transaction, from)?;
+    stamp(&transaction, migrations::current())?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Marks a file as Reflect's, in this format.
+pub(super) fn stamp(db: &Connection, format: i64) -> Result<(), Fault> {
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", format)?;
     Ok(())
 }
 
@@ -161,60 +153,6 @@ fn use_wal(db: &Connection) -> Result<(), Fault> {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A file of an older format, with a trace.
-    fn older(path: &Path, formats: usize) {
-        let db = Connection::open(path).unwrap();
-        for step in &MIGRATIONS[..formats] {
-            db.execute_batch(step).unwrap();
-        }
-        db.execute_batch(
-            "INSERT INTO project (id, revision) VALUES ('support', 1);
-             INSERT INTO trace (project, id, receipt, ingest_status, metadata, retrieved, created_at,
-                 task, final_response, trajectory, reviewed, created_memory)
-             VALUES (1, 't-1', 'completed', 'completed', '{}', '[]', '2026-01-01T00:00:00Z',
-                 'Refund order 7', 'done', '[]', 1, 'm-1');",
-        )
-        .unwrap();
-        db.pragma_update(None, "application_id", APPLICATION_ID)
-            .unwrap();
-        let format = i64::try_from(formats).unwrap();
-        db.pragma_update(None, "user_version", format).unwrap();
-    }
-
-    #[test]
-    fn files_of_every_older_format_are_migrated_with_their_content() {
-        let fresh = tempfile::tempdir().unwrap();
-        let schema = |db: &Connection| {
-            let mut select = db
-                .prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")
-                .unwrap();
-            let rows = select.query_map([], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
-            });
-            rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
-        };
-        let newest = schema(&open(&fresh.path().join("reflect.db")).unwrap());
-        for formats in 1..=MIGRATIONS.len() {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("reflect.db");
-            older(&path, formats);
-            let db = open(&path).unwrap();
-            assert_eq!(format(&db, &path).unwrap(), known());
-            assert_eq!(schema(&db), newest, "from format {formats}");
-            let task: String = db
-                .query_row("SELECT task FROM trace WHERE id = 't-1'", [], |row| {
-                    row.get(0)
-                })
-                .unwrap();
-            assert_eq!(task, "Refund order 7");
         }
     }
 }

@@ -28,6 +28,7 @@ mod fault;
 mod file;
 mod jobs;
 mod memories;
+mod migrations;
 mod projects;
 mod readers;
 mod reviews;

@@ -1,6 +1,6 @@
 //! The rows that a review's decision reads and writes.
 
-use reflect_types::{MemoryId, ProjectId, TraceId};
+use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
 use super::fault::Fault;
@@ -43,8 +43,9 @@ fn load(
 ) -> Result<Option<(TraceRow, Standing)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, t.ingest_attempts, \
-             t.last_ingest_error, t.created_memory, t.ignored, t.judge_note, r.id, r.verdict, \
-             r.feedback, j.trace IS NOT NULL, j.owner, m.key \
+             t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, \
+             t.withdrawn_verdict, r.id, r.verdict, r.feedback, r.reviewer_model, \
+             r.overruled_model, r.overruled_verdict, j.trace IS NOT NULL, j.owner, m.key \
          FROM trace t JOIN project p ON p.key = t.project \
              LEFT JOIN review r ON r.trace = t.key LEFT JOIN job j ON j.trace = t.key \
              LEFT JOIN memory m ON m.project = t.project AND m.id = t.created_memory \
@@ -66,18 +67,20 @@ fn load(
         last_ingest_error: found.get(6)?,
         created_memory: found.get::<_, Option<String>>(7)?.map(MemoryId::new),
         ignored: row::json(found, 8)?,
-        judge_note: found.get(9)?,
+        withdrawn_verdict: row::model_verdict(found, 9)?,
     };
-    let review = match found.get(10)? {
+    let review = match found.get(11)? {
         Some(id) => Some(ReviewVersion {
             id,
-            verdict: row::verdict(found, 11)?,
-            feedback: found.get(12)?,
+            verdict: row::verdict(found, 12)?,
+            feedback: found.get(13)?,
+            reviewer: row::reviewer(found, 14)?,
+            overruled: row::model_verdict(found, 15)?,
         }),
         None => None,
     };
-    let job = if found.get(13)? {
-        let owner = found.get(14)?;
+    let job = if found.get(17)? {
+        let owner = found.get(18)?;
         Some(JobState { owner })
     } else {
         None
@@ -92,7 +95,7 @@ fn load(
         trace,
         review,
         job,
-        memory: found.get(15)?,
+        memory: found.get(19)?,
         memories,
     };
     Ok(Some((row, standing)))
@@ -184,7 +187,8 @@ fn write_trace(db: &Connection, key: i64, trace: &TraceState) -> Result<(), Faul
     db.prepare_cached(
         "UPDATE trace SET reviewed = :reviewed, ingest_status = :status, \
              ingest_attempts = :attempts, last_ingest_error = :error, created_memory = :memory, \
-             ignored = :ignored, judge_note = :judge_note WHERE key = :key",
+             ignored = :ignored, withdrawn_model = :withdrawn_model, \
+             withdrawn_verdict = :withdrawn_verdict WHERE key = :key",
     )?
     .execute(named_params! {
         ":key": key,
@@ -194,7 +198,8 @@ fn write_trace(db: &Connection, key: i64, trace: &TraceState) -> Result<(), Faul
         ":error": trace.last_ingest_error,
         ":memory": trace.created_memory.as_ref().map(MemoryId::as_str),
         ":ignored": row::to_json(&trace.ignored)?,
-        ":judge_note": trace.judge_note,
+        ":withdrawn_model": trace.withdrawn_verdict.as_ref().map(|verdict| &verdict.model),
+        ":withdrawn_verdict": trace.withdrawn_verdict.as_ref().map(|verdict| verdict.result.as_str()),
     })?;
     Ok(())
 }
@@ -243,8 +248,10 @@ pub(super) fn put(db: &Connection, trace: i64, review: &NewReview) -> Result<(),
     let reflection = review.reflection.as_ref().map(row::to_json).transpose()?;
     db.prepare_cached(
         "INSERT OR REPLACE INTO review \
-             (trace, id, verdict, feedback, alpha, reflection, mode, created_at) \
-         VALUES (:trace, :id, :verdict, :feedback, :alpha, :reflection, :mode, :created_at)",
+             (trace, id, verdict, feedback, alpha, reflection, mode, created_at, reviewer_model, \
+             key_id, overruled_model, overruled_verdict) \
+         VALUES (:trace, :id, :verdict, :feedback, :alpha, :reflection, :mode, :created_at, \
+             :reviewer_model, :key_id, :overruled_model, :overruled_verdict)",
     )?
     .execute(named_params! {
         ":trace": trace,
@@ -255,6 +262,10 @@ pub(super) fn put(db: &Connection, trace: i64, review: &NewReview) -> Result<(),
         ":reflection": reflection,
         ":mode": review.mode.as_str(),
         ":created_at": clock::text(review.created_at),
+        ":reviewer_model": review.reviewer.model_name(),
+        ":key_id": review.key_id.as_ref().map(KeyId::as_str),
+        ":overruled_model": review.overruled.as_ref().map(|verdict| &verdict.model),
+        ":overruled_verdict": review.overruled.as_ref().map(|verdict| verdict.result.as_str()),
     })?;
     Ok(())
 }

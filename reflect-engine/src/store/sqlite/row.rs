@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, MemoryId, MemoryRecord, ReviewRecord, ReviewStatus, Trace, TraceId, UtilityEvent,
-    Verdict,
+    IngestStatus, KeyId, MemoryId, MemoryRecord, ModelVerdict, ReviewRecord, ReviewStatus,
+    Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::Row;
 use serde::Serialize;
@@ -16,7 +16,10 @@ use crate::review::NewReview;
 pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
      t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
      t.metadata, t.reference_context, t.created_memory, t.created_at, \
-     r.id, r.verdict, r.feedback, r.mode, t.judge_note";
+     r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict";
+/// The number of columns in [`TRACE`].
+pub(super) const TRACE_COLUMNS: usize = 25;
 
 pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     let id = TraceId::new(row.get::<_, String>(0)?);
@@ -31,6 +34,9 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
                 .as_str()
                 .map_err(rusqlite::Error::from)?
                 .into(),
+            reviewer: Some(reviewer(row, 19)?),
+            key_id: row.get::<_, Option<String>>(20)?.map(KeyId::new),
+            overruled: model_verdict(row, 21)?,
         }),
         None => None,
     };
@@ -54,7 +60,8 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         reference_context: row.get(12)?,
         created_memory_id: row.get::<_, Option<String>>(13)?.map(MemoryId::new),
         review,
-        judge_note: row.get(19)?,
+        withdrawn_verdict: model_verdict(row, 23)?,
+        judge_note: None,
         created_at: row.get(14)?,
     })
 }
@@ -129,8 +136,8 @@ pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent,
 }
 
 /// The columns of [`review`], from `review r`.
-pub(super) const REVIEW: &str =
-    "r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, r.created_at";
+pub(super) const REVIEW: &str = "r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, r.created_at, r.reviewer_model, \
+     r.key_id, r.overruled_model, r.overruled_verdict";
 
 pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
     let reflection: Option<String> = row.get(4)?;
@@ -149,6 +156,9 @@ pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
             .as_str()
             .map_err(rusqlite::Error::from)?
             .into(),
+        reviewer: reviewer(row, 7)?,
+        key_id: row.get::<_, Option<String>>(8)?.map(KeyId::new),
+        overruled: model_verdict(row, 9)?,
         created_at: created_at
             .parse::<Timestamp>()
             .map_err(|error| Fault::Data(error.to_string()))?,
@@ -170,6 +180,21 @@ pub(super) fn verdict(row: &Row<'_>, column: usize) -> Result<Verdict, Fault> {
         .map_err(rusqlite::Error::from)?;
     text.parse()
         .map_err(|error: reflect_types::UnknownVerdict| Fault::Data(error.to_string()))
+}
+
+/// The reviewer in the column of a review's model.
+pub(super) fn reviewer(row: &Row<'_>, column: usize) -> Result<Reviewer, Fault> {
+    let model: Option<String> = row.get(column)?;
+    Ok(model.map_or(Reviewer::Human, Reviewer::Model))
+}
+
+/// The verdict of a model in this column and the next.
+pub(super) fn model_verdict(row: &Row<'_>, column: usize) -> Result<Option<ModelVerdict>, Fault> {
+    let Some(model) = row.get(column)? else {
+        return Ok(None);
+    };
+    let result = verdict(row, column + 1)?;
+    Ok(Some(ModelVerdict { model, result }))
 }
 
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {

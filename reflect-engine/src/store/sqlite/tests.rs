@@ -1,4 +1,4 @@
-use reflect_types::{Message, Metadata, ReviewMode, Verdict};
+use reflect_types::{Message, Metadata, ReviewMode, Reviewer, Verdict};
 
 use super::*;
 use crate::error::Error;
@@ -286,6 +286,9 @@ async fn an_unreadable_trace_blocks_no_other_job() {
             alpha: 0.3,
             reflection: None,
             mode: ReviewMode::Inline,
+            reviewer: Reviewer::Human,
+            key_id: None,
+            overruled: None,
             created_at: Timestamp::UNIX_EPOCH,
         };
         insert(&store, run(id, "done"), Intake::Queued(review))

@@ -1,0 +1,98 @@
+//! The formats of a file, and the steps from each to the next.
+
+use rusqlite::{Connection, params};
+
+use super::fault::Fault;
+use crate::store::legacy_note;
+
+/// The step from the format before to this one.
+struct Migration {
+    schema: &'static str,
+    /// Converts what SQL cannot.
+    convert: Option<fn(&Connection) -> Result<(), Fault>>,
+}
+
+const fn schema(schema: &'static str) -> Migration {
+    Migration {
+        schema,
+        convert: None,
+    }
+}
+
+const MIGRATIONS: &[Migration] = &[
+    schema(include_str!("../../../migrations/sqlite/0001_initial.sql")),
+    schema(include_str!("../../../migrations/sqlite/0002_embedder.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0003_failed_traces.sql"
+    )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0004_judge_note.sql"
+    )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0005_embedding_lengths.sql"
+    )),
+    Migration {
+        schema: include_str!("../../../migrations/sqlite/0006_reviewers.sql"),
+        convert: Some(name_reviewers),
+    },
+];
+
+/// The current format: the number of migrations.
+pub(super) fn current() -> i64 {
+    MIGRATIONS.len().try_into().unwrap_or(i64::MAX)
+}
+
+/// Migrates from a format to the current one, inside the caller's transaction.
+pub(super) fn run(db: &Connection, from: i64) -> Result<(), Fault> {
+    for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        db.execute_batch(step.schema)?;
+        if let Some(convert) = step.convert {
+            convert(db)?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves the notes about models out of the feedback.
+fn name_reviewers(db: &Connection) -> Result<(), Fault> {
+    let mut noted =
+        db.prepare("SELECT trace, feedback FROM review WHERE substr(feedback, 1, 7) = '[judge '")?;
+    let mut rows = noted.query([])?;
+    while let Some(row) = rows.next()? {
+        let (trace, text): (i64, String) = (row.get(0)?, row.get(1)?);
+        let Some(note) = legacy_note::feedback(&text) else {
+            continue;
+        };
+        let overruled = note.overruled.as_ref();
+        db.execute(
+            "UPDATE review SET reviewer_model = ?2, overruled_model = ?3, overruled_verdict = ?4, \
+                 feedback = ?5 WHERE trace = ?1",
+            params![
+                trace,
+                note.reviewer.model_name(),
+                overruled.map(|verdict| &verdict.model),
+                overruled.map(|verdict| verdict.result.as_str()),
+                note.comment
+            ],
+        )?;
+    }
+    let mut withdrawn =
+        db.prepare("SELECT key, withdrawn_model FROM trace WHERE withdrawn_model IS NOT NULL")?;
+    let mut rows = withdrawn.query([])?;
+    while let Some(row) = rows.next()? {
+        let (trace, text): (i64, String) = (row.get(0)?, row.get(1)?);
+        let verdict = legacy_note::withdrawn(&text);
+        db.execute(
+            "UPDATE trace SET withdrawn_model = ?2, withdrawn_verdict = ?3 WHERE key = ?1",
+            params![
+                trace,
+                verdict.as_ref().map(|verdict| &verdict.model),
+                verdict.as_ref().map(|verdict| verdict.result.as_str())
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use std::path::Path;
+
+use super::*;
+use crate::store::sqlite::file;
+
+/// The first format with reviewers.
+const REVIEWERS: usize = 6;
+/// The first format with notes of withdrawn verdicts.
+const WITHDRAWN: usize = 4;
+
+/// Feedback as a person and a model gave it before there were reviewers.
+const REVIEWS: &str = "
+    INSERT INTO review (trace, id, verdict, feedback, alpha, mode, created_at) VALUES
+        (1, 'r-1', 'pass', 'fine', 0.3, 'deferred', '2026-01-01T00:00:00Z'),
+        (2, 'r-2', 'fail', '[judge m] no', 0.1, 'deferred', '2026-01-01T00:00:00Z'),
+        (3, 'r-3', 'pass', '[judge m said fail] fine', 0.3, 'deferred', '2026-01-01T00:00:00Z'),
+        (4, 'r-4', 'pass', '[judge m]', 0.1, 'inline', '2026-01-01T00:00:00Z'),
+        (5, 'r-5', 'pass', '[judge of all things] fine', 0.3, 'inline', '2026-01-01T00:00:00Z');";
+
+/// The same, from the first format with reviewers on.
+const REVIEWS_BY: &str = "
+    INSERT INTO review (trace, id, verdict, feedback, alpha, mode, created_at, reviewer_model,
+        overruled_model, overruled_verdict) VALUES
+        (1, 'r-1', 'pass', 'fine', 0.3, 'deferred', '2026-01-01T00:00:00Z', NULL, NULL, NULL),
+        (2, 'r-2', 'fail', 'no', 0.1, 'deferred', '2026-01-01T00:00:00Z', 'm', NULL, NULL),
+        (3, 'r-3', 'pass', 'fine', 0.3, 'deferred', '2026-01-01T00:00:00Z', NULL, 'm', 'fail'),
+        (4, 'r-4', 'pass', NULL, 0.1, 'inline', '2026-01-01T00:00:00Z', 'm', NULL, NULL),
+        (5, 'r-5', 'pass', '[judge of all things] fine', 0.3, 'inline', '2026-01-01T00:00:00Z',
+            NULL, NULL, NULL);";
+
+/// A file of an older format, with six traces, five reviews and a verdict that was withdrawn.
+fn older(path: &Path, formats: usize) {
+    let db = Connection::open(path).unwrap();
+    for step in &MIGRATIONS[..formats] {
+        db.execute_batch(step.schema).unwrap();
+    }
+    db.execute_batch("INSERT INTO project (id, revision) VALUES ('support', 1)")
+        .unwrap();
+    for n in 1..=6 {
+        db.execute(
+            "INSERT INTO trace (project, id, receipt, ingest_status, metadata, retrieved,
+                 created_at, task, final_response, trajectory, reviewed, created_memory)
+             VALUES (1, 't-' || ?1, 'completed', 'completed', '{}', '[]', '2026-01-01T00:00:00Z',
+                 'Refund order 7', 'done', '[]', 1, 'm-1')",
+            [n],
+        )
+        .unwrap();
+    }
+    let reviews = if formats < REVIEWERS {
+        REVIEWS
+    } else {
+        REVIEWS_BY
+    };
+    db.execute_batch(reviews).unwrap();
+    let withdrawn = match formats {
+        ..WITHDRAWN => "",
+        ..REVIEWERS => "UPDATE trace SET judge_note = '[judge m said pass]' WHERE id = 't-6'",
+        _ => "UPDATE trace SET withdrawn_model = 'm', withdrawn_verdict = 'pass' WHERE id = 't-6'",
+    };
+    db.execute_batch(withdrawn).unwrap();
+    file::stamp(&db, i64::try_from(formats).unwrap()).unwrap();
+}
+
+/// Who gave the review of each trace, whom it overruled, and its feedback.
+fn reviewers(db: &Connection) -> Vec<[Option<String>; 4]> {
+    let mut select = db
+        .prepare(
+            "SELECT reviewer_model, overruled_model, overruled_verdict, feedback FROM review \
+             ORDER BY trace",
+        )
+        .unwrap();
+    let rows = select.query_map([], |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+    });
+    rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+}
+
+#[test]
+fn files_of_every_older_format_are_migrated_with_their_content() {
+    let fresh = tempfile::tempdir().unwrap();
+    let schema = |db: &Connection| {
+        let mut select = db
+            .prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")
+            .unwrap();
+        let rows = select.query_map([], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+        });
+        rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    let newest = schema(&file::open(&fresh.path().join("reflect.db")).unwrap());
+    for formats in 1..=MIGRATIONS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reflect.db");
+        older(&path, formats);
+        let db = file::open(&path).unwrap();
+        assert_eq!(file::format(&db, &path).unwrap(), current());
+        assert_eq!(schema(&db), newest, "from format {formats}");
+        let task: String = db
+            .query_row("SELECT task FROM trace WHERE id = 't-1'", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(task, "Refund order 7");
+
+        let text = |text: &str| Some(text.to_owned());
+        let expected = [
+            [None, None, None, text("fine")],
+            [text("m"), None, None, text("no")],
+            [None, text("m"), text("fail"), text("fine")],
+            [text("m"), None, None, None],
+            [None, None, None, text("[judge of all things] fine")],
+        ];
+        assert_eq!(reviewers(&db), expected, "from format {formats}");
+        let withdrawn: (Option<String>, Option<String>) = db
+            .query_row(
+                "SELECT withdrawn_model, withdrawn_verdict FROM trace WHERE id = 't-6'",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap();
+        let expected = match formats {
+            ..WITHDRAWN => (None, None),
+            _ => (text("m"), text("pass")),
+        };
+        assert_eq!(withdrawn, expected, "from format {formats}");
+    }
+}
