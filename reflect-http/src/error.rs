@@ -1,4 +1,4 @@
-use crate::reply::Refusal;
+use crate::refusal::Refusal;
 
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

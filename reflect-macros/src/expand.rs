@@ -1,20 +1,16 @@
-//! The traced function, assembled from its parts.
+//! The expansion of the attribute.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::token::Brace;
-use syn::{Attribute, Error, Result, ReturnType, Signature, Stmt, Visibility, parse_quote};
+use syn::{Error, Result, parse_quote};
 
 use crate::args::Args;
-use crate::body::{none, returning};
-use crate::context::ContextParameter;
+use crate::bind::none;
+use crate::body::returning;
 use crate::erase::has_impl;
 use crate::function::Function;
-use crate::hold::hold;
-use crate::private::Private;
-use crate::returns::Returned;
-use crate::task::Task;
-use crate::unfold::{future_of, may_unfold};
+use crate::traced::Traced;
+use crate::unfold::future_of;
 
 /// Expands the attribute. A mistake adds an error and keeps the function, so that its callers see no
 /// second one.
@@ -32,129 +28,7 @@ pub(crate) fn reflect_trace(args: &TokenStream, item: TokenStream) -> TokenStrea
     quote!(#(#errors)* #function)
 }
 
-/// The parts of the traced function.
-pub(crate) struct Traced {
-    attrs: Vec<Attribute>,
-    vis: Visibility,
-    /// The signature that callers see.
-    pub(crate) sig: Signature,
-    /// The signature in the source, without the context.
-    written: Signature,
-    /// The braces of the body, `None` without one. Their span marks the function as user code, so that
-    /// `dead_code` applies to it.
-    braces: Option<Brace>,
-    pub(crate) body: TokenStream,
-    pub(crate) private: Private,
-    pub(crate) context: Option<ContextParameter>,
-    /// `None` if the return type is missing, which is an error.
-    returned: Option<Returned>,
-    /// The span of the return type.
-    pub(crate) place: Span,
-    pub(crate) task: Task,
-    /// Whether an `async fn` becomes a function that returns a future.
-    unfolded: bool,
-    /// Captures the arguments, so that they are dropped in their order.
-    pub(crate) held: Vec<Stmt>,
-    /// Whether the function cannot be traced, which is an error.
-    untraced: bool,
-}
-
 impl Traced {
-    fn new(function: Function, args: &mut Args, tokens: &TokenStream) -> Self {
-        let Function {
-            attrs,
-            vis,
-            mut sig,
-            braces,
-            body,
-        } = function;
-        let unfit = unfit(&mut sig, braces.is_some());
-        let mut untraced = unfit.is_some();
-        args.errors.extend(unfit);
-        let private = Private::new(args.sdk.as_ref());
-        let mut context = None;
-        if args.inject_context {
-            match ContextParameter::take(&mut sig, &body) {
-                Ok(taken) => context = Some(taken),
-                // A function without a body is rejected already.
-                Err(error) => args.errors.extend(braces.is_some().then_some(error)),
-            }
-        }
-        if let Some(escape) = context.as_mut().and_then(|context| context.escape.take()) {
-            args.errors.push(escape);
-            untraced = true;
-        }
-        let (written, place) = (sig.clone(), place_of(&sig.output));
-        let returned = match &sig.output {
-            ReturnType::Type(_, declared) => {
-                let (is_async, future) = (sig.asyncness.is_some(), args.is_on("future"));
-                let returned =
-                    Returned::new(declared, is_async, future, args.keeps_result, &private);
-                let hidden = returned.hides_output && !args.keeps_result && !untraced;
-                args.errors.extend(hidden.then(|| {
-                    let what = "callers get the output, which this type does not name: write \
-                                `impl TraceReturn<Output = T>`, or add `returns = \"result\"` to \
-                                give them the whole value";
-                    Error::new_spanned(declared, what)
-                }));
-                Some(returned)
-            }
-            ReturnType::Default => {
-                args.errors.extend(braces.map(|_| {
-                    Error::new(
-                        sig.paren_token.span.close(),
-                        "a traced function returns its output; add `-> String` or \
-                         `-> TraceResult<T>`, or a `Result` of these",
-                    )
-                }));
-                None
-            }
-        };
-        let is_async = sig.asyncness.is_some();
-        let gives_future = returned.as_ref().is_some_and(|it| it.future.is_some());
-        let unfolded = is_async && returned.is_some() && !untraced && may_unfold(&attrs);
-        let mut held = Vec::new();
-        if !(unfolded || untraced || gives_future) {
-            held = hold(&mut sig, &body, false);
-        }
-        let guesses = args.task.is_none() && args.inject_context && context.is_none();
-        let task = if untraced || guesses {
-            // The arguments have an error already, so that the first one is not certain.
-            Task::unknown(&private)
-        } else {
-            Task::new(args.task.as_ref(), &mut sig, &private).unwrap_or_else(|error| {
-                args.errors.push(error);
-                Task::unknown(&private)
-            })
-        };
-        if let Some(returned) = &returned {
-            args.check_against(is_async, gives_future);
-            let to_callers = &returned.to_callers;
-            sig.output = parse_quote!(-> #to_callers);
-        }
-        if unfolded {
-            let text = task.text();
-            sig.asyncness = None;
-            held = hold(&mut sig, &quote!(#tokens #text #body), true);
-        }
-        Self {
-            attrs,
-            vis,
-            sig,
-            written,
-            braces,
-            body,
-            private,
-            context,
-            returned,
-            place,
-            task,
-            unfolded,
-            held,
-            untraced,
-        }
-    }
-
     fn function(&self, args: &Args) -> TokenStream {
         let Self {
             attrs, vis, sig, ..
@@ -225,42 +99,5 @@ impl Traced {
         let braces = self.braces.unwrap_or_default();
         braces.surround(&mut tokens, |tokens| body.to_tokens(tokens));
         tokens
-    }
-
-    /// A block with the span of the body, where the compiler reports a wrong type of its last
-    /// expression. The span is marked as generated, so that `unused_braces` does not apply, and has the
-    /// edition of this crate: temporaries of the last expression are dropped before the arguments.
-    pub(crate) fn block_of(&self, body: TokenStream) -> Group {
-        let mut block = Group::new(Delimiter::Brace, body);
-        let place = self.braces.map_or(self.place, |braces| braces.span.join());
-        block.set_span(Span::mixed_site().located_at(place));
-        block
-    }
-}
-
-/// The reason why a function like this cannot be traced. Removes a `const`, to keep the function valid.
-fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
-    if !has_body {
-        let what = "there is nothing to trace without a body; put the attribute on the `impl`'s \
-                    method, or give this one a default body";
-        return Some(Error::new(sig.ident.span(), what));
-    }
-    if let Some(variadic) = &sig.variadic {
-        let what = "a variadic function cannot be traced";
-        return Some(Error::new_spanned(variadic, what));
-    }
-    let constness = sig.constness.take()?;
-    let what = "a `const fn` cannot be traced: asking for memories is no constant; \
-                remove `const`, or the attribute";
-    Some(Error::new_spanned(constness, what))
-}
-
-fn place_of(output: &ReturnType) -> Span {
-    match output {
-        ReturnType::Default => Span::mixed_site(),
-        ReturnType::Type(_, ty) => {
-            let first = ty.to_token_stream().into_iter().next();
-            first.map_or_else(Span::mixed_site, |token| token.span())
-        }
     }
 }

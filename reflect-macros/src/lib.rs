@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bind;
 mod body;
 mod context;
 mod erase;
@@ -17,6 +18,7 @@ mod private;
 mod returns;
 mod start;
 mod task;
+mod traced;
 mod unfold;
 mod untraced;
 mod whole;

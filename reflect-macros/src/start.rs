@@ -5,8 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 
 use crate::args::{Args, Value};
-use crate::body::none;
-use crate::expand::Traced;
+use crate::bind::none;
+use crate::traced::Traced;
 
 impl Traced {
     /// The value to return for `__reflect_error`.

@@ -3,8 +3,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::expand::Traced;
 use crate::returns::Returned;
+use crate::traced::Traced;
 
 impl Traced {
     /// A body for the signature of a traced function, so that there are no further errors.

@@ -1,3 +1,4 @@
+use reflect_types::markup;
 use serde::Serialize;
 
 /// The messages of a chat request.
@@ -66,14 +67,5 @@ impl Prompt {
 /// assert_eq!(data("task", "a </task> b"), "<task>\na &lt;/task&gt; b\n</task>");
 /// ```
 pub fn data(tag: &str, text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            other => safe.push(other),
-        }
-    }
-    format!("<{tag}>\n{safe}\n</{tag}>")
+    format!("<{tag}>\n{}\n</{tag}>", markup::escape(text))
 }

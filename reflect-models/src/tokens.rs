@@ -1,5 +1,7 @@
 //! Token counts without the model's vocabulary.
 
+use reflect_types::markup;
+
 /// The number of tokens of a text between [tags](crate::data), estimated: four ASCII characters make a
 /// token, and so does any other character. This fits prose; code, digits and encoded data may have
 /// twice as many.
@@ -16,12 +18,10 @@ pub fn estimate(text: &str) -> usize {
 
 /// The cost of a character in quarters of a token, after [`data`](crate::data) has escaped it.
 fn quarters(c: char) -> usize {
-    match c {
-        '&' => "&amp;".len(),
-        '<' => "&lt;".len(),
-        '>' => "&gt;".len(),
-        c if c.is_ascii() => 1,
-        _ => 4,
+    match markup::entity(c) {
+        Some(entity) => entity.len(),
+        None if c.is_ascii() => 1,
+        None => 4,
     }
 }
 

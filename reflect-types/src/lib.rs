@@ -6,6 +6,7 @@ mod error;
 mod id;
 mod key;
 mod layout;
+pub mod markup;
 mod memory;
 mod message;
 #[cfg(feature = "openapi")]

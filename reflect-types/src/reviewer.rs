@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    fn record(text: Option<&str>, reviewer: Reviewer, overruled: Option<ModelVerdict>) -> Trace {
+    fn record(text: Option<&str>, reviewer: &Reviewer, overruled: Option<&ModelVerdict>) -> Trace {
         let trace = json!({
             "id": "t", "task": "t", "review_status": "reviewed",
             "review": {
@@ -249,12 +249,12 @@ mod tests {
             ),
             (None, person, None, None),
         ] {
-            let noted = record(text, reviewer, overruled).with_judge_notes();
+            let noted = record(text, &reviewer, overruled.as_ref()).with_judge_notes();
             let review = noted.review.unwrap();
             assert_eq!(review.feedback_text.as_deref(), shown);
             assert_eq!(review.comment(), text);
         }
-        let mut withdrawn = record(None, Reviewer::Human, None);
+        let mut withdrawn = record(None, &Reviewer::Human, None);
         withdrawn.withdrawn_verdict = Some(said(Verdict::Fail));
         let note = withdrawn.with_judge_notes().judge_note;
         assert_eq!(note.as_deref(), Some("[judge m said fail]"));
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_person_s_words_are_no_note() {
         for text in ["[judge m]", "[judge m] fine", "[judge m said pass] fine"] {
-            let noted = record(Some(text), Reviewer::Human, None).with_judge_notes();
+            let noted = record(Some(text), &Reviewer::Human, None).with_judge_notes();
             let review = noted.review.unwrap();
             assert_eq!((review.model(), review.comment()), (None, Some(text)));
         }
@@ -272,7 +272,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_comment_comes_back(name: String, text in "(?s).+") {
-            let noted = record(Some(&text), Reviewer::model(&name), None).with_judge_notes();
+            let noted = record(Some(&text), &Reviewer::model(&name), None).with_judge_notes();
             let review = noted.review.unwrap();
             prop_assert_eq!(review.comment(), Some(text.as_str()));
         }

@@ -36,7 +36,7 @@ mod render;
 mod runner;
 mod self_reflection;
 mod task;
-mod text;
+mod template;
 mod tool;
 mod tool_loop;
 mod trajectory;

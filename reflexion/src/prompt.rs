@@ -1,9 +1,11 @@
 use std::fmt::Write as _;
 
+use reflect_models::tokens::clip;
+
 use crate::episodic::MemoryEntry;
 use crate::failed_trial::FailedTrial;
 use crate::render::{MAX_TEXT, history};
-use crate::text::{clip, fill};
+use crate::template::fill;
 use crate::trajectory::Trajectory;
 
 const EVALUATOR: &str = include_str!("prompts/evaluator.md");
@@ -86,5 +88,5 @@ fn response(trial: &Trajectory) -> String {
     if answer.trim().is_empty() {
         return "(no answer was given)".to_owned();
     }
-    clip(&answer, MAX_TEXT).into_owned()
+    clip(&answer, MAX_TEXT)
 }

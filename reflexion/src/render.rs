@@ -1,13 +1,12 @@
+use reflect_models::tokens::clip;
 use reflect_types::{Message, Role};
 
-use crate::text::clip;
-
-/// The longest tool arguments and tool result shown, in characters.
-pub(crate) const MAX_TOOL: usize = 2_000;
-/// The longest task, answer, reflection and feedback shown, in characters.
-pub(crate) const MAX_TEXT: usize = 16_000;
-/// The longest history shown, in characters.
-pub(crate) const MAX_HISTORY: usize = 48_000;
+/// The longest tool arguments and tool result shown, in tokens.
+pub(crate) const MAX_TOOL: usize = 500;
+/// The longest task, answer, reflection and feedback shown, in tokens.
+pub(crate) const MAX_TEXT: usize = 4_000;
+/// The longest history shown, in tokens.
+pub(crate) const MAX_HISTORY: usize = 12_000;
 
 /// A trial's messages as text, with tool arguments and results. The middle of long texts is cut.
 pub(crate) fn history(messages: &[Message]) -> String {
@@ -19,7 +18,7 @@ pub(crate) fn history(messages: &[Message]) -> String {
         .enumerate()
         .map(|(index, message)| format!("[{}] {}", index + 1, line(message)))
         .collect();
-    clip(&lines.join("\n"), MAX_HISTORY).into_owned()
+    clip(&lines.join("\n"), MAX_HISTORY)
 }
 
 fn line(message: &Message) -> String {
@@ -32,7 +31,7 @@ fn line(message: &Message) -> String {
         } else {
             MAX_HISTORY
         };
-        parts.push(clip(&text, limit).into_owned());
+        parts.push(clip(&text, limit));
     }
     for call in message.calls() {
         let arguments = call.arguments_text();
@@ -62,6 +61,7 @@ fn label(message: &Message) -> String {
 
 #[cfg(test)]
 mod tests {
+    use reflect_models::tokens::estimate;
     use reflect_types::{Content, ToolCall};
 
     use super::*;
@@ -92,9 +92,9 @@ mod tests {
             Message::tool_calls([ToolCall::new("c1", "f", long.clone())]),
         ] {
             let shown = history(&[message]);
-            assert!(shown.chars().count() < MAX_TOOL + 100);
+            assert!(estimate(&shown) < MAX_TOOL + 25);
             assert!(shown.contains("head") && shown.contains("tail"));
-            assert!(shown.contains("3008 characters left out"), "{shown}");
+            assert!(shown.contains("[… left out …]"), "{shown}");
         }
     }
 
@@ -106,6 +106,6 @@ mod tests {
         let shown = history(&messages);
         assert!(shown.starts_with("[1] user: the beginning"));
         assert!(shown.ends_with("[10002] assistant: the end"));
-        assert!(shown.chars().count() < MAX_HISTORY + 100);
+        assert!(estimate(&shown) <= MAX_HISTORY);
     }
 }

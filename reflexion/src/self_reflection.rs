@@ -2,12 +2,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use reflect_models::think;
+
 use crate::boxed::{BoxError, BoxFuture};
 use crate::failed_trial::FailedTrial;
 use crate::into_result::IntoResult;
 use crate::llm::{Llm, SharedLlm};
 use crate::prompt;
-use crate::text::without_thoughts;
 
 /// Writes what a failed trial teaches.
 ///
@@ -35,7 +36,7 @@ impl LlmReflection {
 impl SelfReflection for LlmReflection {
     async fn reflect(&self, failed: FailedTrial<'_>) -> Result<String, BoxError> {
         let reply = self.0.complete(prompt::reflection(&failed)).await?;
-        Ok(without_thoughts(&reply).trim().to_owned())
+        Ok(think::strip(&reply).trim().to_owned())
     }
 }
 

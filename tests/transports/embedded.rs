@@ -83,7 +83,7 @@ fn keys_belong_to_a_server() {
         .call()
         .unwrap_err();
     assert!(
-        error.to_string().contains("keys belong to a server"),
+        error.to_string().contains("Keys belong to a server"),
         "{error}"
     );
 }

@@ -18,11 +18,11 @@ fn pending(world: &World) -> TraceId {
     call.call().unwrap().trace_id
 }
 
-fn said(result: Verdict) -> Option<ModelVerdict> {
-    Some(ModelVerdict {
+fn said(result: Verdict) -> ModelVerdict {
+    ModelVerdict {
         model: "gpt".to_owned(),
         result,
-    })
+    }
 }
 
 fn a_person_who_types_the_note_of_a_model_stays_a_person(world: &World) {
@@ -66,7 +66,7 @@ fn a_person_overrules_a_model_and_its_verdict_stays(world: &World) {
     let review = client.review_trace(&id, person).call().unwrap().review;
     let review = review.unwrap();
     assert_eq!(review.reviewer, Some(Reviewer::Human));
-    assert_eq!(review.overruled, said(Verdict::Fail));
+    assert_eq!(review.overruled, Some(said(Verdict::Fail)));
     assert_eq!(review.comment(), Some("it was not"));
     let shown = Some("[judge gpt said fail] it was not");
     assert_eq!(review.feedback_text.as_deref(), shown);
@@ -81,9 +81,9 @@ fn a_withdrawn_verdict_of_a_model_stays(world: &World) {
     let trace = client.withdraw_review(&id).call().unwrap();
     assert_eq!(
         (trace.review, trace.withdrawn_verdict),
-        (None, said(Verdict::Pass))
+        (None, Some(said(Verdict::Pass)))
     );
     assert_eq!(trace.judge_note.as_deref(), Some("[judge gpt said pass]"));
     let again = client.review_trace(&id, Review::fail("no")).call().unwrap();
-    assert_eq!(again.review.unwrap().overruled, said(Verdict::Pass));
+    assert_eq!(again.review.unwrap().overruled, Some(said(Verdict::Pass)));
 }

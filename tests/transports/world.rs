@@ -7,7 +7,7 @@ use reflect_engine::model::{Extractive, ReflectionWriter};
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Builder as EngineBuilder, Engine};
 use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
-use reflect_server::keys::{InMemory, Keys};
+use reflect_server::keys::{self, Keys};
 use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -157,7 +157,7 @@ fn engine(folder: &TempDir, reflector: Arc<dyn ReflectionWriter>) -> EngineBuild
 /// Starts a server that ends with its runtime; returns its address and its master key.
 async fn start_server(engine: EngineBuilder) -> (String, String) {
     let engine = engine.start().unwrap();
-    let keys = Keys::new(Arc::new(InMemory::new()), None);
+    let keys = Keys::new(Arc::new(keys::Sqlite::in_memory().unwrap()), None);
     let key = keys.ensure_master().await.unwrap().unwrap().api_key;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());

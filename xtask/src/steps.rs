@@ -79,6 +79,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ),
     ("reflect-models", &[""]),
     ("reflect-engine", &["", "models"]),
+    ("reflect-server", &[""]),
     ("reflexion", &["", "memory", "judge"]),
 ];
 

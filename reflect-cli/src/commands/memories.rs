@@ -3,7 +3,7 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 
-use reflect_types::{Memory, MemoryHistory, UtilityEvent};
+use reflect_types::{Memory, MemoryHistory, QueryMemories, UtilityEvent};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -48,13 +48,13 @@ struct Query {
     /// The task the agent is about to do.
     task: String,
     /// Maximum number of memories, from 1 to 100.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = QueryMemories::DEFAULT_LIMIT)]
     limit: u32,
     /// Weight of utility against similarity, from 0 to 1.
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = QueryMemories::DEFAULT_LAMBDA)]
     lambda: f64,
     /// Weight of score against variety, from 0 to 1.
-    #[arg(long, default_value_t = 0.7)]
+    #[arg(long, default_value_t = QueryMemories::DEFAULT_MMR_LAMBDA)]
     mmr_lambda: f64,
     /// Minimum similarity.
     #[arg(long)]

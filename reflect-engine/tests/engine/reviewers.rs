@@ -15,11 +15,11 @@ fn engine() -> Engine {
     Engine::builder().start().unwrap()
 }
 
-fn said(result: Verdict) -> Option<ModelVerdict> {
-    Some(ModelVerdict {
+fn said(result: Verdict) -> ModelVerdict {
+    ModelVerdict {
         model: "m".to_owned(),
         result,
-    })
+    }
 }
 
 async fn record(engine: &Engine) -> TraceId {
@@ -88,7 +88,7 @@ async fn a_review_names_its_reviewer_and_its_key() {
     let person = review(&engine, &id, Review::pass()).await;
     assert_eq!(person.reviewer, Some(Reviewer::Human));
     assert_eq!((person.key_id.clone(), person.comment()), (None, None));
-    assert_eq!(person.overruled, said(Verdict::Fail));
+    assert_eq!(person.overruled, Some(said(Verdict::Fail)));
     assert_eq!(person.feedback_text.as_deref(), Some("[judge m said fail]"));
 }
 
@@ -137,7 +137,7 @@ async fn the_notes_of_an_old_export_become_reviewers() {
     let (person, model) = (Some(&Reviewer::Human), Reviewer::Model("m".to_owned()));
     assert_eq!(reviewer(&traces[0]), (person, None, None));
     assert_eq!(reviewer(&traces[1]), (Some(&model), Some("no"), None));
-    let fail = said(Verdict::Fail);
+    let fail = Some(said(Verdict::Fail));
     assert_eq!(reviewer(&traces[2]), (person, None, fail.as_ref()));
     assert_eq!(traces[3].withdrawn_verdict, fail);
     assert_eq!(traces[3].judge_note.as_deref(), Some("[judge m said fail]"));

@@ -11,11 +11,11 @@ use crate::common::{self, Home, eventually, project, record, run, until};
 use crate::{given_time, memory_of, reviewed, server, with_model};
 
 /// What the model `m` said.
-fn said(result: Verdict) -> Option<ModelVerdict> {
-    Some(ModelVerdict {
+fn said(result: Verdict) -> ModelVerdict {
+    ModelVerdict {
         model: "m".to_owned(),
         result,
-    })
+    }
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_waiting_review_of_a_judge_gives_way_to_a_person_and_is_noted() {
         let done = engine.review_trace(&project, &id, person).await.unwrap();
         let review = done.review.unwrap();
         assert_eq!(review.result, Verdict::Fail);
-        assert_eq!(review.overruled, said(Verdict::Pass));
+        assert_eq!(review.overruled, Some(said(Verdict::Pass)));
         assert_eq!(done.ingest_status, IngestStatus::Completed);
     }
 }
@@ -172,7 +172,7 @@ async fn a_withdrawn_review_of_a_judge_is_noted() {
     let judge = Review::pass().judged_by("m");
     engine.review_trace(&project, &id, judge).await.unwrap();
     let waiting = engine.withdraw_review(&project, &id).await.unwrap();
-    assert_eq!(waiting.withdrawn_verdict, said(Verdict::Pass));
+    assert_eq!(waiting.withdrawn_verdict, Some(said(Verdict::Pass)));
     assert_eq!(waiting.judge_note.as_deref(), Some("[judge m said pass]"));
     let person = Review::fail("It was too old");
     let after = engine.review_trace(&project, &id, person).await.unwrap();
@@ -246,7 +246,7 @@ async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
         .unwrap();
     let review = changed.review.unwrap();
     assert_eq!(review.model(), None);
-    assert_eq!(review.overruled, said(Verdict::Pass));
+    assert_eq!(review.overruled, Some(said(Verdict::Pass)));
     let refused = engine.change_review(&project, &id, judge()).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("is a person's"), "{refused}");

@@ -7,6 +7,7 @@ pub(super) enum Kind {
     Task,
     Text,
     Map,
+    Query,
     Number(f64, f64),
     AutoFail,
     Blocking,
@@ -17,9 +18,10 @@ pub(super) enum Kind {
 }
 
 /// Each key with its kind and an example.
-pub(super) const KEYS: [(&str, Kind, &str); 20] = [
+pub(super) const KEYS: [(&str, Kind, &str); 21] = [
     ("client", Kind::Client, "client = self.client"),
     ("task", Kind::Task, "task = question"),
+    ("query", Kind::Query, "query = QueryOptions::default()"),
     ("limit", Kind::Number(1.0, 100.0), "limit = 5"),
     ("lambda", Kind::Number(0.0, 1.0), "lambda = 0.5"),
     ("mmr_lambda", Kind::Number(0.0, 1.0), "mmr_lambda = 0.7"),

@@ -19,7 +19,7 @@ use self::values::{boolean, check_number, choice, mistake, peel};
 pub(crate) struct Args {
     pub(crate) client: Option<Expr>,
     pub(crate) task: Option<Expr>,
-    /// Calls on the builder of the run, in the order of the options.
+    /// Calls on the builder of the run, in the order of the options; that of `query` comes first.
     pub(crate) settings: Vec<Setting>,
     pub(crate) inject_context: bool,
     /// Whether the run may be blocking.
@@ -209,6 +209,13 @@ impl Args {
             Kind::Number(least, most) => {
                 check_number(&key, &value, least..=most)?;
                 Value::Plain(value)
+            }
+            Kind::Query => {
+                // Before the options that change single ones of these.
+                let key = Ident::new("options", key.span());
+                let value = Value::Plain(value);
+                self.settings.insert(0, Setting { key, value });
+                return Ok(());
             }
             Kind::AutoFail => Value::Plain(value),
             Kind::Blocking => {

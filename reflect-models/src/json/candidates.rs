@@ -11,8 +11,8 @@ const SPARE_BYTES: usize = 256 * 1024;
 /// What parsing costs, compared with scanning for the closing brace.
 const PARSE_COST: usize = 8;
 
-/// The objects of a text, in order. From a malformed one the search continues inside it. The work is
-/// bounded, whatever the text holds.
+/// The objects of a text, in order. From one that is malformed or cut off the search continues inside
+/// it. The work is bounded, whatever the text holds.
 pub(super) struct Candidates<'a> {
     text: &'a str,
     /// Where the latest candidate begins.
@@ -26,6 +26,7 @@ pub(super) struct Candidates<'a> {
 /// Why a `{` begins no object.
 pub(super) enum Flaw {
     Malformed(serde_json::Error),
+    /// It does not end.
     CutOff,
     /// The search was given up.
     TooMuch,
@@ -45,6 +46,13 @@ impl<'a> Candidates<'a> {
     /// Continues the search inside the latest candidate instead of behind it.
     pub(super) fn enter(&mut self) {
         self.next = self.start + 1;
+    }
+
+    /// Ends the search, unless the latest candidate is a stray brace.
+    pub(super) fn end_if_begun(&mut self) {
+        if object::is_begun(&self.text[self.start..]) {
+            self.end();
+        }
     }
 
     fn end(&mut self) {
@@ -70,10 +78,6 @@ impl Iterator for Candidates<'_> {
         let rest = &self.text[self.start..];
         let Some(length) = object::length(rest) else {
             self.charge(rest.len());
-            if object::is_begun(rest) {
-                // An object within does not stand for the whole.
-                self.end();
-            }
             return Some(Err(Flaw::CutOff));
         };
         self.charge(length);

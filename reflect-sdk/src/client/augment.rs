@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use reflect_types::{Memory, MemoryId};
+use reflect_types::{Memory, MemoryId, markup};
 
 /// A task with retrieved memories appended.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,17 +103,7 @@ fn element(block: &mut String, tag: &str, text: &str) {
 }
 
 fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            other => safe.push(other),
-        }
-    }
-    safe
+    markup::escape(text).replace('"', "&quot;")
 }
 
 #[cfg(test)]

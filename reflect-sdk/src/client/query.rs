@@ -3,6 +3,9 @@ use serde_json::Value;
 
 /// The options of a query for memories: what is retrieved, and how it is ranked.
 ///
+/// A [query](crate::calls::Call::options), a [run](crate::TraceBuilder::options) and
+/// `#[reflect_trace(query = …)]` take them.
+///
 /// ```
 /// use reflect_sdk::QueryOptions;
 ///

@@ -12,7 +12,7 @@ use super::context::TraceContext;
 use super::guard::TraceGuard;
 use super::open::OpenRun;
 use super::options::{BlockingLimit, OnCancel, Options};
-use crate::client::{Handle, ReflectClient};
+use crate::client::{Handle, QueryOptions, ReflectClient};
 use crate::core::{Cause, Core};
 use crate::error::{Error, Result};
 
@@ -45,7 +45,8 @@ impl<M> ReflectClient<M> {
     pub fn trace(&self, task: impl Into<String>) -> TraceBuilder {
         TraceBuilder {
             client: Arc::clone(self.handle()),
-            query: QueryMemories::new(task),
+            task: task.into(),
+            query: QueryOptions::default(),
             retrieve: true,
             retrieval_timeout: self.core().settings.retrieval_timeout,
             options: Options::default(),
@@ -58,14 +59,21 @@ impl<M> ReflectClient<M> {
 #[must_use = "a run starts when it is awaited, or with `.start_blocking()` or `.run(…)`"]
 pub struct TraceBuilder {
     client: Arc<Handle>,
-    query: QueryMemories,
+    task: String,
+    query: QueryOptions,
     retrieve: bool,
     retrieval_timeout: Duration,
     options: Options,
 }
 
 impl TraceBuilder {
-    /// The largest number of memories, from 1 to 100; 10 by default.
+    /// Replaces all options of the query for memories.
+    pub fn options(mut self, options: QueryOptions) -> Self {
+        self.query = options;
+        self
+    }
+
+    /// The maximum number of memories, from 1 to 100; 10 by default.
     pub fn limit(mut self, limit: u32) -> Self {
         self.query.limit = limit;
         self
@@ -78,23 +86,22 @@ impl TraceBuilder {
         self
     }
 
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default, 1 for rank alone.
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
     pub fn mmr_lambda(mut self, mmr_lambda: f64) -> Self {
         self.query.mmr_lambda = mmr_lambda;
         self
     }
 
-    /// The lowest cosine similarity of a memory; by default the server's.
+    /// The lowest cosine similarity of a memory; the server's choice by default.
     pub fn similarity_threshold(mut self, threshold: f64) -> Self {
         self.query.similarity_threshold = Some(threshold);
         self
     }
 
-    /// Retrieves only memories whose metadata has this value, or a list with it, under this key.
-    /// Further calls narrow further.
+    /// Only memories whose metadata has this value under this key, or a list that holds it. Further
+    /// calls narrow the result.
     pub fn metadata_filter(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        let filter = self.query.metadata_filter.get_or_insert_default();
-        filter.insert(key.into(), value.into());
+        self.query = self.query.metadata_filter(key, value);
         self
     }
 
@@ -196,11 +203,11 @@ impl TraceBuilder {
     }
 
     pub(super) fn into_task(self) -> String {
-        self.query.task
+        self.task
     }
 
     fn idle(self) -> OpenRun {
-        let context = TraceContext::idle(self.query.task, parent());
+        let context = TraceContext::idle(self.task, parent());
         OpenRun::idle(self.client, context, self.options)
     }
 
@@ -218,7 +225,7 @@ impl TraceBuilder {
     }
 
     fn start(self, memories: Result<Vec<Memory>>) -> OpenRun {
-        let context = TraceContext::new(self.query.task, memories, parent());
+        let context = TraceContext::new(self.task, memories, parent());
         OpenRun::new(self.client, context, self.options)
     }
 
@@ -253,8 +260,9 @@ impl TraceBuilder {
         if !self.retrieve {
             return Ok(None);
         }
-        self.query.validate()?;
-        Ok(Some(self.query.clone()))
+        let query = self.query.clone().query(&self.task);
+        query.validate()?;
+        Ok(Some(query))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,23 +25,24 @@ use crate::error::Result;
 ///
 /// The body must be an async block, which drops what it owns when it completes or panics.
 pub fn traced<R: ReturnValue<V>, V, F: Future<Output = R>>(body: F) -> Traced<F, V> {
-    Traced::new(body, |open, mut value| {
-        let learning = open.and_then(|open| end(*open, &mut value));
-        (value.into_value(), learning)
+    Traced::new(body, |open, mut value, learning| {
+        if let Some(open) = open {
+            *learning = end(*open, &mut value);
+        }
+        value.into_value()
     })
 }
 
 /// Like [`traced`], and returns the body's value as it is.
 #[cfg(feature = "macros")]
 pub fn traced_whole<R: TraceReturn, F: Future<Output = R>>(body: F) -> Traced<F, R> {
-    Traced::new(body, |open, mut value| {
-        let learning = if let Some(open) = open {
-            end(*open, &mut value)
+    Traced::new(body, |open, mut value, learning| {
+        if let Some(open) = open {
+            *learning = end(*open, &mut value);
         } else {
             value.attach(TraceHandle::disabled());
-            None
-        };
-        (value, learning)
+        }
+        value
     })
 }
 
@@ -66,7 +66,8 @@ pub struct Traced<F: Future, V> {
     /// Taken out only by `drop`.
     #[pin]
     body: Option<F>,
-    stage: Stage,
+    /// `None` until the body asks for a run; an `Option`, so that an untraced body drops no `Stage`.
+    stage: Option<Stage>,
     /// Ends the run, if there is one, with the value of its body.
     ///
     /// A pointer, so that this is a future whatever the body returns: a body whose value cannot be
@@ -76,11 +77,10 @@ pub struct Traced<F: Future, V> {
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-type End<R, V> = fn(Option<Box<OpenRun>>, R) -> (V, Option<Learning>);
+/// The memory to wait for has a slot of its own, so that a small value is returned in registers.
+type End<R, V> = fn(Option<Box<OpenRun>>, R, &mut Option<Learning>) -> V;
 
 enum Stage {
-    /// The body has not asked for a run.
-    Untraced,
     Starting(BoxFuture<Result<OpenRun>>),
     Running(Box<OpenRun>),
     /// The client is disabled.
@@ -101,13 +101,11 @@ impl From<Request> for Stage {
     }
 }
 
-impl Stage {
-    /// Ends the stage; returns the run, if it is one.
-    fn take_run(&mut self) -> Option<Box<OpenRun>> {
-        match mem::replace(self, Self::Ended) {
-            Self::Running(open) => Some(open),
-            _ => None,
-        }
+/// Ends the stage; returns the run, if it is one.
+fn take_run(stage: &mut Option<Stage>) -> Option<Box<OpenRun>> {
+    match stage.replace(Stage::Ended) {
+        Some(Stage::Running(open)) => Some(open),
+        _ => None,
     }
 }
 
@@ -115,7 +113,7 @@ impl<F: Future, V> Traced<F, V> {
     fn new(body: F, end: End<F::Output, V>) -> Self {
         Self {
             body: Some(body),
-            stage: Stage::Untraced,
+            stage: None,
             end,
         }
     }
@@ -128,41 +126,50 @@ impl<F: Future, V> Traced<F, V> {
         }
     }
 
+    /// Polls the run to its end, which may set the memory to wait for.
     #[inline]
-    fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Learning>)> {
+    fn poll_end(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        learning: &mut Option<Learning>,
+    ) -> Poll<V> {
         let this = self.as_mut().project();
-        if let Stage::Untraced = this.stage {
+        if this.stage.is_none() {
             let Some(body) = this.body.as_pin_mut() else {
                 return Poll::Pending;
             };
             if let Poll::Ready(value) = body.poll(cx) {
-                return Poll::Ready((this.end)(None, value));
+                return Poll::Ready((this.end)(None, value, learning));
             }
             match take_request() {
-                Some(request) => *this.stage = request.into(),
+                Some(request) => *this.stage = Some(request.into()),
                 None => return Poll::Pending,
             }
         }
-        self.poll_run(cx)
+        self.poll_run(cx, learning)
     }
 
     /// Not inlined, to keep untraced bodies fast.
     #[inline(never)]
-    fn poll_run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(V, Option<Learning>)> {
+    fn poll_run(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        learning: &mut Option<Learning>,
+    ) -> Poll<V> {
         let this = self.as_mut().project();
-        if let Stage::Starting(start) = this.stage {
+        if let Some(Stage::Starting(start)) = this.stage {
             match ready!(start.as_mut().poll(cx)) {
-                Ok(open) => *this.stage = Stage::Running(Box::new(open)),
+                Ok(open) => *this.stage = Some(Stage::Running(Box::new(open))),
                 Err(error) => {
                     refuse(error);
-                    *this.stage = Stage::Untraced;
-                    return self.poll_end(cx);
+                    *this.stage = None;
+                    return self.poll_end(cx, learning);
                 }
             }
         }
         let (context, body) = match (&*this.stage, this.body.as_pin_mut()) {
-            (Stage::Running(open), Some(body)) => (&open.context, body),
-            (Stage::Idle(context), Some(body)) => (context, body),
+            (Some(Stage::Running(open)), Some(body)) => (&open.context, body),
+            (Some(Stage::Idle(context)), Some(body)) => (context, body),
             // Polled again after its end.
             _ => return Poll::Pending,
         };
@@ -170,9 +177,9 @@ impl<F: Future, V> Traced<F, V> {
         let polled = catch_unwind(AssertUnwindSafe(|| body.poll(cx)));
         drop(scope);
         match polled {
-            Ok(polled) => polled.map(|value| (this.end)(this.stage.take_run(), value)),
+            Ok(polled) => polled.map(|value| (this.end)(take_run(this.stage), value, learning)),
             Err(payload) => {
-                if let Some(open) = this.stage.take_run() {
+                if let Some(open) = take_run(this.stage) {
                     open.end_panicked(&*payload);
                 }
                 resume_unwind(payload)
@@ -186,7 +193,7 @@ impl<F: Future, V> Future for Traced<F, V> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
-        self.poll_end(cx).map(|(value, _)| value)
+        self.poll_end(cx, &mut None)
     }
 }
 
@@ -194,8 +201,8 @@ impl<F: Future, V> Future for Traced<F, V> {
 impl<F: Future, V> PinnedDrop for Traced<F, V> {
     fn drop(self: Pin<&mut Self>) {
         let mut this = self.project();
-        if let Stage::Running(_) = this.stage {
-            let cancelled = Cancelled(this.stage.take_run());
+        if let Some(Stage::Running(_)) = this.stage {
+            let cancelled = Cancelled(take_run(this.stage));
             // Destructors of the body may start and end runs.
             let _scope = cancelled.0.as_ref().map(|open| open.context.enter());
             this.body.set(None);
@@ -241,12 +248,15 @@ impl<F: Future, V> Future for UntilLearned<F, V> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<V> {
         let this = self.project();
-        let waiting = match this.waiting {
-            Some(waiting) => waiting,
-            None => match ready!(this.traced.poll_end(cx)) {
-                (value, None) => return Poll::Ready(value),
-                (value, Some(learning)) => this.waiting.insert((value, Box::pin(learning.wait()))),
-            },
+        let waiting = if let Some(waiting) = this.waiting {
+            waiting
+        } else {
+            let mut learning = None;
+            let value = ready!(this.traced.poll_end(cx, &mut learning));
+            let Some(learning) = learning else {
+                return Poll::Ready(value);
+            };
+            this.waiting.insert((value, Box::pin(learning.wait())))
         };
         ready!(waiting.1.as_mut().poll(cx));
         match this.waiting.take() {

@@ -14,6 +14,7 @@ mod lints;
 mod names;
 mod options;
 mod patterns;
+mod query;
 mod returns;
 #[path = "../guard/script.rs"]
 #[allow(dead_code, reason = "shared with the tests of the guard")]

@@ -1,9 +1,9 @@
-//! What can be said about a run, at its start and at its end.
+//! Options of a run, at its start and at its end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_sdk::{Error, Message, ReflectClient, TraceOutput, Verdict};
+use reflect_sdk::{Error, Message, QueryOptions, ReflectClient, TraceOutput, Verdict};
 use reflect_types::Trajectory;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::LIMIT;
 use crate::script::{Script, builder, client};
 
 #[test]
-fn every_option_of_the_question_is_asked_with() {
+fn every_option_of_the_query_is_sent() {
     let script = Arc::new(Script::default());
     let run = client(&script)
         .trace("task")
@@ -34,7 +34,20 @@ fn every_option_of_the_question_is_asked_with() {
 }
 
 #[test]
-fn every_option_of_the_record_arrives() {
+fn options_replace_all_options_of_the_query() {
+    let script = Arc::new(Script::default());
+    let options = QueryOptions::default().limit(3).metadata_filter("tier", 2);
+    let run = client(&script)
+        .trace("task")
+        .lambda(0.3)
+        .options(options.clone())
+        .start_blocking();
+    drop(run);
+    assert_eq!(script.queries.lock().unwrap()[0], options.query("task"));
+}
+
+#[test]
+fn every_option_of_the_trace_is_sent() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let run = client

@@ -15,7 +15,6 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
 mod caller;
-mod memory;
 mod sqlite;
 mod store;
 mod text;
@@ -24,7 +23,6 @@ mod text;
 mod tests;
 
 pub use caller::Caller;
-pub use memory::InMemory;
 pub use sqlite::Sqlite;
 pub use store::{KeyRecord, KeyStore};
 pub use text::{KeyText, SecretHash};

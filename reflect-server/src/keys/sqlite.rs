@@ -1,4 +1,4 @@
-//! Keys in the engine's database file, in a table and on connections of their own.
+//! Keys in SQLite: in the engine's file, in a table and on connections of their own, or in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,12 +23,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, environment, \
                        created_at, last_used_at, revoked_at";
 
-/// Stores keys in the engine's SQLite file.
+/// Stores keys in the engine's SQLite file, or in memory.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
     path: Arc<Path>,
     writing: Arc<Mutex<Connection>>,
-    /// Separate, because a write may wait for the file's lock and every request looks up a key.
+    /// For a file a separate connection, because a write may wait for the file's lock and every request
+    /// looks up a key.
     reading: Arc<Mutex<Connection>>,
     is_new: bool,
 }
@@ -48,6 +49,20 @@ impl Sqlite {
             path,
             writing: Arc::new(Mutex::new(writing)),
             reading: Arc::new(Mutex::new(reading)),
+            is_new,
+        })
+    }
+
+    /// Creates an empty database in memory, which ends with this store.
+    pub fn in_memory() -> Result<Self> {
+        let path: Arc<Path> = Path::new(":memory:").into();
+        let mut db = Connection::open_in_memory().map_err(|error| fault(&path, error))?;
+        let is_new = migrate(&mut db).map_err(|error| fault(&path, error))?;
+        let db = Arc::new(Mutex::new(db));
+        Ok(Self {
+            path,
+            writing: Arc::clone(&db),
+            reading: db,
             is_new,
         })
     }
@@ -226,6 +241,12 @@ fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     db.busy_timeout(BUSY_TIMEOUT)?;
     // A created or revoked key must survive a power failure.
     db.pragma_update(None, "synchronous", "FULL")?;
+    let is_new = migrate(&mut db)?;
+    Ok((db, is_new))
+}
+
+/// Runs the missing migrations; returns whether there were no tables.
+fn migrate(db: &mut Connection) -> rusqlite::Result<bool> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS server_format (version INTEGER NOT NULL) STRICT",
@@ -240,7 +261,7 @@ fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
         transaction.execute("INSERT INTO server_format VALUES (?1)", [version])?;
     }
     transaction.commit()?;
-    Ok((db, format.is_none()))
+    Ok(format.is_none())
 }
 
 fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {

@@ -1,4 +1,4 @@
-//! Keys, on every key store.
+//! Keys, in memory and in a file.
 
 use reflect_engine::model::Extractive;
 
@@ -6,7 +6,7 @@ use super::*;
 
 async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>, Engine) -> F) {
     let engine = Engine::builder().start().unwrap();
-    test(Arc::new(InMemory::new()), engine).await;
+    test(Arc::new(Sqlite::in_memory().unwrap()), engine).await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let store = reflect_engine::store::Sqlite::open(&path).unwrap();
@@ -122,7 +122,7 @@ async fn master_key_is_created_once_and_only_if_none_is_configured() {
 
 #[tokio::test]
 async fn no_secret_is_stored() {
-    let store = Arc::new(InMemory::new());
+    let store = Arc::new(Sqlite::in_memory().unwrap());
     let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
     let engine = Engine::builder().start().unwrap();
     let created = keys

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use reflect_engine::Engine;
-use reflect_server::keys::{InMemory, Keys};
+use reflect_server::keys::{self, Keys};
 use reflect_server::{App, Settings, router};
 use reflect_types::{CreateApiKey, ProjectId, Scope};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Service {
     }
 
     pub(crate) async fn of(engine: Engine, settings: Settings) -> Self {
-        let keys = Keys::new(Arc::new(InMemory::new()), None);
+        let keys = Keys::new(Arc::new(keys::Sqlite::in_memory().unwrap()), None);
         let master = keys.ensure_master().await.unwrap().unwrap().api_key;
         let app = App::new(engine, keys, settings);
         Self {

@@ -1,3 +1,4 @@
+use reflect_models::{json, think};
 use serde_json::{Map, Value};
 
 use super::analysis::Analysis;
@@ -6,7 +7,6 @@ use super::error::ReflectError;
 use super::kind::{ReflectionLevel, ReflectionType};
 use super::reflector::Reflector;
 use crate::llm::{Llm, SharedLlm};
-use crate::text::{find_object, without_thoughts};
 
 /// The length of the summary of a reply without usable JSON, in characters.
 const FALLBACK_CHARS: usize = 200;
@@ -148,10 +148,10 @@ impl Reflector for GeneralReflector {
 
 /// Reads any reply of a judge.
 fn read(reply: &str) -> Analysis {
-    let answer = without_thoughts(reply);
-    if let Some(fields) = find_object(&answer, is_analysis) {
+    if let Some(fields) = json::find(reply, is_analysis) {
         return fields.into();
     }
+    let answer = think::strip(reply);
     // A reply that is all thought has no other summary.
     let shown = if answer.trim().is_empty() {
         reply

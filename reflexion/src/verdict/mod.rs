@@ -8,12 +8,12 @@ mod words;
 
 use std::cell::RefCell;
 
+use reflect_models::{json, think};
 use serde_json::{Map, Value};
 
 use self::line::LineVerdict;
 use self::words::{Word, words};
 use crate::evaluation::Evaluation;
-use crate::text::{find_object, without_thoughts};
 
 /// The most lines of a reply in which a retraction is searched.
 const MAX_LINES: usize = 1_000;
@@ -24,7 +24,7 @@ const MAX_LINES: usize = 1_000;
 /// the last line; see [`line::read`]. A reply with no verdict, with verdicts that contradict each
 /// other, or with a pass that its other words deny is a failure marked unclear.
 pub(crate) fn read(reply: &str) -> Evaluation {
-    let answer = without_thoughts(reply);
+    let answer = think::strip(reply);
     let parts = Reply::parse(answer.trim());
     match parts.verdict() {
         Some(success) => Evaluation {
@@ -124,7 +124,7 @@ impl<'a> Reply<'a> {
 fn verdict_objects(answer: &str) -> Vec<Map<String, Value>> {
     let found = RefCell::new(Vec::new());
     // Accepts none, so that all are visited.
-    find_object(answer, |fields| {
+    json::find(answer, |fields| {
         if success(fields).is_some() {
             found.borrow_mut().push(fields.clone());
         }

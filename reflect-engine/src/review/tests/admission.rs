@@ -87,7 +87,7 @@ fn a_review_is_admitted_by_the_state_of_its_trace() {
     let working = Err(Refusal::Working);
     let mut failed_again = trace(Failed, Some(("no", Deferred)));
     failed_again.review_status = ReviewStatus::Reviewed;
-    let table = [
+    let table = vec![
         (trace(Completed, None), no(), fresh.clone()),
         // The inline review is about to be learned from.
         (trace(Queued, Some(("no", Inline))), no(), working.clone()),

@@ -5,11 +5,14 @@ use rusqlite::{Connection, params};
 use super::fault::Fault;
 use crate::store::legacy_note;
 
+/// Rewrites rows where SQL alone cannot.
+type Conversion = fn(&Connection) -> Result<(), Fault>;
+
 /// The step from the format before to this one.
 struct Migration {
     schema: &'static str,
     /// Converts what SQL cannot.
-    convert: Option<fn(&Connection) -> Result<(), Fault>>,
+    convert: Option<Conversion>,
 }
 
 const fn schema(schema: &'static str) -> Migration {

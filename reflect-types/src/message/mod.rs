@@ -1,31 +1,40 @@
+//! The steps of a run.
+
+mod content;
+mod fields;
+mod tool_call;
+
 use std::borrow::Cow;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use self::content::Content;
+use self::fields::{take, take_string};
+pub use self::tool_call::{FunctionCall, ToolCall};
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// Who speaks in a message.
+    /// The speaker of a message.
     pub enum Role {
-        /// The rules.
+        /// Rules for the agent.
         System = "system",
-        /// The rules, by their newer name.
+        /// Rules for the agent, by the newer name.
         Developer = "developer",
-        /// The person, or whoever gave the task.
+        /// The person or program that gives the task.
         User = "user",
         /// The agent.
         Assistant = "assistant",
-        /// A tool's answer.
+        /// The result of a tool.
         Tool = "tool",
     }
 }
 
 /// One step of a run, in the shape that chat APIs share.
 ///
-/// Any JSON object can be read as a message and is written back as it came: what does not fit a
-/// field stays in [`extra`](Self::extra).
+/// Any JSON object is a message, and is serialized unchanged: what does not fit a field is in
+/// [`extra`](Self::extra).
 ///
 /// ```
 /// use reflect_types::{Message, ToolCall};
@@ -41,33 +50,22 @@ wire_enum! {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who speaks; `None` where the message does not say.
+    /// The speaker, if given.
     pub role: Option<Role>,
-    /// What is said; `None` where the message has no such field.
+    /// The content; `None` if the field is missing.
     pub content: Option<Content>,
-    /// The tools the agent calls.
+    /// The tools that the agent calls.
     pub tool_calls: Option<Vec<ToolCall>>,
-    /// The call that a tool's message answers.
+    /// The call that a tool message answers.
     pub tool_call_id: Option<String>,
-    /// The tool's or the speaker's name.
+    /// The name of the tool or the speaker.
     pub name: Option<String>,
-    /// Everything else, as it came.
+    /// All other fields, unchanged.
     pub extra: Map<String, Value>,
 }
 
-/// What a message says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
-    /// Parts: text, images and whatever else a provider knows.
-    Parts(Vec<Value>),
-    /// An explicit `null`, as in a message that only calls tools.
-    Null,
-}
-
 impl Message {
-    /// A message of the given role.
+    /// A message with this role.
     pub fn new(role: Role, content: impl Into<Content>) -> Self {
         Self {
             role: Some(role),
@@ -76,22 +74,22 @@ impl Message {
         }
     }
 
-    /// The rules the agent works under.
+    /// A system message: rules for the agent.
     pub fn system(content: impl Into<Content>) -> Self {
         Self::new(Role::System, content)
     }
 
-    /// What the agent was asked.
+    /// A message of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the agent said.
+    /// A message of the agent.
     pub fn assistant(content: impl Into<Content>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// The agent calling tools, without saying anything.
+    /// A message of the agent that only calls tools.
     pub fn tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let calls = calls.into_iter().collect();
         Self {
@@ -100,7 +98,7 @@ impl Message {
         }
     }
 
-    /// What a tool answered to the call `id`.
+    /// The result of the tool call `id`.
     pub fn tool(id: impl Into<String>, content: impl Into<Content>) -> Self {
         Self {
             tool_call_id: Some(id.into()),
@@ -108,38 +106,33 @@ impl Message {
         }
     }
 
-    /// Names the speaker or the tool.
+    /// Sets the name of the tool or the speaker.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Adds a field that this version has no name for.
+    /// Adds a field to [`extra`](Self::extra).
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(key.into(), value.into());
         self
     }
 
-    /// The text of the message: its parts' texts joined by newlines, `""` where it has none.
+    /// The text of the message: the texts of its parts joined by newlines, or `""`.
     pub fn text(&self) -> Cow<'_, str> {
-        match &self.content {
-            Some(Content::Text(text)) => Cow::Borrowed(text),
-            Some(Content::Parts(parts)) => {
-                let texts: Vec<&str> = parts.iter().filter_map(part_text).collect();
-                Cow::Owned(texts.join("\n"))
-            }
-            Some(Content::Null) | None => Cow::Borrowed(""),
-        }
+        self.content
+            .as_ref()
+            .map_or(Cow::Borrowed(""), Content::text)
     }
 
-    /// The tools the agent calls; empty where it calls none.
+    /// The tools that the agent calls, if any.
     pub fn calls(&self) -> &[ToolCall] {
         self.tool_calls.as_deref().unwrap_or_default()
     }
 
-    /// Whether the message is of this role.
+    /// Whether the message has this role.
     pub fn is(&self, role: &Role) -> bool {
         self.role.as_ref() == Some(role)
     }
@@ -211,161 +204,6 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-impl Content {
-    fn from_json(value: &Value) -> Option<Self> {
-        match value {
-            Value::String(text) => Some(Self::Text(text.clone())),
-            Value::Array(parts) => Some(Self::Parts(parts.clone())),
-            Value::Null => Some(Self::Null),
-            _ => None,
-        }
-    }
-
-    fn into_json(self) -> Value {
-        match self {
-            Self::Text(text) => text.into(),
-            Self::Parts(parts) => parts.into(),
-            Self::Null => Value::Null,
-        }
-    }
-}
-
-impl From<&str> for Content {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Content {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&String> for Content {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<Cow<'_, str>> for Content {
-    fn from(text: Cow<'_, str>) -> Self {
-        Self::Text(text.into_owned())
-    }
-}
-
-impl From<Vec<Value>> for Content {
-    fn from(parts: Vec<Value>) -> Self {
-        Self::Parts(parts)
-    }
-}
-
-/// A tool that the agent calls.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
-    /// Ties the tool's answer to the call.
-    pub id: Option<String>,
-    /// What is called, and with what.
-    pub function: FunctionCall,
-    /// Everything else, `type` included, as it came.
-    pub extra: Map<String, Value>,
-}
-
-/// What a tool call calls, and with what.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FunctionCall {
-    /// The tool.
-    pub name: String,
-    /// JSON text, as chat APIs send it, or the value itself; `None` where there is none.
-    pub arguments: Option<Value>,
-    /// Everything else, as it came.
-    pub extra: Map<String, Value>,
-}
-
-impl ToolCall {
-    /// A call of the function `name`; `arguments` are JSON text or a JSON value.
-    pub fn new(
-        id: impl Into<String>,
-        name: impl Into<String>,
-        arguments: impl Into<Value>,
-    ) -> Self {
-        let mut extra = Map::new();
-        extra.insert("type".to_owned(), "function".into());
-        Self {
-            id: Some(id.into()),
-            function: FunctionCall {
-                name: name.into(),
-                arguments: Some(arguments.into()),
-                extra: Map::new(),
-            },
-            extra,
-        }
-    }
-
-    /// The arguments as a person reads them: JSON text without the quotes around it.
-    pub fn arguments_text(&self) -> Cow<'_, str> {
-        match &self.function.arguments {
-            Some(Value::String(text)) => Cow::Borrowed(text),
-            Some(value) => Cow::Owned(value.to_string()),
-            None => Cow::Borrowed(""),
-        }
-    }
-
-    fn from_json(value: &Value) -> Option<Self> {
-        let mut fields = value.as_object()?.clone();
-        let mut function = fields.get("function")?.as_object()?.clone();
-        let name = take_string(&mut function, "name")?;
-        fields.remove("function");
-        Some(Self {
-            id: take_string(&mut fields, "id"),
-            function: FunctionCall {
-                name,
-                arguments: function.remove("arguments"),
-                extra: function,
-            },
-            extra: fields,
-        })
-    }
-
-    fn into_json(self) -> Value {
-        let FunctionCall {
-            name,
-            arguments,
-            extra: mut function,
-        } = self.function;
-        function.insert("name".to_owned(), name.into());
-        if let Some(arguments) = arguments {
-            function.insert("arguments".to_owned(), arguments);
-        }
-        let mut fields = self.extra;
-        fields.insert("function".to_owned(), function.into());
-        if let Some(id) = self.id {
-            fields.insert("id".to_owned(), id.into());
-        }
-        fields.into()
-    }
-}
-
-/// Takes a field out of the object if it has the expected shape, and leaves it there if not.
-fn take<T>(
-    fields: &mut Map<String, Value>,
-    key: &str,
-    read: impl FnOnce(&Value) -> Option<T>,
-) -> Option<T> {
-    let read = read(fields.get(key)?)?;
-    fields.remove(key);
-    Some(read)
-}
-
-fn take_string(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
-    take(fields, key, |value| value.as_str().map(str::to_owned))
-}
-
-fn part_text(part: &Value) -> Option<&str> {
-    let text = part.as_str().or_else(|| part.get("text")?.as_str())?;
-    (!text.is_empty()).then_some(text)
-}
-
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -384,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_a_field_stays_as_it_came() {
+    fn values_that_do_not_fit_a_field_are_kept_unchanged() {
         let odd = json!({
             "role": 7, "content": {"a": 1}, "tool_calls": "none", "name": null, "thoughts": [1, 2]
         });
@@ -396,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn text_joins_the_parts_that_have_any() {
+    fn text_joins_the_texts_of_the_parts() {
         let message = Message::user(vec![
             json!({"type": "text", "text": "look"}),
             json!({"type": "image_url", "image_url": {"url": "data:"}}),
