@@ -94,7 +94,7 @@ impl Builder {
     }
 
     /// The model that reviews traces without a review, in the background. A person's review replaces
-    /// its. Default: none.
+    /// the model's. Default: none.
     #[must_use]
     pub fn judge(mut self, judge: Arc<dyn Judge>) -> Self {
         self.judge = Some(judge);

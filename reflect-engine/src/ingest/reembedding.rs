@@ -73,14 +73,14 @@ impl Work for ReembeddingWork {
             }
             return Ok(Some(Timestamp::MAX));
         }
-        if !stale(core, 1).await?.is_empty() {
-            core.store.queue_reembedding(core.now()).await?;
-        } else {
+        if stale(core, 1).await?.is_empty() {
             let done = self.done.swap(0, Ordering::Relaxed);
             if done > 0 {
                 let embedder = core.embedder.id();
                 tracing::info!(done, embedder, "all memories are re-embedded");
             }
+        } else {
+            core.store.queue_reembedding(core.now()).await?;
         }
         Ok(None)
     }
