@@ -54,7 +54,9 @@ fn older(path: &Path, formats: usize) {
     db.execute_batch(reviews).unwrap();
     let withdrawn = match formats {
         ..WITHDRAWN => "",
-        WITHDRAWN..REVIEWERS => "UPDATE trace SET judge_note = '[judge m said pass]' WHERE id = 't-6'",
+        WITHDRAWN..REVIEWERS => {
+            "UPDATE trace SET judge_note = '[judge m said pass]' WHERE id = 't-6'"
+        }
         _ => "UPDATE trace SET withdrawn_model = 'm', withdrawn_verdict = 'pass' WHERE id = 't-6'",
     };
     db.execute_batch(withdrawn).unwrap();
