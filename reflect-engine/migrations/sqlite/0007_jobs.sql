@@ -1,5 +1,7 @@
--- One queue for all background work. A job without a trace is of the whole file.
-CREATE TABLE new_job (
+-- One queue for all background work. A job without a trace is of the whole file. The table has a new
+-- name: a program of an older version that has the file open must not take a job of another kind for a
+-- reflection.
+CREATE TABLE queue (
     key       INTEGER PRIMARY KEY AUTOINCREMENT,
     kind      TEXT NOT NULL CHECK (kind IN ('reflection', 'judgement', 'reembedding')),
     trace     INTEGER REFERENCES trace ON DELETE CASCADE,
@@ -11,10 +13,10 @@ CREATE TABLE new_job (
     UNIQUE (trace, kind)
 ) STRICT;
 
-INSERT INTO new_job (kind, trace, due_at, attempts, owner)
-    SELECT 'reflection', trace, due_at, attempts, owner FROM job ORDER BY due_at, trace;
+INSERT INTO queue (kind, trace, due_at, attempts, owner)
+    SELECT 'reflection', trace, due_at, attempts, owner FROM job
+    WHERE trace IN (SELECT key FROM trace) ORDER BY due_at, trace;
 DROP TABLE job;
-ALTER TABLE new_job RENAME TO job;
 
-CREATE INDEX job_by_due ON job (kind, due_at, key);
-CREATE UNIQUE INDEX job_of_file ON job (kind) WHERE trace IS NULL;
+CREATE INDEX queue_by_due ON queue (kind, due_at, key);
+CREATE UNIQUE INDEX queue_of_file ON queue (kind) WHERE trace IS NULL;

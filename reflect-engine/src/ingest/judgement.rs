@@ -1,10 +1,11 @@
 //! Judgements: a model reviews a trace that has no review.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, ProjectId, ReviewMode, Trace, Verdict};
+use reflect_types::{IngestStatus, ProjectId, ReviewMode, Trace, TraceId, Verdict};
 
 use super::backoff::Backoff;
 use super::giving::{Given, give, new_review};
@@ -58,6 +59,10 @@ struct State {
     paused_until: Option<Timestamp>,
     /// The number of pauses in a row.
     outages: u32,
+    /// The number of judgements so far.
+    judged: u64,
+    /// That number at the last failure of each trace, to tell an outage from a trace that always fails.
+    failed: HashMap<TraceId, u64>,
 }
 
 /// Why a trace was not judged.
@@ -125,13 +130,14 @@ impl Work for JudgementWork {
                 judged = job.keep_during(work) => match judged {
                     // Another worker has taken the job over.
                     None => return,
-                    Some(judged) => judged.map_err(Failure::Outage).flatten(),
+                    Some(judged) => judged.map_err(Failure::Trace).flatten(),
                 },
             }
+            .map_err(|failure| self.blame(&id, failure))
         };
         let outcome = match result {
             Ok(outcome) => {
-                self.available();
+                self.available(&id);
                 match outcome {
                     JudgeOutcome::Unclear => {
                         tracing::info!(trace = %id, "the judge gave no verdict: the trace waits for a person");
@@ -216,9 +222,32 @@ impl JudgementWork {
         }
     }
 
-    /// Ends the count of outages.
-    fn available(&self) {
+    /// A trace that fails again although the model has judged others meanwhile is at fault itself,
+    /// unless the model's settings are.
+    fn blame(&self, id: &TraceId, failure: Failure) -> Failure {
+        /// Traces to remember; beyond them an outage is taken for one once more.
+        const REMEMBERED: usize = 10_000;
+
+        let error = match failure {
+            Failure::Outage(Error::Model(error)) if !model::is_setup(&error) => error,
+            failure => return failure,
+        };
         let mut state = self.state();
+        let judged = state.judged;
+        if state.failed.len() >= REMEMBERED {
+            state.failed.clear();
+        }
+        match state.failed.insert(id.clone(), judged) {
+            Some(before) if before < judged => Failure::Trace(Error::Model(error)),
+            _ => Failure::Outage(Error::Model(error)),
+        }
+    }
+
+    /// Counts a judgement, and ends the count of outages.
+    fn available(&self, id: &TraceId) {
+        let mut state = self.state();
+        state.judged += 1;
+        state.failed.remove(id);
         if state
             .paused_until
             .is_none_or(|until| until <= self.core.now())

@@ -35,6 +35,9 @@ pub(super) struct ReembeddingWork {
     core: Arc<Core>,
     /// Whether another engine has changed the store's embedder.
     retired: AtomicBool,
+    /// Whether this engine has queued the work before. The first time ends the back-off of an earlier
+    /// process, whose embedder may have been another.
+    queued: AtomicBool,
     /// The number of memories embedded since there was last nothing to do.
     done: AtomicUsize,
 }
@@ -44,6 +47,7 @@ impl ReembeddingWork {
         Self {
             core: Arc::clone(core),
             retired: AtomicBool::new(false),
+            queued: AtomicBool::new(false),
             done: AtomicUsize::new(0),
         }
     }
@@ -80,7 +84,9 @@ impl Work for ReembeddingWork {
                 tracing::info!(done, embedder, "all memories are re-embedded");
             }
         } else {
-            core.store.queue_reembedding(core.now()).await?;
+            let restart = !self.queued.load(Ordering::Relaxed);
+            core.store.queue_reembedding(core.now(), restart).await?;
+            self.queued.store(true, Ordering::Relaxed);
         }
         Ok(None)
     }

@@ -91,7 +91,8 @@ pub trait Store: Send + Sync + 'static {
     async fn queue_judgements(&self, now: Timestamp) -> Result<()>;
 
     /// Queues the re-embedding of memories, unless it is queued.
-    async fn queue_reembedding(&self, now: Timestamp) -> Result<()>;
+    /// `restart` ends the back-off of earlier failures.
+    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()>;
 
     /// Undoes the claims of all owners whose name begins with `owner`.
     async fn release_jobs(&self, owner: &str) -> Result<()>;

@@ -19,6 +19,7 @@ on_every_store! {
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
     an_outage_is_waited_out_with_few_calls,
+    a_trace_that_fails_while_others_are_judged_is_left_to_people,
     a_withdrawn_verdict_is_left_to_people,
     a_verdict_whose_memory_fails_is_stored_and_counted_once,
     a_new_trace_is_judged_after_others_were_given_up,
@@ -162,6 +163,31 @@ async fn an_outage_is_waited_out_with_few_calls(home: &Home) {
         .await;
     }
     assert_eq!(judge.count(JudgeOutcome::Error), away.len());
+}
+
+async fn a_trace_that_fails_while_others_are_judged_is_left_to_people(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    let engine = start(home, &judge);
+    let garbled = record(&engine, run("garbled")).await;
+    let mut calls = Vec::new();
+    for n in 0..8 {
+        let other = record(&engine, run(&format!("Pay bill {n}"))).await;
+        eventually(async || {
+            if is_idle(home) {
+                home.clock.advance(Duration::from_secs(700));
+            }
+            let trace = engine.get_trace(&project(), &other).await.unwrap();
+            (trace.review_status == ReviewStatus::Reviewed).then_some(())
+        })
+        .await;
+        much_later(home).await;
+        calls.push(judge.calls_for(garbled.as_str()));
+    }
+    // Alone it may be an outage. Each time that another trace was judged meanwhile is an attempt.
+    assert!(calls[0] < calls[3], "{calls:?}");
+    assert_eq!(calls[5], calls[7], "{calls:?}");
+    let trace = engine.get_trace(&project(), &garbled).await.unwrap();
+    assert_eq!(trace.review_status, ReviewStatus::Pending);
 }
 
 async fn a_withdrawn_verdict_is_left_to_people(home: &Home) {

@@ -129,8 +129,11 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
     let queued = Intake::Queued(review("r-t-kinds-1", Verdict::Pass));
     insert(store, &project, new_trace("t-kinds-1"), queued).await;
     // One re-embedding, however often it is queued.
-    store.queue_reembedding(now()).await.unwrap();
-    store.queue_reembedding(seconds(5)).await.unwrap();
+    store.queue_reembedding(now(), false).await.unwrap();
+    store.queue_reembedding(seconds(5), false).await.unwrap();
+    // A restart makes it due, and leaves one that is held alone.
+    store.queue_reembedding(seconds(500), false).await.unwrap();
+    store.queue_reembedding(now(), true).await.unwrap();
     let claim = async |kind, owner| {
         let claims = store.claim_jobs(kind, now(), &lease(owner, 60), 9).await;
         claims.unwrap().jobs

@@ -28,7 +28,7 @@ pub(super) fn traces(
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at, \
-             EXISTS (SELECT 1 FROM job j WHERE j.trace = t.key AND j.kind = 'reflection') \
+             EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'reflection') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key \
          WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
         row::TRACE

@@ -12,7 +12,7 @@ use crate::store::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 /// When the next job of a kind can be claimed.
 pub(super) fn next_due(db: &Connection, kind: JobKind) -> Result<Option<Timestamp>, Fault> {
     let due: Option<i64> = db
-        .prepare_cached("SELECT min(due_at) FROM job WHERE kind = ?1")?
+        .prepare_cached("SELECT min(due_at) FROM queue WHERE kind = ?1")?
         .query_row([kind.as_str()], |row| row.get(0))?;
     due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
         .transpose()
@@ -25,7 +25,7 @@ pub(super) fn queue(
     trace: i64,
     due: Timestamp,
 ) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR REPLACE INTO job (kind, trace, due_at) VALUES (?1, ?2, ?3)")?
+    db.prepare_cached("INSERT OR REPLACE INTO queue (kind, trace, due_at) VALUES (?1, ?2, ?3)")?
         .execute(params![kind.as_str(), trace, due.as_millisecond()])?;
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(super) fn claim(
 ) -> Result<Vec<ClaimedRow>, Fault> {
     let due: Vec<JobKey> = db
         .prepare_cached(
-            "SELECT key FROM job WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
+            "SELECT key FROM queue WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
         )?
         .query_map(
             params![kind.as_str(), now.as_millisecond(), row::limit(limit)],
@@ -57,7 +57,7 @@ pub(super) fn claim(
     for key in due {
         let claimed = db
             .prepare_cached(
-                "UPDATE job SET owner = ?2, due_at = ?3, attempts = attempts + 1 WHERE key = ?1 \
+                "UPDATE queue SET owner = ?2, due_at = ?3, attempts = attempts + 1 WHERE key = ?1 \
                  RETURNING trace, attempts",
             )?
             .query_row(
@@ -135,7 +135,7 @@ pub(super) fn give_up(
 
 pub(super) fn renew(db: &Connection, lease: &Lease, key: JobKey) -> Result<bool, Fault> {
     let renewed = db
-        .prepare_cached("UPDATE job SET due_at = ?3 WHERE owner = ?1 AND key = ?2")?
+        .prepare_cached("UPDATE queue SET due_at = ?3 WHERE owner = ?1 AND key = ?2")?
         .execute(params![lease.owner, key, lease.until.as_millisecond()])?;
     Ok(renewed > 0)
 }
@@ -152,7 +152,7 @@ pub(super) fn fail(
     let uncounted = i64::from(!setback.counts);
     let held = db
         .prepare_cached(
-            "UPDATE job SET owner = NULL, due_at = ?3, attempts = attempts - ?4 \
+            "UPDATE queue SET owner = NULL, due_at = ?3, attempts = attempts - ?4 \
              WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace",
         )?
         .query_row(params![key, owner, due, uncounted], |row| {
@@ -164,7 +164,7 @@ pub(super) fn fail(
     };
     let trace: Option<i64> = trace;
     if due.is_none() {
-        db.prepare_cached("DELETE FROM job WHERE key = ?1")?
+        db.prepare_cached("DELETE FROM queue WHERE key = ?1")?
             .execute([key])?;
     }
     db.prepare_cached(
@@ -181,7 +181,7 @@ pub(super) fn fail(
 }
 
 pub(super) fn finish(db: &Connection, owner: &str, key: JobKey) -> Result<(), Fault> {
-    db.prepare_cached("DELETE FROM job WHERE key = ?1 AND owner = ?2")?
+    db.prepare_cached("DELETE FROM queue WHERE key = ?1 AND owner = ?2")?
         .execute(params![key, owner])?;
     Ok(())
 }
@@ -189,12 +189,12 @@ pub(super) fn finish(db: &Connection, owner: &str, key: JobKey) -> Result<(), Fa
 pub(super) fn release(db: &Connection, owner: &str) -> Result<(), Fault> {
     db.prepare_cached(
         "UPDATE trace SET ingest_status = 'queued', ingest_attempts = ingest_attempts - 1 \
-         WHERE key IN (SELECT trace FROM job \
+         WHERE key IN (SELECT trace FROM queue \
              WHERE substr(owner, 1, length(?1)) = ?1 AND kind = 'reflection')",
     )?
     .execute([owner])?;
     db.prepare_cached(
-        "UPDATE job SET owner = NULL, due_at = 0, attempts = attempts - 1 \
+        "UPDATE queue SET owner = NULL, due_at = 0, attempts = attempts - 1 \
          WHERE substr(owner, 1, length(?1)) = ?1",
     )?
     .execute([owner])?;
@@ -229,7 +229,7 @@ pub(super) fn retry(
 const UNJUDGED: &str = "t.reviewed = 0 AND t.ingest_status = 'completed' \
      AND t.withdrawn_model IS NULL \
      AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
-     AND NOT EXISTS (SELECT 1 FROM job j WHERE j.trace = t.key AND j.kind = 'judgement')";
+     AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement')";
 
 pub(super) fn lacks_judgements(db: &Connection) -> Result<bool, Fault> {
     Ok(db
@@ -239,16 +239,28 @@ pub(super) fn lacks_judgements(db: &Connection) -> Result<bool, Fault> {
 
 pub(super) fn queue_judgements(db: &Connection, now: Timestamp) -> Result<(), Fault> {
     db.prepare_cached(&format!(
-        "INSERT INTO job (kind, trace, due_at) \
+        "INSERT INTO queue (kind, trace, due_at) \
          SELECT 'judgement', t.key, ?1 FROM trace t WHERE {UNJUDGED} ORDER BY t.key"
     ))?
     .execute([now.as_millisecond()])?;
     Ok(())
 }
 
-pub(super) fn queue_reembedding(db: &Connection, now: Timestamp) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR IGNORE INTO job (kind, due_at) VALUES ('reembedding', ?1)")?
-        .execute([now.as_millisecond()])?;
+pub(super) fn queue_reembedding(
+    db: &Connection,
+    now: Timestamp,
+    restart: bool,
+) -> Result<(), Fault> {
+    let now = now.as_millisecond();
+    db.prepare_cached("INSERT OR IGNORE INTO queue (kind, due_at) VALUES ('reembedding', ?1)")?
+        .execute([now])?;
+    if restart {
+        db.prepare_cached(
+            "UPDATE queue SET due_at = ?1, attempts = 0 \
+             WHERE kind = 'reembedding' AND owner IS NULL",
+        )?
+        .execute([now])?;
+    }
     Ok(())
 }
 

@@ -214,8 +214,9 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    async fn queue_reembedding(&self, now: Timestamp) -> Result<()> {
-        self.write(move |db| jobs::queue_reembedding(db, now)).await
+    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
+        self.write(move |db| jobs::queue_reembedding(db, now, restart))
+            .await
     }
 
     async fn release_jobs(&self, owner: &str) -> Result<()> {

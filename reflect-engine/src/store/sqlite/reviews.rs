@@ -48,7 +48,7 @@ fn load(
              r.overruled_model, r.overruled_verdict, j.trace IS NOT NULL, j.owner, m.key \
          FROM trace t JOIN project p ON p.key = t.project \
              LEFT JOIN review r ON r.trace = t.key \
-             LEFT JOIN job j ON j.trace = t.key AND j.kind = 'reflection' \
+             LEFT JOIN queue j ON j.trace = t.key AND j.kind = 'reflection' \
              LEFT JOIN memory m ON m.project = t.project AND m.id = t.created_memory \
          WHERE t.id = ?1 AND p.id = ?2",
     )?;
@@ -172,18 +172,18 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
         JobWrite::Keep => {}
         JobWrite::Queue { due, attempts } => {
             db.prepare_cached(
-                "INSERT OR REPLACE INTO job (kind, trace, due_at, attempts) \
+                "INSERT OR REPLACE INTO queue (kind, trace, due_at, attempts) \
                  VALUES ('reflection', ?1, ?2, ?3)",
             )?
             .execute(params![row.key, due.as_millisecond(), attempts])?;
         }
         JobWrite::Remove => {
-            db.prepare_cached("DELETE FROM job WHERE trace = ?1 AND kind = 'reflection'")?
+            db.prepare_cached("DELETE FROM queue WHERE trace = ?1 AND kind = 'reflection'")?
                 .execute([row.key])?;
         }
     }
     if changes.ends_judgement {
-        db.prepare_cached("DELETE FROM job WHERE trace = ?1 AND kind = 'judgement'")?
+        db.prepare_cached("DELETE FROM queue WHERE trace = ?1 AND kind = 'judgement'")?
             .execute([row.key])?;
     }
     write_trace(db, row.key, &changes.trace)

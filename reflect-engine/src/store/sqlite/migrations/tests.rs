@@ -63,15 +63,13 @@ fn older(path: &Path, formats: usize) {
         _ => "UPDATE trace SET withdrawn_model = 'm', withdrawn_verdict = 'pass' WHERE id = 't-6'",
     };
     db.execute_batch(withdrawn).unwrap();
-    let (kind, value) = if formats < KINDS {
-        ("", "")
+    let job = if formats < KINDS {
+        "INSERT INTO job (trace, due_at, attempts, owner) VALUES (6, 100, 2, 'one')"
     } else {
-        ("kind, ", "'reflection', ")
+        "INSERT INTO queue (kind, trace, due_at, attempts, owner) \
+         VALUES ('reflection', 6, 100, 2, 'one')"
     };
-    let job = format!(
-        "INSERT INTO job ({kind}trace, due_at, attempts, owner) VALUES ({value}6, 100, 2, 'one')"
-    );
-    db.execute_batch(&job).unwrap();
+    db.execute_batch(job).unwrap();
     file::stamp(&db, i64::try_from(formats).unwrap()).unwrap();
 }
 
@@ -139,7 +137,7 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
         assert_eq!(withdrawn, expected, "from format {formats}");
         let job: (String, i64, i64, i64, String) = db
             .query_row(
-                "SELECT kind, trace, due_at, attempts, owner FROM job",
+                "SELECT kind, trace, due_at, attempts, owner FROM queue",
                 [],
                 |row| {
                     let (kind, trace, due) = (row.get(0)?, row.get(1)?, row.get(2)?);
