@@ -170,7 +170,7 @@ async fn a_trace_that_fails_while_others_are_judged_is_left_to_people(home: &Hom
     let engine = start(home, &judge);
     let garbled = record(&engine, run("garbled")).await;
     let mut calls = Vec::new();
-    for n in 0..8 {
+    for n in 0..24 {
         let other = record(&engine, run(&format!("Pay bill {n}"))).await;
         eventually(async || {
             if is_idle(home) {
@@ -183,9 +183,9 @@ async fn a_trace_that_fails_while_others_are_judged_is_left_to_people(home: &Hom
         much_later(home).await;
         calls.push(judge.calls_for(garbled.as_str()));
     }
-    // Alone it may be an outage. Each time that another trace was judged meanwhile is an attempt.
-    assert!(calls[0] < calls[3], "{calls:?}");
-    assert_eq!(calls[5], calls[7], "{calls:?}");
+    // Alone it may be an outage. Each failure after another trace was judged is an attempt, and there
+    // are few of them.
+    assert!(calls[0] > 0 && calls[20] == calls[23], "{calls:?}");
     let trace = engine.get_trace(&project(), &garbled).await.unwrap();
     assert_eq!(trace.review_status, ReviewStatus::Pending);
 }
