@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use crate::memory::MemoryHistory;
 use crate::project::Stats;
 use crate::reflection::AuthoredReflection;
-use crate::review::Verdict;
 use crate::reviewer::Reviewer;
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
 use crate::validate::{InvalidField, Validate, within};
+use crate::verdict::Verdict;
 
 /// One part of a project's export. Memories come before traces, because a queued review changes
 /// them.

@@ -4,6 +4,7 @@
 mod archive;
 mod error;
 mod id;
+mod judge_note;
 mod key;
 mod layout;
 pub mod markup;
@@ -21,6 +22,7 @@ mod skill;
 mod trace;
 mod trajectory;
 mod validate;
+mod verdict;
 mod wire_enum;
 
 pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
@@ -39,12 +41,13 @@ pub use requests::{
     GetTrace, ImportProject, ListApiKeys, ListMemories, ListTraces, Operation, QueryMemories,
     Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, WithdrawReview,
 };
-pub use review::{Review, ReviewMode, ReviewRecord, UnknownVerdict, Verdict};
+pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
 pub use validate::{InvalidField, Validate};
+pub use verdict::{UnknownVerdict, Verdict};
 
 /// A JSON object: the metadata of a trace, or the filter of a query.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;

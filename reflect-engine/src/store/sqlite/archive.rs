@@ -22,7 +22,7 @@ pub(super) fn traces(
 ) -> Result<Vec<ArchivedTrace>, Fault> {
     let row = projects::existing(db, project)?;
     let after = match after {
-        Some(id) => traces::key(db, project, id)?
+        Some(id) => row::trace_key(db, project, id)?
             .ok_or_else(|| Error::unknown_cursor("after", "trace", id.as_str()))?,
         None => 0,
     };

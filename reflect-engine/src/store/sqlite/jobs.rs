@@ -5,7 +5,7 @@ use reflect_types::{ProjectId, TraceId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
-use super::{row, traces};
+use super::row;
 use crate::review::{Decision, NextAttempt, Refusal, Setback};
 use crate::store::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 
@@ -207,7 +207,7 @@ pub(super) fn retry(
     id: &TraceId,
     now: Timestamp,
 ) -> Result<Decision, Fault> {
-    let Some(trace) = traces::key(db, project, id)? else {
+    let Some(trace) = row::trace_key(db, project, id)? else {
         return Ok(Err(Refusal::NoTrace));
     };
     let requeued = db

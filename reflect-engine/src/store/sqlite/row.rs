@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, KeyId, MemoryId, MemoryRecord, ModelVerdict, ReviewRecord, ReviewStatus,
-    Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    IngestStatus, KeyId, MemoryId, MemoryRecord, ModelVerdict, ProjectId, ReviewRecord,
+    ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
-use rusqlite::Row;
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -233,4 +233,19 @@ pub(super) fn from_blob(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault>
         return Err(Fault::Data("a vector of a broken length".to_owned()));
     }
     Ok(components.iter().map(|x| f32::from_le_bytes(*x)).collect())
+}
+
+/// The key of a trace.
+pub(super) fn trace_key(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+) -> Result<Option<i64>, Fault> {
+    Ok(db
+        .prepare_cached(
+            "SELECT t.key FROM trace t JOIN project p ON p.key = t.project \
+             WHERE t.id = ?1 AND p.id = ?2",
+        )?
+        .query_row([id.as_str(), project.as_str()], |row| row.get(0))
+        .optional()?)
 }

@@ -152,7 +152,7 @@ pub(super) fn list(
 ) -> Result<Page<Trace>, Fault> {
     let before = match &list.before {
         Some(id) => Some(
-            key(db, project, id)?
+            row::trace_key(db, project, id)?
                 .ok_or_else(|| Error::unknown_cursor("before", "trace", id.as_str()))?,
         ),
         None => None,
@@ -226,19 +226,4 @@ pub(super) fn delete(
         gone.trace_ids.push(id.clone());
     }
     Ok(gone)
-}
-
-/// The key of a trace.
-pub(super) fn key(
-    db: &Connection,
-    project: &ProjectId,
-    id: &TraceId,
-) -> Result<Option<i64>, Fault> {
-    Ok(db
-        .prepare_cached(
-            "SELECT t.key FROM trace t JOIN project p ON p.key = t.project \
-             WHERE t.id = ?1 AND p.id = ?2",
-        )?
-        .query_row([id.as_str(), project.as_str()], |row| row.get(0))
-        .optional()?)
 }
