@@ -37,7 +37,7 @@ async fn a_deferred_review_survives_an_outage() {
         kept.review.unwrap().feedback_text.as_deref(),
         Some("too old")
     );
-    // A caller who tries again is told where it stands; another word is not the same review.
+    // The same review again returns the trace; other feedback is another review.
     let again = engine
         .review_trace(&project(), &id, review())
         .await
