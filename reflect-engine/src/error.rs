@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId};
+use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId, TraceId};
 
 use crate::model;
 
@@ -34,6 +34,12 @@ pub enum Error {
     /// The project does not exist, and the caller may not create it.
     #[error("project `{0}` does not exist: create it with a master key")]
     NoProject(ProjectId),
+    /// The trace was recorded with another API key than the caller's.
+    #[error(
+        "trace `{0}` was recorded with another API key: deleting it needs a key with the scope \
+         `trace:admin`. Nothing was deleted"
+    )]
+    OthersTrace(TraceId),
     /// The engine has no API keys.
     #[error(
         "an embedded client has no API keys: access to its file is access to everything in it. Keys \
@@ -112,6 +118,7 @@ impl Error {
         match self {
             Self::Invalid(_) => ErrorCode::InvalidField,
             Self::NotFound { .. } | Self::NoProject(_) | Self::NoKeys => ErrorCode::NotFound,
+            Self::OthersTrace(_) => ErrorCode::Forbidden,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Unavailable { .. } => ErrorCode::Unavailable,
             Self::Model(error) if error.retryable => ErrorCode::Unavailable,

@@ -10,10 +10,14 @@ wire_enum! {
         MemoryRead = "memory:read",
         /// Write memories directly.
         MemoryWrite = "memory:write",
+        /// Edit, quarantine, restore and delete memories.
+        MemoryAdmin = "memory:admin",
         /// List and read traces.
         TraceRead = "trace:read",
         /// Record traces.
         TraceWrite = "trace:write",
+        /// Delete traces that another key recorded.
+        TraceAdmin = "trace:admin",
         /// Review traces.
         ReviewWrite = "review:write",
         /// Read the skill.
@@ -22,7 +26,8 @@ wire_enum! {
         SkillWrite = "skill:write",
         /// List, create and revoke keys.
         KeyAdmin = "key:admin",
-        /// Delete the project.
+        /// Undo what a key has taught, export, import and delete the project. Includes `trace:admin`
+        /// and `memory:admin`.
         ProjectAdmin = "project:admin",
     }
 }

@@ -21,6 +21,7 @@ mod reviewer;
 mod skill;
 mod trace;
 mod trajectory;
+mod undo;
 mod validate;
 mod verdict;
 mod wire_enum;
@@ -30,7 +31,7 @@ pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
-pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
+pub use memory::{Memory, MemoryHistory, MemoryRecord, MemoryStatus, UtilityEvent};
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, Stats};
@@ -39,13 +40,14 @@ pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteProject, DeleteTraces,
     ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill, GetStats,
     GetTrace, ImportProject, ListApiKeys, ListMemories, ListTraces, Operation, QueryMemories,
-    Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, WithdrawReview,
+    Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, Undo, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
+pub use undo::{MovedUtility, UndoReport, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

@@ -1,8 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Metadata;
-use crate::id::{MemoryId, TraceId};
+use crate::id::{KeyId, MemoryId, TraceId};
 use crate::reflection::Reflection;
+use crate::reviewer::Reviewer;
+use crate::wire_enum::wire_enum;
 
 /// A memory as a query returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +57,18 @@ impl Memory {
     }
 }
 
+wire_enum! {
+    /// Whether a memory may be part of an answer.
+    #[derive(Default)]
+    pub enum MemoryStatus {
+        /// It may.
+        #[default]
+        Active = "active",
+        /// A person has set it aside.
+        Quarantined = "quarantined",
+    }
+}
+
 /// A memory as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -77,6 +91,16 @@ pub struct MemoryRecord {
     /// The metadata of the trace.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
+    /// Whether it may be part of an answer.
+    #[serde(default)]
+    pub status: MemoryStatus,
+    /// The API key that taught it: of the review, or for a judge's review of the trace.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// Who gave the review; absent in an archive of an older version.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
+    pub reviewer: Option<Reviewer>,
     /// When it was learned, in RFC 3339.
     pub created_at: String,
 }
@@ -120,6 +144,13 @@ pub struct UtilityEvent {
     pub before: f64,
     /// The utility after.
     pub after: f64,
+    /// The API key of the review.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// Who gave the review; absent in an archive of an older version.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
+    pub reviewer: Option<Reviewer>,
     /// When, in RFC 3339.
     pub created_at: String,
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Metadata;
-use crate::id::{MemoryId, TraceId};
+use crate::id::{KeyId, MemoryId, TraceId};
 use crate::message::Message;
 use crate::review::ReviewRecord;
 use crate::reviewer::ModelVerdict;
@@ -97,6 +97,9 @@ pub struct Trace {
     /// The withdrawn verdict as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_note: Option<String>,
+    /// The API key that recorded it.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
     pub created_at: Option<String>,

@@ -45,6 +45,7 @@ impl Engine {
             Request::WithdrawReview(withdraw) => {
                 Reply::WithdrawReview(self.withdraw_review(project, &withdraw.trace_id).await?)
             }
+            Request::Undo(undo) => Reply::Undo(self.undo(project, undo).await?),
             Request::GetSkill(_) => Reply::GetSkill(self.get_skill(project).await?),
             Request::CreateSkill(create) => {
                 Reply::CreateSkill(self.create_skill(project, create).await?)

@@ -18,8 +18,10 @@ pub struct Engine {
     shared: Arc<Shared>,
     /// Whether writes through this handle create missing projects.
     creates_projects: bool,
-    /// The API key that reviews through this handle are given with.
+    /// The API key that traces and reviews through this handle name.
     key: Option<KeyId>,
+    /// Whether this handle deletes only traces that its key has recorded.
+    deletes_own_only: bool,
 }
 
 struct Shared {
@@ -41,6 +43,7 @@ impl Engine {
             shared: Arc::new(Shared { core, background }),
             creates_projects: true,
             key: None,
+            deletes_own_only: false,
         }
     }
 
@@ -54,11 +57,21 @@ impl Engine {
         }
     }
 
-    /// The same engine for the holder of an API key, which its reviews name.
+    /// The same engine for the holder of an API key, which its traces and reviews name.
     #[must_use]
     pub fn acting_for(&self, key: KeyId) -> Self {
         Self {
             key: Some(key),
+            ..self.clone()
+        }
+    }
+
+    /// The same engine for a caller that may delete only the traces it has recorded: any other is
+    /// [`Error::OthersTrace`](crate::Error::OthersTrace).
+    #[must_use]
+    pub fn deleting_own_traces_only(&self) -> Self {
+        Self {
+            deletes_own_only: true,
             ..self.clone()
         }
     }
@@ -98,6 +111,13 @@ impl Engine {
 
     pub(super) fn creates_projects(&self) -> bool {
         self.creates_projects
+    }
+
+    /// The key whose traces may be deleted; `None` allows all.
+    pub(super) fn deletes_of(&self) -> Option<KeyId> {
+        let nobody = || KeyId::new("");
+        self.deletes_own_only
+            .then(|| self.key.clone().unwrap_or_else(nobody))
     }
 
     pub(super) fn key(&self) -> Option<&KeyId> {

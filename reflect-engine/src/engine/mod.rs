@@ -11,6 +11,7 @@ mod skill;
 #[cfg(test)]
 mod tests;
 mod traces;
+mod undo;
 
 pub use builder::Builder;
 pub use handle::Engine;

@@ -6,7 +6,9 @@ use super::handle::Engine;
 use super::traces::no_trace;
 use crate::error::{Error, Result};
 use crate::ingest::{self, Given};
-use crate::review::{self, Action, Admission, Basis, Decision, Refusal, admit, admit_change};
+use crate::review::{
+    self, Action, Admission, Basis, Decision, Refusal, Withdrawal, admit, admit_change,
+};
 
 impl Engine {
     /// Reviews a trace; its memory is stored when this returns. The same verdict again changes
@@ -65,11 +67,16 @@ impl Engine {
         }
     }
 
-    /// Withdraws the review of a trace. Its memory is deleted, utilities become what they would be
+    /// Withdraws the review of a trace. Its memory is set aside, utilities become what they would be
     /// without the review, and the trace waits for a review again.
     pub async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
         let core = self.checked(project, id)?;
-        match core.store.review(project, id, Action::Withdraw).await? {
+        let withdrawal = Withdrawal {
+            key_id: self.key().cloned(),
+            at: core.now(),
+        };
+        let action = Action::Withdraw(withdrawal);
+        match core.store.review(project, id, action).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(Refusal::NoReview) => Err(Error::Conflict(format!(
                 "trace `{id}` has no review to withdraw"

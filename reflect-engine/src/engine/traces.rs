@@ -81,7 +81,8 @@ impl Engine {
         }
     }
 
-    /// Deletes traces. Their memories stay, unless the request includes them.
+    /// Deletes traces. Their memories stay, unless the request includes them; what their reviews have
+    /// taught stays too, and [`undo`](Self::undo) takes it back.
     pub async fn delete_traces(
         &self,
         project: &ProjectId,
@@ -92,8 +93,9 @@ impl Engine {
             trace_ids,
             delete_memories,
         } = delete;
+        let author = self.deletes_of();
         core.store
-            .delete_traces(project, trace_ids, *delete_memories)
+            .delete_traces(project, trace_ids, *delete_memories, author.as_ref())
             .await
     }
 
@@ -116,6 +118,7 @@ impl Engine {
             metadata: trace.metadata,
             reference_context: trace.reference_context,
             idempotency_key: trace.idempotency_key,
+            key_id: self.key().cloned(),
             creates_project: self.creates_projects(),
             created_at: now,
         };

@@ -208,7 +208,9 @@ impl JudgementWork {
         };
         let id = trace.id.clone();
         let review = review.judged_by(self.judge.id());
-        let review = new_review(core, review, ReviewMode::Deferred, None, None);
+        // Whoever recorded the trace has caused its review.
+        let key = trace.key_id.clone();
+        let review = new_review(core, review, ReviewMode::Deferred, key, None);
         match give(core, &project, trace, review, Basis::Fresh).await {
             Ok(Given::Learned) => Ok(outcome),
             Ok(Given::PutAside(error)) => {

@@ -6,6 +6,7 @@ use reflect_types::{
 };
 
 use super::refusal::Refusal;
+use super::teacher::Teacher;
 use crate::model::Reflection;
 
 /// One step in the life of a trace's review.
@@ -29,9 +30,9 @@ pub enum Action {
         /// Why there is no memory, and when to try again.
         setback: Setback,
     },
-    /// Removes the review, its memory and its moves; the trace waits for a review again. The
+    /// Sets the review, its memory and its moves aside; the trace waits for a review again. The
     /// verdict of a model stays on the trace as its `withdrawn_verdict`.
-    Withdraw,
+    Withdraw(Withdrawal),
 }
 
 impl Action {
@@ -46,7 +47,7 @@ impl Action {
                 basis: Basis::Job { .. },
                 ..
             } => Refusal::LeaseLost,
-            Self::Learn { .. } | Self::PutAside { .. } | Self::Withdraw => Refusal::NoTrace,
+            Self::Learn { .. } | Self::PutAside { .. } | Self::Withdraw(_) => Refusal::NoTrace,
         }
     }
 }
@@ -68,12 +69,31 @@ pub struct NewReview {
     pub mode: ReviewMode,
     /// Who gives the review.
     pub reviewer: Reviewer,
-    /// The API key that the review is given with.
+    /// The API key that the review is given with; for a judge's review, that of the trace.
     pub key_id: Option<KeyId>,
     /// The verdict of a model that this review replaces.
     pub overruled: Option<ModelVerdict>,
     /// The time of the review.
     pub created_at: Timestamp,
+}
+
+impl NewReview {
+    /// Who gives the review.
+    pub fn teacher(&self) -> Teacher {
+        Teacher {
+            key_id: self.key_id.clone(),
+            reviewer: self.reviewer.clone(),
+        }
+    }
+}
+
+/// Who withdraws a review, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawal {
+    /// The API key that it is withdrawn with.
+    pub key_id: Option<KeyId>,
+    /// The time.
+    pub at: Timestamp,
 }
 
 /// A memory to store. Task and metadata come from the trace, success from the verdict.

@@ -3,13 +3,16 @@
 use jiff::Timestamp;
 use reflect_types::MemoryId;
 
-use super::action::{NewMemory, NewReview};
+use super::action::{NewMemory, NewReview, Withdrawal};
 use super::standing::{RowKey, TraceState};
+use super::teacher::Teacher;
 use crate::learn::{Move, Step};
 
 /// The rows that a decision changes, to be written in the order of the fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes {
+    /// What is recorded of the review that no longer stands.
+    pub past: PastWrite,
     /// Memories whose utility changes, with their events.
     pub utilities: Vec<UtilityWrite>,
     /// The memory of the trace.
@@ -22,6 +25,17 @@ pub struct Changes {
     pub ends_judgement: bool,
     /// The trace.
     pub trace: TraceState,
+}
+
+/// A change of the history of a trace's review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PastWrite {
+    /// Changes nothing.
+    Keep,
+    /// Appends the review of the trace, which is being replaced, with the content of its memory.
+    Replaced,
+    /// Appends the review of the trace and its withdrawal.
+    Withdrawn(Withdrawal),
 }
 
 /// The new utility of a memory. It is also a change that indexes have to see.
@@ -42,7 +56,7 @@ pub struct UtilityWrite {
 pub enum EventWrite {
     /// Inserts an event of this trace after the others.
     Append(NewEvent),
-    /// Replaces the numbers of an event; its review, trace and time stay.
+    /// Replaces the numbers of an event, which counts from now on; its review, trace and time stay.
     Update {
         /// The event.
         key: RowKey,
@@ -50,7 +64,11 @@ pub enum EventWrite {
         change: Move,
         /// The utility before and after.
         step: Step,
+        /// Who causes it from now on; `None` changes nothing.
+        teacher: Option<Teacher>,
     },
+    /// Sets an event aside: it does not count, and keeps its place.
+    SetAside(RowKey),
     /// Deletes an event.
     Remove(RowKey),
 }
@@ -60,6 +78,8 @@ pub enum EventWrite {
 pub struct NewEvent {
     /// The review that causes it.
     pub review_id: String,
+    /// Who gives the review.
+    pub teacher: Teacher,
     /// The review's move.
     pub change: Move,
     /// The utility before and after.
@@ -79,8 +99,10 @@ pub enum MemoryWrite {
         memory: NewMemory,
         /// Whether the trace passed.
         success: bool,
+        /// Who teaches it.
+        teacher: Teacher,
     },
-    /// Replaces reflection, vector and success of a memory; its id, utility and time stay.
+    /// Replaces reflection, vector, success and teacher of a memory; its id, utility and time stay.
     Rewrite {
         /// The memory to replace.
         key: RowKey,
@@ -88,9 +110,12 @@ pub enum MemoryWrite {
         memory: NewMemory,
         /// Whether the trace passed.
         success: bool,
+        /// Who teaches it.
+        teacher: Teacher,
     },
-    /// Deletes the memory with its events. The traces with such an event ignore it from now on.
-    Remove(MemoryId),
+    /// Sets the memory aside: it is in no answer and no list. It goes on learning, so that it can come
+    /// back. The traces with an event of it ignore it from now on.
+    Withdraw(MemoryId),
 }
 
 /// A change of the trace's review.

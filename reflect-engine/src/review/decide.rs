@@ -2,9 +2,9 @@
 
 use reflect_types::{IngestStatus, Verdict};
 
-use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback};
+use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback, Withdrawal};
 use super::admission::is_by_person;
-use super::changes::{Changes, JobWrite, MemoryWrite, ReviewWrite};
+use super::changes::{Changes, JobWrite, MemoryWrite, PastWrite, ReviewWrite};
 use super::moves;
 use super::refusal::Refusal;
 use super::standing::{AffectedMemories, Standing, TraceState};
@@ -26,7 +26,7 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Ref
             basis.check(&standing, &review)?;
             Ok(put_aside(standing, &basis, review, setback))
         }
-        Action::Withdraw => withdraw(standing),
+        Action::Withdraw(withdrawal) => withdraw(standing, withdrawal),
     }
 }
 
@@ -65,16 +65,28 @@ impl Basis {
         }
         review
     }
+
+    /// A review of a job is the stored one. Any other replaces what is stored.
+    fn past(&self, stored: Option<&ReviewVersion>) -> PastWrite {
+        match (self, stored) {
+            (Self::Fresh | Self::Replace(_), Some(_)) => PastWrite::Replaced,
+            (Self::Job { .. }, _) | (_, None) => PastWrite::Keep,
+        }
+    }
 }
 
 fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Changes, Refusal> {
     let LearnedReview { review, memory } = learned;
     let change = Move::of(review.verdict, review.alpha).ok_or(Refusal::UnknownVerdict)?;
+    let past = basis.past(standing.review.as_ref());
     let review = basis.identify(review, standing.review);
+    let teacher = review.teacher();
     let (utilities, ignored) = match standing.memories {
-        AffectedMemories::Given(given) => moves::make(given, &review.id, change, memory.created_at),
+        AffectedMemories::Given(given) => {
+            moves::make(given, &review.id, &teacher, change, memory.created_at)
+        }
         AffectedMemories::Moved(moved) => {
-            let utilities = moves::revise(moved, &review.id, change);
+            let utilities = moves::revise(moved, &review.id, &teacher, change);
             (utilities, standing.trace.ignored)
         }
     };
@@ -85,15 +97,21 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Ch
                 key,
                 memory,
                 success,
+                teacher,
             };
             (standing.trace.created_memory, rewrite)
         }
         None => (
             Some(memory.id.clone()),
-            MemoryWrite::Insert { memory, success },
+            MemoryWrite::Insert {
+                memory,
+                success,
+                teacher,
+            },
         ),
     };
     Ok(Changes {
+        past,
         utilities,
         memory,
         review: match basis {
@@ -116,6 +134,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Ch
 
 fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setback) -> Changes {
     Changes {
+        past: basis.past(standing.review.as_ref()),
         utilities: Vec::new(),
         memory: MemoryWrite::Keep,
         review: ReviewWrite::Put(basis.identify(review, standing.review)),
@@ -135,17 +154,18 @@ fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setb
     }
 }
 
-fn withdraw(standing: Standing) -> Result<Changes, Refusal> {
+fn withdraw(standing: Standing, withdrawal: Withdrawal) -> Result<Changes, Refusal> {
     let review = standing.review.ok_or(Refusal::NoReview)?;
     let utilities = match standing.memories {
         AffectedMemories::Given(_) => Vec::new(),
-        AffectedMemories::Moved(moved) => moves::retract(moved, &review.id),
+        AffectedMemories::Moved(moved) => moves::set_aside(moved, &review.id),
     };
     let memory = match (standing.memory, standing.trace.created_memory) {
-        (Some(_), Some(id)) => MemoryWrite::Remove(id),
+        (Some(_), Some(id)) => MemoryWrite::Withdraw(id),
         _ => MemoryWrite::Keep,
     };
     Ok(Changes {
+        past: PastWrite::Withdrawn(withdrawal),
         utilities,
         memory,
         review: ReviewWrite::Remove,

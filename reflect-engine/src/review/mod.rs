@@ -11,19 +11,27 @@ mod decide;
 mod moves;
 mod refusal;
 mod standing;
+mod teacher;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 pub use action::{
     Action, Basis, LearnedReview, NewMemory, NewReview, NextAttempt, ReviewVersion, Setback,
+    Withdrawal,
 };
 pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled};
 pub use changes::{
-    Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, ReviewWrite, UtilityWrite,
+    Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, PastWrite, ReviewWrite, UtilityWrite,
 };
 pub use decide::decide;
 pub use refusal::{Decision, Refusal};
 pub use standing::{
     AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
     TraceState, Utility,
+};
+pub use teacher::Teacher;
+pub use undo::{
+    GivenReview, Outcome, PastReview, PastState, ReviewHistory, Selection, TaughtEvent,
+    TaughtMemory, TaughtProject, TraceChange, UndoChanges, undo,
 };

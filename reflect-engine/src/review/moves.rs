@@ -7,12 +7,15 @@ use reflect_types::MemoryId;
 
 use super::changes::{EventWrite, NewEvent, UtilityWrite};
 use super::standing::{GivenMemory, MovedMemory, RecordedEvent};
+use super::teacher::Teacher;
 use crate::learn::{self, Move, Step};
 
-/// Moves each given memory once; also returns the ids of those that do not exist.
+/// Moves each given memory once; also returns the ids of those that do not
+/// exist or are withdrawn.
 pub(super) fn make(
     given: Vec<GivenMemory>,
     review_id: &str,
+    teacher: &Teacher,
     change: Move,
     created_at: Timestamp,
 ) -> (Vec<UtilityWrite>, Vec<MemoryId>) {
@@ -25,9 +28,13 @@ pub(super) fn make(
             ignored.push(id);
             continue;
         };
+        if utility.withdrawn {
+            ignored.push(id);
+        }
         let (before, after) = (utility.q, change.apply(utility.q));
         let event = NewEvent {
             review_id: review_id.to_owned(),
+            teacher: teacher.clone(),
             change,
             step: Step { before, after },
             created_at,
@@ -43,46 +50,75 @@ pub(super) fn make(
 }
 
 /// Replays the memories as if the review had always moved them by `change`.
-pub(super) fn revise(moved: Vec<MovedMemory>, review_id: &str, change: Move) -> Vec<UtilityWrite> {
-    replay_all(moved, |event| {
-        let own = event.review_id == review_id;
-        Some(if own { change } else { event.change })
-    })
-}
-
-/// Replays the memories as if the review had never been.
-pub(super) fn retract(moved: Vec<MovedMemory>, review_id: &str) -> Vec<UtilityWrite> {
-    replay_all(moved, |event| {
-        (event.review_id != review_id).then_some(event.change)
-    })
-}
-
-/// Replays each memory with the moves that `of` gives its events; `None` removes the event.
-fn replay_all(
+pub(super) fn revise(
     moved: Vec<MovedMemory>,
-    of: impl Fn(&RecordedEvent) -> Option<Move>,
+    review_id: &str,
+    teacher: &Teacher,
+    change: Move,
+) -> Vec<UtilityWrite> {
+    replay_all(moved, |event| {
+        let own = event.review_id == review_id && !event.aside;
+        own.then(|| Fate::Become(change, teacher.clone()))
+    })
+}
+
+/// Replays the memories as if the review had never been, and sets its events aside.
+pub(super) fn set_aside(moved: Vec<MovedMemory>, review_id: &str) -> Vec<UtilityWrite> {
+    replay_all(moved, |event| {
+        let own = event.review_id == review_id && !event.aside;
+        own.then_some(Fate::SetAside)
+    })
+}
+
+/// What becomes of an event.
+pub(super) enum Fate {
+    /// It counts as this move from now on, caused by this teacher.
+    Become(Move, Teacher),
+    /// It is kept and does not count.
+    SetAside,
+    /// It is deleted.
+    Remove,
+}
+
+/// Replays each memory with the fates of its events; `None` leaves an event as it is.
+pub(super) fn replay_all(
+    moved: Vec<MovedMemory>,
+    fate: impl Fn(&RecordedEvent) -> Option<Fate>,
 ) -> Vec<UtilityWrite> {
     let replay = |MovedMemory { memory, events }| {
-        let (mut kept, mut writes) = (Vec::new(), Vec::new());
+        let (mut counted, mut writes) = (Vec::new(), Vec::new());
         for event in events {
-            match of(&event) {
-                Some(change) => kept.push((event, change)),
-                None => writes.push(EventWrite::Remove(event.key)),
+            match fate(&event) {
+                Some(Fate::Become(change, teacher)) => counted.push((event, change, Some(teacher))),
+                Some(Fate::SetAside) => writes.push(EventWrite::SetAside(event.key)),
+                Some(Fate::Remove) => writes.push(EventWrite::Remove(event.key)),
+                None if event.aside => {}
+                None => {
+                    let change = event.change;
+                    counted.push((event, change, None));
+                }
             }
         }
-        let mut q = learn::INITIAL;
-        let steps = learn::replay(kept.iter().map(|(_, change)| *change));
-        for ((event, change), step) in kept.iter().zip(steps) {
+        let (mut q, uses) = (learn::INITIAL, counted.len() as u64);
+        let steps: Vec<Step> =
+            learn::replay(counted.iter().map(|(_, change, _)| *change)).collect();
+        for ((event, change, teacher), step) in counted.into_iter().zip(steps) {
             q = step.after;
-            if (*change, step) != (event.change, event.step) {
-                let (key, change) = (event.key, *change);
-                writes.push(EventWrite::Update { key, change, step });
+            let same_teacher = teacher.as_ref().is_none_or(|new| *new == event.teacher);
+            let same_move = (change, step) == (event.change, event.step);
+            if event.aside || !same_move || !same_teacher {
+                writes.push(EventWrite::Update {
+                    key: event.key,
+                    change,
+                    step,
+                    teacher,
+                });
             }
         }
         UtilityWrite {
             memory,
             q,
-            uses: kept.len() as u64,
+            uses,
             events: writes,
         }
     };

@@ -1,8 +1,10 @@
 //! What a store reads before a review is decided.
 
+use jiff::Timestamp;
 use reflect_types::{IngestStatus, MemoryId, ModelVerdict};
 
 use super::action::ReviewVersion;
+use super::teacher::Teacher;
 use crate::learn::{Move, Step};
 
 /// A row's key inside its store.
@@ -114,6 +116,8 @@ pub struct Utility {
     pub q: f64,
     /// The number of its events.
     pub uses: u64,
+    /// Whether it is set aside because its review was withdrawn: it is moved, and counts as ignored.
+    pub withdrawn: bool,
 }
 
 /// A memory that a review has moved.
@@ -132,6 +136,12 @@ pub struct RecordedEvent {
     pub key: RowKey,
     /// The review that caused it.
     pub review_id: String,
+    /// Who gave the review.
+    pub teacher: Teacher,
+    /// The time of learning.
+    pub at: Timestamp,
+    /// Whether it does not count, because its review is withdrawn.
+    pub aside: bool,
     /// The review's move.
     pub change: Move,
     /// The utility before and after.

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, DeletedTraces, ListMemories, ListTraces, MemoryHistory, MemoryId, MemoryRecord,
-    Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt,
+    ArchivedTrace, DeletedTraces, KeyId, ListMemories, ListTraces, MemoryHistory, MemoryId,
+    MemoryRecord, Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt, UndoReport,
 };
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     Revision, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Setback};
+use crate::review::{Action, Decision, Selection, Setback};
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
 ///
@@ -50,13 +50,27 @@ pub trait Store: Send + Sync + 'static {
     async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>>;
 
     /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
-    /// from them. The utility events of their reviews stay.
+    /// from them. The utility events of their reviews stay. With an `author`, fails with
+    /// [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with another key.
     async fn delete_traces(
         &self,
         project: &ProjectId,
         ids: &[TraceId],
         with_memories: bool,
+        author: Option<&KeyId>,
     ) -> Result<DeletedTraces>;
+
+    /// Undoes what was taught: reads a [`TaughtProject`](crate::review::TaughtProject), calls
+    /// [`undo`](crate::review::undo) and, unless it is a `dry_run`, writes the
+    /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written
+    /// for `now`.
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        dry_run: bool,
+        now: Timestamp,
+    ) -> Result<UndoReport>;
 
     /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
     /// [`decide`](crate::review::decide) and writes the [`Changes`](crate::review::Changes).

@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, MemoryId, Message, Metadata, TraceId};
+use reflect_types::{IngestStatus, KeyId, MemoryId, Message, Metadata, TraceId};
 
 use crate::review::{LearnedReview, NewReview};
 
@@ -24,6 +24,8 @@ pub struct NewTrace {
     pub reference_context: Option<String>,
     /// The caller's key of this submission.
     pub idempotency_key: Option<String>,
+    /// The API key it is recorded with.
+    pub key_id: Option<KeyId>,
     /// Whether a missing project is created.
     pub creates_project: bool,
     /// The time of the submission.

@@ -9,6 +9,7 @@ mod project;
 mod reviews;
 mod skill;
 mod traces;
+mod undo;
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ pub use self::project::{Bootstrap, DeleteProject, GetHealth, GetStats};
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListTraces, RetryTrace};
+pub use self::undo::Undo;
 use crate::archive::{ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;
 use crate::key::{ApiKey, CreatedApiKey, Scope};
@@ -30,6 +32,7 @@ use crate::page::Page;
 use crate::project::{DeletedProject, Health, Stats};
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
+use crate::undo::UndoReport;
 use crate::validate::{InvalidField, Validate};
 
 /// One operation of the API: the request type, described by its row in the table of operations.
@@ -180,7 +183,7 @@ operations! {
         "get_trace" Get "/v1/projects/{project_id}/traces/{trace_id}" [TraceRead] Freely;
     /// Removes traces.
     DeleteTraces -> DeletedTraces:
-        "delete_traces" Post "/v1/projects/{project_id}/traces/delete" [TraceWrite] Freely;
+        "delete_traces" Post "/v1/projects/{project_id}/traces/delete" [TraceWrite | TraceAdmin] Freely;
     /// Queues a failed ingestion again.
     RetryTrace -> TraceReceipt:
         "retry_trace" Post "/v1/projects/{project_id}/traces/{trace_id}/retry" [TraceWrite] IfNotDone;
@@ -195,6 +198,9 @@ operations! {
     WithdrawReview -> Trace:
         "withdraw_review" Delete "/v1/projects/{project_id}/traces/{trace_id}/review" [ReviewWrite]
         IfNotDone;
+    /// Takes back what a key, a reviewer or a time has taught.
+    Undo -> UndoReport:
+        "undo" Post "/v1/projects/{project_id}/undo" [ProjectAdmin] Freely;
 
     /// The project's skill; `None` before the first one is written.
     GetSkill -> Option<Skill>:

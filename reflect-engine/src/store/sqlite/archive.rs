@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, IngestStatus, Judgement, MemoryHistory, MemoryId, ProjectId, ReviewStatus,
-    Skill, TraceId,
+    ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryHistory, MemoryId, ProjectId,
+    ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -83,7 +83,8 @@ pub(super) fn memories(
         None => 0,
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key > ?2 ORDER BY m.key LIMIT ?3",
+        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key > ?2 AND m.status <> 'withdrawn' \
+         ORDER BY m.key LIMIT ?3",
         row::MEMORY
     ))?;
     let mut rows = select.query(params![project, after, row::limit(limit)])?;
@@ -130,7 +131,7 @@ fn restore_trace(
     now: Timestamp,
 ) -> Result<bool, Fault> {
     let trace = &archived.trace;
-    if present(db, "trace", trace.id.as_str(), project)? {
+    if present(db, trace.id.as_str(), project)? {
         return Ok(false);
     }
     let taken = match &archived.idempotency_key {
@@ -144,9 +145,9 @@ fn restore_trace(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
              ignored, created_at, task, final_response, reference_context, trajectory, \
-             withdrawn_model, withdrawn_verdict) \
+             withdrawn_model, withdrawn_verdict, key_id) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20)",
+             ?19, ?20, ?21)",
     )?
     .execute(params![
         project,
@@ -169,6 +170,7 @@ fn restore_trace(
         row::to_json(&trace.trajectory)?,
         withdrawn.as_ref().map(|verdict| &verdict.model),
         withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
+        trace.key_id.as_ref().map(KeyId::as_str),
     ])?;
     let key = db.last_insert_rowid();
     if let Some(review) = restored::review(archived, now) {
@@ -188,13 +190,15 @@ fn restore_memory(
     vector: &[f32],
 ) -> Result<bool, Fault> {
     let memory = &history.memory;
-    if present(db, "memory", memory.id.as_str(), project)? {
-        return Ok(false);
+    match memories::status(db, project, &memory.id)?.as_deref() {
+        None => {}
+        Some("withdrawn") => memories::remove(db, project, &memory.id)?,
+        Some(_) => return Ok(false),
     }
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
-             metadata, task, reflection) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             metadata, task, reflection, status, key_id, reviewer_model) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?
     .execute(params![
         project,
@@ -208,14 +212,17 @@ fn restore_memory(
         row::to_json(&memory.metadata)?,
         memory.task,
         row::to_json(&memory.reflection)?,
+        memory.status.as_str(),
+        memory.key_id.as_ref().map(KeyId::as_str),
+        memory.reviewer.as_ref().and_then(Reviewer::model_name),
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;
     for event in &history.events {
         db.prepare_cached(
-            "INSERT INTO utility_event \
-                 (memory, trace_id, review_id, alpha, reward, before, after, created_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO utility_event (memory, trace_id, review_id, alpha, reward, before, after, \
+                 created_at, key_id, reviewer_model) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             key,
@@ -226,6 +233,8 @@ fn restore_memory(
             event.before,
             event.after,
             event.created_at,
+            event.key_id.as_ref().map(KeyId::as_str),
+            event.reviewer.as_ref().and_then(Reviewer::model_name),
         ])?;
     }
     Ok(true)
@@ -247,11 +256,9 @@ fn restore_skill(db: &Connection, project: i64, skill: &Skill) -> Result<bool, F
     Ok(stored > 0)
 }
 
-/// Whether the project has a row of this id.
-fn present(db: &Connection, table: &str, id: &str, project: i64) -> Result<bool, Fault> {
+/// Whether the project has this trace.
+fn present(db: &Connection, id: &str, project: i64) -> Result<bool, Fault> {
     Ok(db
-        .prepare_cached(&format!(
-            "SELECT 1 FROM {table} WHERE project = ?1 AND id = ?2"
-        ))?
+        .prepare_cached("SELECT 1 FROM trace WHERE project = ?1 AND id = ?2")?
         .exists(params![project, id])?)
 }

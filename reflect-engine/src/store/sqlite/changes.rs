@@ -120,7 +120,8 @@ fn put_since(
     limit: usize,
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT m.revision, m.key, m.q, m.metadata, iif(e.embedder = ?2, e.vector, NULL) \
+        "SELECT m.revision, m.key, m.q, m.metadata, \
+             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL) \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;

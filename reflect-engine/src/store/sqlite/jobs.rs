@@ -37,6 +37,13 @@ pub(super) struct ClaimedRow {
     attempts: u32,
 }
 
+/// Adds a parked job: the trace gets no other of this kind.
+pub(super) fn park(db: &Connection, kind: JobKind, trace: i64) -> Result<(), Fault> {
+    db.prepare_cached("INSERT OR REPLACE INTO queue (kind, trace) VALUES (?1, ?2)")?
+        .execute(params![kind.as_str(), trace])?;
+    Ok(())
+}
+
 pub(super) fn claim(
     db: &Connection,
     kind: JobKind,

@@ -1,7 +1,8 @@
 //! Memories, their events and their vectors.
 
 use reflect_types::{
-    ListMemories, MemoryHistory, MemoryId, MemoryRecord, Page, ProjectId, UtilityEvent,
+    KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, Page, ProjectId, TraceId,
+    UtilityEvent,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
@@ -10,7 +11,7 @@ use super::{projects, row};
 use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
-use crate::review::{NewMemory, RecordedEvent};
+use crate::review::{NewMemory, RecordedEvent, TaughtEvent, Teacher};
 use crate::store::MemoryKey;
 
 /// The events of a page of memories. A memory with more is a page of its own.
@@ -23,12 +24,13 @@ pub(super) fn insert(
     trace: i64,
     memory: &NewMemory,
     success: bool,
+    teacher: &Teacher,
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection) \
+             task, reflection, key_id, reviewer_model) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, t.task, \
-             :reflection FROM trace t WHERE t.key = :trace",
+             :reflection, :key_id, :reviewer_model FROM trace t WHERE t.key = :trace",
     )?
     .execute(named_params! {
         ":project": project,
@@ -39,6 +41,8 @@ pub(super) fn insert(
         ":revision": next_revision(db, project)?,
         ":created_at": clock::text(memory.created_at),
         ":reflection": row::to_json(&memory.reflection)?,
+        ":key_id": teacher.key_id.as_ref().map(KeyId::as_str),
+        ":reviewer_model": teacher.reviewer.model_name(),
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
@@ -50,16 +54,20 @@ pub(super) fn rewrite(
     key: MemoryKey,
     memory: &NewMemory,
     success: bool,
+    teacher: &Teacher,
 ) -> Result<(), Fault> {
     let revision = next_revision(db, project)?;
     db.prepare_cached(
-        "UPDATE memory SET reflection = ?2, success = ?3, revision = ?4 WHERE key = ?1",
+        "UPDATE memory SET reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
+             reviewer_model = ?6 WHERE key = ?1",
     )?
     .execute(params![
         key,
         row::to_json(&memory.reflection)?,
         success,
         revision,
+        teacher.key_id.as_ref().map(KeyId::as_str),
+        teacher.reviewer.model_name(),
     ])?;
     embed(db, key, &memory.embedder, &memory.vector)
 }
@@ -77,24 +85,85 @@ pub(super) fn set_utility(
     Ok(())
 }
 
-/// Deletes a memory and its events. The traces with such an event ignore it from now on.
-pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
-    let key: Option<MemoryKey> = db
+/// Sets a memory aside. The traces with an event of it ignore it from now on.
+pub(super) fn withdraw(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id)? else {
+        return Ok(());
+    };
+    ignore(db, project, key, id)?;
+    db.prepare_cached("UPDATE memory SET status = 'withdrawn', revision = ?2 WHERE key = ?1")?
+        .execute(params![key, next_revision(db, project)?])?;
+    Ok(())
+}
+
+/// Gives a memory the content of a past state of its review, and makes it active.
+pub(super) fn restore(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+    state: i64,
+) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id)? else {
+        return Ok(());
+    };
+    db.prepare_cached(
+        "UPDATE memory SET (reflection, success, key_id, reviewer_model) = ( \
+             SELECT p.learned, p.verdict = 'pass', p.key_id, p.reviewer_model FROM past_review p \
+             WHERE p.key = ?2), \
+             status = iif(status = 'withdrawn', 'active', status), revision = ?3 WHERE key = ?1",
+    )?
+    .execute(params![key, state, next_revision(db, project)?])?;
+    db.prepare_cached(
+        "UPDATE trace SET ignored = (SELECT json_group_array(value) FROM json_each(ignored) \
+             WHERE value <> ?3) \
+         WHERE project = ?1 AND id IN (SELECT trace_id FROM utility_event WHERE memory = ?2)",
+    )?
+    .execute(params![project, key, id.as_str()])?;
+    Ok(())
+}
+
+/// The traces with an event of this memory name it among those they ignore.
+fn ignore(db: &Connection, project: i64, key: MemoryKey, id: &MemoryId) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE trace SET ignored = json_insert(ignored, '$[#]', ?3) \
+         WHERE project = ?1 AND id IN \
+                 (SELECT trace_id FROM utility_event WHERE memory = ?2 AND aside = 0) \
+             AND NOT EXISTS (SELECT 1 FROM json_each(ignored) WHERE value = ?3)",
+    )?
+    .execute(params![project, key, id.as_str()])?;
+    Ok(())
+}
+
+/// The key of a memory, also of one that is withdrawn.
+pub(super) fn key_of(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+) -> Result<Option<MemoryKey>, Fault> {
+    Ok(db
         .prepare_cached("SELECT key FROM memory WHERE id = ?1 AND project = ?2")?
         .query_row(params![id.as_str(), project], |row| row.get(0))
-        .optional()?;
-    let Some(key) = key else { return Ok(()) };
-    let users: Vec<String> = db
-        .prepare_cached("SELECT DISTINCT trace_id FROM utility_event WHERE memory = ?1")?
-        .query_map([key], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for user in users {
-        db.prepare_cached(
-            "UPDATE trace SET ignored = json_insert(ignored, '$[#]', ?3) \
-             WHERE project = ?1 AND id = ?2",
-        )?
-        .execute(params![project, user, id.as_str()])?;
-    }
+        .optional()?)
+}
+
+/// The stored status of a memory.
+pub(super) fn status(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+) -> Result<Option<String>, Fault> {
+    Ok(db
+        .prepare_cached("SELECT status FROM memory WHERE id = ?1 AND project = ?2")?
+        .query_row(params![id.as_str(), project], |row| row.get(0))
+        .optional()?)
+}
+
+/// Deletes a memory and its events. The traces with such an event ignore it from now on.
+pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id)? else {
+        return Ok(());
+    };
+    ignore(db, project, key, id)?;
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
     db.prepare_cached(
@@ -110,7 +179,8 @@ pub(super) fn get(
     id: &MemoryId,
 ) -> Result<Option<MemoryHistory>, Fault> {
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m JOIN project p ON p.key = m.project WHERE m.id = ?1 AND p.id = ?2",
+        "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
+         WHERE m.id = ?1 AND p.id = ?2 AND m.status <> 'withdrawn'",
         row::MEMORY
     ))?;
     let mut rows = select.query([id.as_str(), project.as_str()])?;
@@ -142,7 +212,7 @@ pub(super) fn list(
     };
     let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key < ?2 \
+        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key < ?2 AND m.status <> 'withdrawn' \
          ORDER BY m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
@@ -170,7 +240,8 @@ pub(super) fn best(
 ) -> Result<Vec<MemoryRecord>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
-         WHERE p.id = ?1 AND m.success = ?2 ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT ?3",
+         WHERE p.id = ?1 AND m.success = ?2 AND m.status = 'active' \
+         ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
     let mut rows = select.query(params![project.as_str(), success, row::limit(limit)])?;
@@ -212,7 +283,7 @@ pub(super) fn by_key(
         return Ok(Vec::new());
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m WHERE m.key = ?1 AND m.project = ?2",
+        "SELECT {} FROM memory m WHERE m.key = ?1 AND m.project = ?2 AND m.status = 'active'",
         row::MEMORY
     ))?;
     let mut found = Vec::with_capacity(keys.len());
@@ -231,7 +302,7 @@ pub(super) fn events_of(
     id: &MemoryId,
 ) -> Result<Vec<UtilityEvent>, Fault> {
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM utility_event e WHERE e.memory = ?1 ORDER BY e.key",
+        "SELECT {} FROM utility_event e WHERE e.memory = ?1 AND e.aside = 0 ORDER BY e.key",
         row::EVENT
     ))?;
     let mut rows = select.query([key])?;
@@ -242,26 +313,40 @@ pub(super) fn events_of(
     Ok(events)
 }
 
-/// The events of a memory as a replay needs them, oldest first.
+/// All events of a memory as a replay needs them, oldest first.
 pub(super) fn recorded_events(
     db: &Connection,
     key: MemoryKey,
 ) -> Result<Vec<RecordedEvent>, Fault> {
+    let taught = taught_events(db, key)?;
+    Ok(taught.into_iter().map(|taught| taught.event).collect())
+}
+
+/// All events of a memory with their traces, oldest first.
+pub(super) fn taught_events(db: &Connection, key: MemoryKey) -> Result<Vec<TaughtEvent>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT key, review_id, alpha, reward, before, after FROM utility_event \
-         WHERE memory = ?1 ORDER BY key",
+        "SELECT key, review_id, alpha, reward, before, after, aside, created_at, key_id, \
+             reviewer_model, trace_id FROM utility_event WHERE memory = ?1 ORDER BY key",
     )?;
-    let events = select.query_map([key], |row| {
+    let mut rows = select.query([key])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
         let (alpha, reward) = (row.get(2)?, row.get(3)?);
         let (before, after) = (row.get(4)?, row.get(5)?);
-        Ok(RecordedEvent {
-            key: row.get(0)?,
-            review_id: row.get(1)?,
-            change: Move { alpha, reward },
-            step: Step { before, after },
-        })
-    })?;
-    Ok(events.collect::<rusqlite::Result<_>>()?)
+        events.push(TaughtEvent {
+            trace_id: TraceId::new(row.get::<_, String>(10)?),
+            event: RecordedEvent {
+                key: row.get(0)?,
+                review_id: row.get(1)?,
+                teacher: row::teacher(row, 8)?,
+                at: row::time(row, 7)?,
+                aside: row.get(6)?,
+                change: Move { alpha, reward },
+                step: Step { before, after },
+            },
+        });
+    }
+    Ok(events)
 }
 
 pub(super) fn embed(

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, DeletedTraces, ListMemories, ListTraces, MemoryHistory, MemoryId, MemoryRecord,
-    Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt,
+    ArchivedTrace, DeletedTraces, KeyId, ListMemories, ListTraces, MemoryHistory, MemoryId,
+    MemoryRecord, Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt, UndoReport,
 };
 use rusqlite::Connection;
 
@@ -20,7 +20,7 @@ use super::{
     Revision, Store, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Setback};
+use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod changes;
@@ -34,6 +34,7 @@ mod readers;
 mod reviews;
 mod row;
 mod traces;
+mod undo;
 mod writer;
 
 use fault::Fault;
@@ -148,9 +149,22 @@ impl Store for Sqlite {
         project: &ProjectId,
         ids: &[TraceId],
         with_memories: bool,
+        author: Option<&KeyId>,
     ) -> Result<DeletedTraces> {
-        let (project, ids) = (project.clone(), ids.to_vec());
-        self.write(move |db| traces::delete(db, &project, &ids, with_memories))
+        let (project, ids, author) = (project.clone(), ids.to_vec(), author.cloned());
+        self.write(move |db| traces::delete(db, &project, &ids, with_memories, author.as_ref()))
+            .await
+    }
+
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        dry_run: bool,
+        now: Timestamp,
+    ) -> Result<UndoReport> {
+        let (project, selection) = (project.clone(), selection.clone());
+        self.write(move |db| undo::undo(db, &project, &selection, dry_run, now))
             .await
     }
 

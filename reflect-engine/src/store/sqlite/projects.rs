@@ -67,9 +67,10 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
              sum(t.reviewed AND r.verdict = 'fail'), \
              sum(t.ingest_status IN ('queued', 'processing')), \
              sum(t.ingest_status = 'failed'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.uses > 0), \
-             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1) \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.uses > 0 \
+                 AND m.status <> 'withdrawn'), \
+             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
     )?;
     let mut rows = stats.query([project])?;

@@ -8,8 +8,8 @@ use super::{memories, row};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Changes, Decision, EventWrite, GivenMemory, JobState, JobWrite,
-    MemoryWrite, MovedMemory, NewReview, ReviewVersion, ReviewWrite, Standing, TraceState, Utility,
-    UtilityWrite,
+    MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
+    TraceState, Utility, UtilityWrite, Withdrawal,
 };
 
 /// Where a trace is stored.
@@ -108,8 +108,9 @@ pub(super) fn given(
     project: i64,
     ids: Vec<MemoryId>,
 ) -> Result<Vec<GivenMemory>, Fault> {
-    let mut select =
-        db.prepare_cached("SELECT key, q, uses FROM memory WHERE id = ?1 AND project = ?2")?;
+    let mut select = db.prepare_cached(
+        "SELECT key, q, uses, status = 'withdrawn' FROM memory WHERE id = ?1 AND project = ?2",
+    )?;
     let mut given = Vec::with_capacity(ids.len());
     for id in ids {
         let mut rows = select.query(params![id.as_str(), project])?;
@@ -118,6 +119,7 @@ pub(super) fn given(
                 memory: found.get(0)?,
                 q: found.get(1)?,
                 uses: row::count(found, 2)?,
+                withdrawn: found.get(3)?,
             }),
             None => None,
         };
@@ -131,7 +133,7 @@ pub(super) fn given(
 fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT DISTINCT e.memory FROM utility_event e JOIN memory m ON m.key = e.memory \
-         WHERE e.review_id = ?1 AND m.project = ?2",
+         WHERE e.review_id = ?1 AND e.aside = 0 AND m.project = ?2",
     )?;
     let keys = select.query_map(params![review, project], |row| row.get(0))?;
     let mut moved = Vec::new();
@@ -145,20 +147,31 @@ fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>
 
 /// Writes what was decided about a trace.
 pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Result<(), Fault> {
+    match &changes.past {
+        PastWrite::Keep => {}
+        PastWrite::Replaced => keep_past(db, row.key)?,
+        PastWrite::Withdrawn(withdrawal) => {
+            keep_past(db, row.key)?;
+            keep_withdrawal(db, row.key, withdrawal)?;
+        }
+    }
     for utility in &changes.utilities {
-        write_utility(db, row, utility)?;
+        write_utility(db, row.project, row.id.as_str(), utility)?;
     }
     match &changes.memory {
         MemoryWrite::Keep => {}
-        MemoryWrite::Insert { memory, success } => {
-            memories::insert(db, row.project, row.key, memory, *success)?;
-        }
+        MemoryWrite::Insert {
+            memory,
+            success,
+            teacher,
+        } => memories::insert(db, row.project, row.key, memory, *success, teacher)?,
         MemoryWrite::Rewrite {
             key,
             memory,
             success,
-        } => memories::rewrite(db, row.project, *key, memory, *success)?,
-        MemoryWrite::Remove(id) => memories::remove(db, row.project, id)?,
+            teacher,
+        } => memories::rewrite(db, row.project, *key, memory, *success, teacher)?,
+        MemoryWrite::Withdraw(id) => memories::withdraw(db, row.project, id)?,
     }
     match &changes.review {
         ReviewWrite::Keep => {}
@@ -189,7 +202,34 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
     write_trace(db, row.key, &changes.trace)
 }
 
-fn write_trace(db: &Connection, key: i64, trace: &TraceState) -> Result<(), Fault> {
+/// Appends the review of a trace to its history. The memory holds its content only when the work on it
+/// is done.
+fn keep_past(db: &Connection, trace: i64) -> Result<(), Fault> {
+    db.prepare_cached(
+        "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, feedback, \
+             alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned) \
+         SELECT t.key, r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, r.feedback, r.alpha, \
+             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, m.id, m.reflection \
+         FROM trace t JOIN review r ON r.trace = t.key \
+             LEFT JOIN memory m ON m.project = t.project AND m.id = t.created_memory \
+                 AND t.reviewed = 1 AND t.ingest_status = 'completed' \
+         WHERE t.key = ?1",
+    )?
+    .execute([trace])?;
+    Ok(())
+}
+
+fn keep_withdrawal(db: &Connection, trace: i64, by: &Withdrawal) -> Result<(), Fault> {
+    db.prepare_cached("INSERT INTO past_review (trace, key_id, created_at) VALUES (?1, ?2, ?3)")?
+        .execute(params![
+            trace,
+            by.key_id.as_ref().map(KeyId::as_str),
+            clock::text(by.at),
+        ])?;
+    Ok(())
+}
+
+pub(super) fn write_trace(db: &Connection, key: i64, trace: &TraceState) -> Result<(), Fault> {
     db.prepare_cached(
         "UPDATE trace SET reviewed = :reviewed, ingest_status = :status, \
              ingest_attempts = :attempts, last_ingest_error = :error, created_memory = :memory, \
@@ -210,29 +250,52 @@ fn write_trace(db: &Connection, key: i64, trace: &TraceState) -> Result<(), Faul
     Ok(())
 }
 
-fn write_utility(db: &Connection, row: &TraceRow, write: &UtilityWrite) -> Result<(), Fault> {
+/// Writes the utility of a memory; new events are of this trace.
+pub(super) fn write_utility(
+    db: &Connection,
+    project: i64,
+    trace: &str,
+    write: &UtilityWrite,
+) -> Result<(), Fault> {
     for event in &write.events {
         match event {
             EventWrite::Append(event) => db
                 .prepare_cached(
-                    "INSERT INTO utility_event \
-                         (memory, trace_id, review_id, alpha, reward, before, after, created_at) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "INSERT INTO utility_event (memory, trace_id, review_id, alpha, reward, before, \
+                         after, created_at, key_id, reviewer_model) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 )?
                 .execute(params![
                     write.memory,
-                    row.id.as_str(),
+                    trace,
                     event.review_id,
                     event.change.alpha,
                     event.change.reward,
                     event.step.before,
                     event.step.after,
                     clock::text(event.created_at),
+                    event.teacher.key_id.as_ref().map(KeyId::as_str),
+                    event.teacher.reviewer.model_name(),
                 ])?,
-            EventWrite::Update { key, change, step } => db
-                .prepare_cached(
-                    "UPDATE utility_event SET alpha = ?2, reward = ?3, before = ?4, after = ?5 \
-                     WHERE key = ?1",
+            EventWrite::Update {
+                key,
+                change,
+                step,
+                teacher,
+            } => {
+                if let Some(teacher) = teacher {
+                    db.prepare_cached(
+                        "UPDATE utility_event SET key_id = ?2, reviewer_model = ?3 WHERE key = ?1",
+                    )?
+                    .execute(params![
+                        key,
+                        teacher.key_id.as_ref().map(KeyId::as_str),
+                        teacher.reviewer.model_name(),
+                    ])?;
+                }
+                db.prepare_cached(
+                    "UPDATE utility_event SET alpha = ?2, reward = ?3, before = ?4, after = ?5, \
+                         aside = 0 WHERE key = ?1",
                 )?
                 .execute(params![
                     key,
@@ -240,13 +303,17 @@ fn write_utility(db: &Connection, row: &TraceRow, write: &UtilityWrite) -> Resul
                     change.reward,
                     step.before,
                     step.after
-                ])?,
+                ])?
+            }
+            EventWrite::SetAside(key) => db
+                .prepare_cached("UPDATE utility_event SET aside = 1 WHERE key = ?1")?
+                .execute([key])?,
             EventWrite::Remove(key) => db
                 .prepare_cached("DELETE FROM utility_event WHERE key = ?1")?
                 .execute([key])?,
         };
     }
-    memories::set_utility(db, row.project, write.memory, write.q, write.uses)
+    memories::set_utility(db, project, write.memory, write.q, write.uses)
 }
 
 /// Inserts a review, or replaces the one the trace has.

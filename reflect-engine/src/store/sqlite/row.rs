@@ -10,16 +10,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
-use crate::review::NewReview;
+use crate::review::{NewReview, Teacher};
 
 /// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.
 pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
      t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
      t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict";
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id";
 /// The number of columns in [`TRACE`].
-pub(super) const TRACE_COLUMNS: usize = 25;
+pub(super) const TRACE_COLUMNS: usize = 26;
 
 pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     let id = TraceId::new(row.get::<_, String>(0)?);
@@ -62,6 +62,7 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         review,
         withdrawn_verdict: model_verdict(row, 23)?,
         judge_note: None,
+        key_id: row.get::<_, Option<String>>(25)?.map(KeyId::new),
         created_at: row.get(14)?,
     })
 }
@@ -101,7 +102,7 @@ pub(super) fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at";
+     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model";
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -115,12 +116,19 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         uses: count(row, 7)?,
         metadata: json(row, 8)?,
         created_at: row.get(9)?,
+        status: row
+            .get_ref(10)?
+            .as_str()
+            .map_err(rusqlite::Error::from)?
+            .into(),
+        key_id: row.get::<_, Option<String>>(11)?.map(KeyId::new),
+        reviewer: Some(reviewer(row, 12)?),
     })
 }
 
 /// The columns of [`event`], from `utility_event e`.
-pub(super) const EVENT: &str =
-    "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at";
+pub(super) const EVENT: &str = "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at, e.key_id, \
+     e.reviewer_model";
 
 pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent, Fault> {
     Ok(UtilityEvent {
@@ -132,6 +140,8 @@ pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent,
         before: row.get(4)?,
         after: row.get(5)?,
         created_at: row.get(6)?,
+        key_id: row.get::<_, Option<String>>(7)?.map(KeyId::new),
+        reviewer: Some(reviewer(row, 8)?),
     })
 }
 
@@ -141,7 +151,6 @@ pub(super) const REVIEW: &str = "r.id, r.verdict, r.feedback, r.alpha, r.reflect
 
 pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
     let reflection: Option<String> = row.get(4)?;
-    let created_at: String = row.get(6)?;
     Ok(NewReview {
         id: row.get(0)?,
         verdict: verdict(row, 1)?,
@@ -159,9 +168,7 @@ pub(super) fn review(row: &Row<'_>) -> Result<NewReview, Fault> {
         reviewer: reviewer(row, 7)?,
         key_id: row.get::<_, Option<String>>(8)?.map(KeyId::new),
         overruled: model_verdict(row, 9)?,
-        created_at: created_at
-            .parse::<Timestamp>()
-            .map_err(|error| Fault::Data(error.to_string()))?,
+        created_at: time(row, 6)?,
     })
 }
 
@@ -186,6 +193,23 @@ pub(super) fn verdict(row: &Row<'_>, column: usize) -> Result<Verdict, Fault> {
 pub(super) fn reviewer(row: &Row<'_>, column: usize) -> Result<Reviewer, Fault> {
     let model: Option<String> = row.get(column)?;
     Ok(model.map_or(Reviewer::Human, Reviewer::Model))
+}
+
+/// The key in this column and the reviewer in the next.
+pub(super) fn teacher(row: &Row<'_>, column: usize) -> Result<Teacher, Fault> {
+    Ok(Teacher {
+        key_id: row.get::<_, Option<String>>(column)?.map(KeyId::new),
+        reviewer: reviewer(row, column + 1)?,
+    })
+}
+
+pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    text.parse()
+        .map_err(|error: jiff::Error| Fault::Data(error.to_string()))
 }
 
 /// The verdict of a model in this column and the next.

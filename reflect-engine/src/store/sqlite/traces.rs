@@ -1,8 +1,8 @@
 //! Traces.
 
 use reflect_types::{
-    DeletedTraces, IngestStatus, InvalidField, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
-    Trace, TraceId, TraceReceipt,
+    DeletedTraces, IngestStatus, InvalidField, KeyId, ListTraces, MemoryId, Page, ProjectId,
+    ReviewStatus, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
@@ -61,9 +61,10 @@ pub(super) fn insert(
     let ingest_status = intake.ingest_status();
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
-             retrieved, created_at, task, final_response, reference_context, trajectory) \
+             retrieved, created_at, task, final_response, reference_context, trajectory, key_id) \
          VALUES (:project, :id, :idempotency_key, :status, :status, :model, :metadata, \
-             :retrieved, :created_at, :task, :final_response, :reference_context, :trajectory)",
+             :retrieved, :created_at, :task, :final_response, :reference_context, :trajectory, \
+             :key_id)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -78,6 +79,7 @@ pub(super) fn insert(
         ":final_response": trace.final_response,
         ":reference_context": trace.reference_context,
         ":trajectory": encoded.trajectory,
+        ":key_id": trace.key_id.as_ref().map(KeyId::as_str),
     })?;
     let key = db.last_insert_rowid();
     match intake {
@@ -204,21 +206,34 @@ pub(super) fn delete(
     project: &ProjectId,
     ids: &[TraceId],
     with_memories: bool,
+    author: Option<&KeyId>,
 ) -> Result<DeletedTraces, Fault> {
     let mut gone = DeletedTraces::default();
     let Some(project) = projects::key(db, project)? else {
         return Ok(gone);
     };
     for id in ids {
-        let deleted = db
+        let found = db
             .prepare_cached(
-                "DELETE FROM trace WHERE id = ?1 AND project = ?2 RETURNING created_memory",
+                "SELECT key, key_id, created_memory FROM trace WHERE id = ?1 AND project = ?2",
             )?
             .query_row(params![id.as_str(), project], |row| {
-                row.get::<_, Option<String>>(0)
+                Ok((
+                    row.get::<_, i64>(0)?,
+                    row.get::<_, Option<String>>(1)?,
+                    row.get::<_, Option<String>>(2)?,
+                ))
             })
             .optional()?;
-        let Some(memory) = deleted else { continue };
+        let Some((key, recorded_with, memory)) = found else {
+            continue;
+        };
+        if author.is_some_and(|author| recorded_with.as_deref() != Some(author.as_str())) {
+            return Err(Error::OthersTrace(id.clone()).into());
+        }
+        forget_withdrawn(db, project, key, id)?;
+        db.prepare_cached("DELETE FROM trace WHERE key = ?1")?
+            .execute([key])?;
         if let (true, Some(memory)) = (with_memories, memory) {
             memories::remove(db, project, &MemoryId::new(memory))?;
         }
@@ -226,4 +241,25 @@ pub(super) fn delete(
         gone.trace_ids.push(id.clone());
     }
     Ok(gone)
+}
+
+/// Deletes what withdrawn reviews of a trace have left: without the trace they cannot come back. What
+/// its standing review has taught stays, and so does the name of its teacher.
+fn forget_withdrawn(db: &Connection, project: i64, trace: i64, id: &TraceId) -> Result<(), Fault> {
+    let withdrawn: Vec<String> = db
+        .prepare_cached(
+            "SELECT DISTINCT m.id FROM past_review r JOIN memory m ON m.id = r.memory_id \
+             WHERE r.trace = ?1 AND m.project = ?2 AND m.status = 'withdrawn'",
+        )?
+        .query_map([trace, project], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for memory in withdrawn {
+        memories::remove(db, project, &MemoryId::new(memory))?;
+    }
+    db.prepare_cached(
+        "DELETE FROM utility_event WHERE aside = 1 AND trace_id = ?1 AND review_id IN \
+             (SELECT id FROM past_review WHERE trace = ?2)",
+    )?
+    .execute(params![id.as_str(), trace])?;
+    Ok(())
 }

@@ -1,0 +1,43 @@
+//! Undoing what was taught.
+
+use jiff::Timestamp;
+use reflect_types::{InvalidField, ProjectId, Undo, UndoReport};
+
+use super::handle::Engine;
+use crate::error::{Error, Result};
+use crate::review::Selection;
+
+impl Engine {
+    /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
+    /// their moves. A review that replaced another gives way to it, a withdrawn one comes back, and
+    /// utilities become what they would be if nothing of it had happened.
+    ///
+    /// A dry run reports the same changes and makes none.
+    pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {
+        let core = self.checked(project, undo)?;
+        let selection = Selection {
+            key_id: undo.key_id.clone(),
+            reviewer: undo.reviewer.clone(),
+            trace_id: undo.trace_id.clone(),
+            since: time("since", undo.since.as_deref())?,
+            until: time("until", undo.until.as_deref())?,
+        };
+        let now = core.now();
+        let report = core.store.undo(project, &selection, undo.dry_run, now);
+        let report = report.await?;
+        if !undo.dry_run {
+            core.work.notify_one();
+        }
+        Ok(report)
+    }
+}
+
+fn time(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>> {
+    let parse = |text: &str| {
+        text.parse().map_err(|_| {
+            let problem = format!("must be a time such as `2026-11-15T12:00:00Z`, got `{text}`");
+            Error::Invalid(InvalidField::new(field, problem))
+        })
+    };
+    text.map(parse).transpose()
+}

@@ -1,0 +1,375 @@
+//! Undoing what a key, a reviewer or a time has taught.
+//!
+//! Like a decision about one review, an undo is pure: a store reads a [`TaughtProject`], calls
+//! [`undo`] and writes the [`UndoChanges`].
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use reflect_types::{
+    KeyId, MemoryId, MovedUtility, Reviewer, TraceId, UndoReport, UndoneMemory, UndoneTrace,
+    Verdict,
+};
+
+use super::changes::{EventWrite, UtilityWrite};
+use super::moves::{Fate, replay_all};
+use super::standing::{MovedMemory, RecordedEvent, RowKey};
+use super::teacher::Teacher;
+use crate::learn::Move;
+
+/// What to undo. Every condition that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Taught by this key.
+    pub key_id: Option<KeyId>,
+    /// Taught by this reviewer.
+    pub reviewer: Option<Reviewer>,
+    /// Taught by the review of this trace.
+    pub trace_id: Option<TraceId>,
+    /// Taught at this time or later.
+    pub since: Option<Timestamp>,
+    /// Taught before this time.
+    pub until: Option<Timestamp>,
+}
+
+impl Selection {
+    fn covers(&self, trace: &TraceId, teacher: &Teacher, at: Timestamp) -> bool {
+        let by_key = |key| teacher.key_id.as_ref() == Some(key);
+        self.key_id.as_ref().is_none_or(by_key)
+            && self
+                .reviewer
+                .as_ref()
+                .is_none_or(|reviewer| *reviewer == teacher.reviewer)
+            && self.trace_id.as_ref().is_none_or(|id| id == trace)
+            && self.since.is_none_or(|since| since <= at)
+            && self.until.is_none_or(|until| at < until)
+    }
+}
+
+/// Everything an undo depends on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaughtProject {
+    /// The traces that have, or had, a review with the key and the trace of the selection.
+    pub traces: Vec<ReviewHistory>,
+    /// The memories of those reviews, the memories with an event of those reviews, and the memories
+    /// that the selected key has taught or moved.
+    pub memories: Vec<TaughtMemory>,
+    /// The memories that the project's skill was written from.
+    pub skill_sources: Vec<MemoryId>,
+}
+
+/// The review of a trace, and what it was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewHistory {
+    /// The trace.
+    pub trace: RowKey,
+    /// Its id.
+    pub trace_id: TraceId,
+    /// What its review was before, oldest first.
+    pub past: Vec<PastState>,
+    /// Its review.
+    pub current: Option<GivenReview>,
+}
+
+/// What a trace's review was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastState {
+    /// The stored state.
+    pub key: RowKey,
+    /// The review, or its withdrawal.
+    pub given: GivenReview,
+}
+
+/// A review as it was given, or the withdrawal of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenReview {
+    /// Who gave it, or withdrew it.
+    pub teacher: Teacher,
+    /// When.
+    pub at: Timestamp,
+    /// The review; `None` for a withdrawal.
+    pub review: Option<PastReview>,
+}
+
+/// A review of a history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastReview {
+    /// The review's id. A review that replaces another has the id of the replaced one.
+    pub id: String,
+    /// Pass or fail.
+    pub verdict: Verdict,
+    /// How far it moves utilities.
+    pub alpha: f64,
+    /// The memory that was learned from it.
+    pub memory: Option<MemoryId>,
+}
+
+/// A memory with everything that an undo depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaughtMemory {
+    /// The memory.
+    pub key: RowKey,
+    /// Its id.
+    pub id: MemoryId,
+    /// The trace it was learned from.
+    pub trace_id: TraceId,
+    /// The task of that trace.
+    pub task: String,
+    /// Its utility.
+    pub q: f64,
+    /// Whether it is set aside because its review was withdrawn.
+    pub withdrawn: bool,
+    /// Who taught it.
+    pub teacher: Teacher,
+    /// The time of learning.
+    pub at: Timestamp,
+    /// Its events, also those set aside, oldest first.
+    pub events: Vec<TaughtEvent>,
+}
+
+/// An event of a memory, with its trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaughtEvent {
+    /// The trace that was given the memory.
+    pub trace_id: TraceId,
+    /// The event.
+    pub event: RecordedEvent,
+}
+
+/// The rows that an undo changes, to be written in the order of the fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UndoChanges {
+    /// Memories to delete, with their events.
+    pub removed: Vec<MemoryId>,
+    /// Memories that get the content of a past state, and are active from now on.
+    pub contents: Vec<(RowKey, MemoryId)>,
+    /// Memories whose utility changes.
+    pub utilities: Vec<UtilityWrite>,
+    /// Traces whose history changes.
+    pub traces: Vec<TraceChange>,
+    /// Whether the skill is deleted.
+    pub removes_skill: bool,
+    /// What changes, in words for people.
+    pub report: UndoReport,
+}
+
+/// A change of a trace's history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceChange {
+    /// The trace.
+    pub trace: RowKey,
+    /// What becomes of its review. Written before the past states are deleted.
+    pub outcome: Outcome,
+    /// The past states to delete.
+    pub forget: Vec<RowKey>,
+}
+
+/// What becomes of a trace's review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It stays as it is.
+    Stays,
+    /// The trace waits for a person's review. A judge does not review it again.
+    Unreviewed,
+    /// This past state is the review again; its memory is among
+    /// [`contents`](UndoChanges::contents).
+    Restored(RowKey),
+    /// This past state is the review again, and its memory has to be written.
+    Requeued(RowKey),
+}
+
+/// Decides what an undo changes. Afterwards the project is what it would be if nothing selected had
+/// ever been taught.
+pub fn undo(project: TaughtProject, selection: &Selection) -> UndoChanges {
+    let mut effects = Effects::default();
+    let mut changes = UndoChanges::default();
+    for history in &project.traces {
+        if let Some(change) = effects.take_back(history, selection) {
+            if change.outcome != Outcome::Stays {
+                changes.report.traces.push(UndoneTrace {
+                    trace_id: history.trace_id.clone(),
+                    earlier_review: change.outcome != Outcome::Unreviewed,
+                });
+            }
+            changes.traces.push(change);
+        }
+    }
+    let mut moved = Vec::new();
+    let mut moved_as = HashMap::new();
+    for memory in project.memories {
+        let named = UndoneMemory {
+            memory_id: memory.id.clone(),
+            task: memory.task.clone(),
+        };
+        if effects.removes(&memory, selection) {
+            changes.removed.push(memory.id.clone());
+            // One that is set aside has gone already.
+            if !memory.withdrawn {
+                changes.report.removed.push(named);
+            }
+            continue;
+        }
+        if let Some(state) = effects.contents.get(&memory.id) {
+            changes.contents.push((*state, memory.id.clone()));
+            if memory.withdrawn {
+                changes.report.restored.push(named);
+            } else {
+                changes.report.rewritten.push(named);
+            }
+        }
+        let selected: HashSet<RowKey> = memory
+            .events
+            .iter()
+            .filter(|taught| effects.is_orphan(taught, selection))
+            .map(|taught| taught.event.key)
+            .collect();
+        effects.orphans.extend(selected);
+        let visible = !memory.withdrawn || effects.contents.contains_key(&memory.id);
+        moved_as.insert(memory.key, (memory.id, memory.task, memory.q, visible));
+        moved.push(MovedMemory {
+            memory: memory.key,
+            events: memory
+                .events
+                .into_iter()
+                .map(|taught| taught.event)
+                .collect(),
+        });
+    }
+    for write in replay_all(moved, |event| effects.fate(event)) {
+        if write.events.is_empty() {
+            continue;
+        }
+        if let Some((id, task, before, true)) = moved_as.remove(&write.memory) {
+            let removed = |event: &&EventWrite| matches!(event, EventWrite::Remove(_));
+            changes.report.events += write.events.iter().filter(removed).count() as u64;
+            if before.to_bits() != write.q.to_bits() {
+                changes.report.moved.push(MovedUtility {
+                    memory_id: id,
+                    task,
+                    before,
+                    after: write.q,
+                });
+            }
+        }
+        changes.utilities.push(write);
+    }
+    let gone: HashSet<&MemoryId> = changes
+        .removed
+        .iter()
+        .chain(changes.contents.iter().map(|(_, id)| id))
+        .collect();
+    changes.removes_skill = project.skill_sources.iter().any(|id| gone.contains(id));
+    changes.report.skill_removed = changes.removes_skill;
+    changes
+}
+
+/// What the changed histories mean for memories and events.
+#[derive(Default)]
+struct Effects {
+    /// The reviews of all histories.
+    known: HashSet<String>,
+    /// The traces of all histories.
+    traces: HashSet<TraceId>,
+    /// Reviews that never were.
+    erased: HashSet<String>,
+    /// Reviews that are what they were before.
+    revised: HashMap<String, (Move, Teacher)>,
+    /// Memories that were never learned.
+    unlearned: HashSet<MemoryId>,
+    /// Memories that get the content of a past state.
+    contents: HashMap<MemoryId, RowKey>,
+    /// Selected events of reviews without a history, such as those of deleted traces.
+    orphans: HashSet<RowKey>,
+}
+
+impl Effects {
+    fn take_back(&mut self, history: &ReviewHistory, selection: &Selection) -> Option<TraceChange> {
+        let trace_id = &history.trace_id;
+        let covered = |given: &GivenReview| selection.covers(trace_id, &given.teacher, given.at);
+        let states = history.past.iter().map(|state| &state.given);
+        let reviews = states
+            .chain(&history.current)
+            .filter_map(|given| given.review.as_ref());
+        self.known.extend(reviews.map(|review| review.id.clone()));
+        self.traces.insert(trace_id.clone());
+
+        let (gone, kept): (Vec<&PastState>, Vec<&PastState>) =
+            history.past.iter().partition(|state| covered(&state.given));
+        let current_goes = history.current.as_ref().is_some_and(covered);
+        if gone.is_empty() && !current_goes {
+            return None;
+        }
+        let standing = history.current.as_ref().filter(|_| !current_goes);
+        // Without a review, the last state is the withdrawal that led to it.
+        let stays = match &history.current {
+            Some(_) => !current_goes,
+            None => history.past.last().is_none_or(|last| !covered(&last.given)),
+        };
+        let last = kept.last().filter(|_| !stays);
+        let restored =
+            last.and_then(|state| Some((state.key, &state.given, state.given.review.as_ref()?)));
+
+        let mut live: Vec<&PastReview> = kept
+            .iter()
+            .filter_map(|s| s.given.review.as_ref())
+            .collect();
+        live.extend(standing.and_then(|given| given.review.as_ref()));
+        let leaving = gone.iter().map(|state| &state.given);
+        let leaving = leaving.chain(history.current.iter().filter(|_| current_goes));
+        for review in leaving.filter_map(|given| given.review.as_ref()) {
+            if live.iter().all(|other| other.id != review.id) {
+                self.erased.insert(review.id.clone());
+            }
+            if let Some(memory) = &review.memory
+                && live
+                    .iter()
+                    .all(|other| other.memory.as_ref() != Some(memory))
+            {
+                self.unlearned.insert(memory.clone());
+            }
+        }
+        let outcome = match restored {
+            _ if stays => Outcome::Stays,
+            None => Outcome::Unreviewed,
+            Some((key, given, review)) => {
+                match (&review.memory, Move::of(review.verdict, review.alpha)) {
+                    (Some(memory), Some(change)) => {
+                        self.contents.insert(memory.clone(), key);
+                        self.revised
+                            .insert(review.id.clone(), (change, given.teacher.clone()));
+                        Outcome::Restored(key)
+                    }
+                    _ => {
+                        self.erased.insert(review.id.clone());
+                        Outcome::Requeued(key)
+                    }
+                }
+            }
+        };
+        Some(TraceChange {
+            trace: history.trace,
+            outcome,
+            forget: gone.iter().map(|state| state.key).collect(),
+        })
+    }
+
+    fn removes(&self, memory: &TaughtMemory, selection: &Selection) -> bool {
+        let orphan = !self.traces.contains(&memory.trace_id);
+        self.unlearned.contains(&memory.id)
+            || (orphan && selection.covers(&memory.trace_id, &memory.teacher, memory.at))
+    }
+
+    fn is_orphan(&self, taught: &TaughtEvent, selection: &Selection) -> bool {
+        let TaughtEvent { trace_id, event } = taught;
+        !self.known.contains(&event.review_id)
+            && selection.covers(trace_id, &event.teacher, event.at)
+    }
+
+    fn fate(&self, event: &RecordedEvent) -> Option<Fate> {
+        if self.orphans.contains(&event.key) || self.erased.contains(&event.review_id) {
+            return Some(Fate::Remove);
+        }
+        let (change, teacher) = self.revised.get(&event.review_id)?;
+        Some(Fate::Become(*change, teacher.clone()))
+    }
+}
