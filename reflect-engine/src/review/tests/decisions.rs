@@ -7,8 +7,8 @@ use super::support::*;
 use crate::learn::{Move, Step};
 use crate::review::{
     Action, AffectedMemories, Basis, Changes, EventWrite, GivenMemory, JobState, JobWrite,
-    LearnedReview, MemoryWrite, NewEvent, NewReview, NextAttempt, Refusal, ReviewVersion,
-    ReviewWrite, Standing, TraceState, Utility, UtilityWrite, decide,
+    LearnedReview, MemoryWrite, NewEvent, NewReview, NextAttempt, PastWrite, Refusal,
+    ReviewVersion, ReviewWrite, Standing, TraceState, Utility, UtilityWrite, decide,
 };
 
 #[test]
@@ -66,12 +66,12 @@ fn a_basis_holds_for_exactly_the_standings_it_names() {
 
 #[test]
 fn a_withdrawal_needs_a_review_in_any_state() {
-    let withdraw = |standing| decide(standing, Action::Withdraw).map(drop);
-    assert_eq!(withdraw(None), Err(Refusal::NoTrace));
-    assert_eq!(withdraw(Some(fresh())), Err(Refusal::NoReview));
+    let withdrawn = |standing| decide(standing, withdraw()).map(drop);
+    assert_eq!(withdrawn(None), Err(Refusal::NoTrace));
+    assert_eq!(withdrawn(Some(fresh())), Err(Refusal::NoReview));
     let held = working(Some("me"));
     for standing in [working(None), held, failed(), reviewed(vec![]), waiting()] {
-        assert_eq!(withdraw(Some(standing)), Ok(()));
+        assert_eq!(withdrawn(Some(standing)), Ok(()));
     }
 }
 
@@ -91,6 +91,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         memory: 3,
         q: 0.5,
         uses: 4,
+        withdrawn: false,
     };
     let standing = Standing::unreviewed(vec![
         given("m-3", Some(utility)),
@@ -100,6 +101,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
     ]);
     let event = NewEvent {
         review_id: "r-new".to_owned(),
+        teacher: teacher(),
         change: Move {
             alpha: 0.5,
             reward: 1.0,
@@ -111,6 +113,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         created_at: Timestamp::UNIX_EPOCH,
     };
     let expected = Changes {
+        past: PastWrite::Keep,
         utilities: vec![UtilityWrite {
             memory: 3,
             q: 0.75,
@@ -120,6 +123,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         memory: MemoryWrite::Insert {
             memory: new_memory(),
             success: true,
+            teacher: teacher(),
         },
         review: ReviewWrite::Put(new_review(Verdict::Pass)),
         job: JobWrite::Keep,
@@ -143,9 +147,11 @@ fn a_finished_job_keeps_the_stored_review_and_its_id() {
             memory: 3,
             q: 0.5,
             uses: 0,
+            withdrawn: false,
         }),
     }]);
     let changes = learn(standing, job("me"), Verdict::Pass).unwrap();
+    assert_eq!(changes.past, PastWrite::Keep);
     assert_eq!(changes.review, ReviewWrite::Keep);
     assert_eq!(changes.job, JobWrite::Remove);
     assert_eq!(changes.trace.ingest_attempts, 1);
@@ -167,9 +173,11 @@ fn a_replacement_rewrites_the_memory_under_the_ids_there_are() {
         key: MEMORY,
         memory: new_memory(),
         success: false,
+        teacher: teacher(),
     };
     assert_eq!(changes.memory, rewrite);
     assert_eq!(changes.trace, reviewed(Vec::new()).trace);
+    assert_eq!(changes.past, PastWrite::Replaced);
 
     // Without the memory, which an import may have left out, a new one is stored.
     let standing = Standing {
@@ -224,15 +232,16 @@ fn a_review_put_aside_is_queued_or_given_up_and_changes_nothing_learned() {
 }
 
 #[test]
-fn a_withdrawal_removes_review_memory_and_job() {
+fn a_withdrawal_removes_review_and_job_and_sets_the_memory_aside() {
     let standing = Standing {
         job: Some(JobState { owner: None }),
         ..reviewed(Vec::new())
     };
-    let changes = decide(Some(standing), Action::Withdraw).unwrap();
+    let changes = decide(Some(standing), withdraw()).unwrap();
     let expected = Changes {
+        past: PastWrite::Withdrawn(withdrawal()),
         utilities: Vec::new(),
-        memory: MemoryWrite::Remove("m-stored".into()),
+        memory: MemoryWrite::Withdraw("m-stored".into()),
         review: ReviewWrite::Remove,
         job: JobWrite::Remove,
         ends_judgement: false,
@@ -251,7 +260,7 @@ fn the_verdict_of_a_model_outlives_its_review() {
         let mut standing = reviewed(Vec::new());
         standing.trace.withdrawn_verdict = before;
         standing.review = Some(review);
-        let changes = decide(Some(standing), Action::Withdraw).unwrap();
+        let changes = decide(Some(standing), withdraw()).unwrap();
         changes.trace.withdrawn_verdict
     };
     let person_s = stored(Verdict::Pass);

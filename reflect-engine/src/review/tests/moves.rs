@@ -6,7 +6,7 @@ use reflect_types::Verdict;
 use super::support::*;
 use crate::learn::{self, Move, Step};
 use crate::review::{
-    Action, AffectedMemories, Basis, EventWrite, GivenMemory, MovedMemory, RecordedEvent, Standing,
+    AffectedMemories, Basis, EventWrite, GivenMemory, MovedMemory, RecordedEvent, Standing,
     Utility, UtilityWrite, decide,
 };
 
@@ -31,14 +31,21 @@ fn written(memory: &MovedMemory, write: &UtilityWrite) -> (MovedMemory, f64) {
             EventWrite::Append(new) => events.push(RecordedEvent {
                 key: i64::try_from(events.len()).unwrap(),
                 review_id: new.review_id.clone(),
+                teacher: new.teacher.clone(),
+                at: new.created_at,
+                aside: false,
                 change: new.change,
                 step: new.step,
             }),
-            EventWrite::Update { key, change, step } => {
+            EventWrite::Update {
+                key, change, step, ..
+            } => {
                 let event = events.iter_mut().find(|event| event.key == *key).unwrap();
                 (event.change, event.step) = (*change, *step);
             }
-            EventWrite::Remove(key) => events.retain(|event| event.key != *key),
+            EventWrite::SetAside(key) | EventWrite::Remove(key) => {
+                events.retain(|event| event.key != *key);
+            }
         }
     }
     let steps: Vec<Step> = learn::replay(events.iter().map(|event| event.change)).collect();
@@ -80,7 +87,7 @@ proptest! {
     fn a_withdrawn_review_counts_as_if_it_had_never_been(history in any_history()) {
         let memory = moved(history.clone());
         let standing = reviewed(vec![memory.clone()]);
-        let changes = decide(Some(standing), Action::Withdraw).unwrap();
+        let changes = decide(Some(standing), withdraw()).unwrap();
         let (left, q) = written(&memory, &changes.utilities[0]);
         prop_assert!(left.events.iter().all(|event| event.review_id != STORED));
         let expected = history.iter().filter(|(review, _)| review != STORED);
@@ -96,13 +103,13 @@ proptest! {
         let before = memory.events.last().map_or(learn::INITIAL, |last| last.step.after);
         let given = GivenMemory {
             id: "m-given".into(),
-            utility: Some(Utility { memory: 1, q: before, uses: memory.events.len() as u64 }),
+            utility: Some(Utility { memory: 1, q: before, uses: memory.events.len() as u64, withdrawn: false }),
         };
         let first = learn(Standing::unreviewed(vec![given]), Basis::Fresh, Verdict::from(pass));
         let (memory, _) = written(&memory, &first.unwrap().utilities[0]);
         let mut standing = reviewed(vec![memory.clone()]);
         "r-new".clone_into(&mut standing.review.as_mut().unwrap().id);
-        let changes = decide(Some(standing), Action::Withdraw).unwrap();
+        let changes = decide(Some(standing), withdraw()).unwrap();
         let (_, after) = written(&memory, &changes.utilities[0]);
         prop_assert_eq!(after.to_bits(), before.to_bits());
     }

@@ -5,8 +5,8 @@ use crate::learn::{self, Move};
 use crate::model::Reflection;
 use crate::review::{
     Action, AffectedMemories, Basis, Changes, JobState, LearnedReview, MovedMemory, NewMemory,
-    NewReview, NextAttempt, RecordedEvent, Refusal, ReviewVersion, Setback, Standing, TraceState,
-    decide,
+    NewReview, NextAttempt, RecordedEvent, Refusal, ReviewVersion, Setback, Standing, Teacher,
+    TraceState, Withdrawal, decide,
 };
 
 /// The id of the stored review.
@@ -23,10 +23,26 @@ pub(super) fn new_review(verdict: Verdict) -> NewReview {
         reflection: None,
         mode: ReviewMode::Deferred,
         reviewer: Reviewer::Human,
-        key_id: None,
+        key_id: Some("key-new".into()),
         overruled: None,
         created_at: Timestamp::UNIX_EPOCH,
     }
+}
+
+/// Who gives the new review.
+pub(super) fn teacher() -> Teacher {
+    new_review(Verdict::Pass).teacher()
+}
+
+pub(super) fn withdrawal() -> Withdrawal {
+    Withdrawal {
+        key_id: Some("key-new".into()),
+        at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+pub(super) fn withdraw() -> Action {
+    Action::Withdraw(withdrawal())
 }
 
 pub(super) fn new_memory() -> NewMemory {
@@ -168,6 +184,9 @@ pub(super) fn moved(moves: impl IntoIterator<Item = (String, Move)>) -> MovedMem
             .map(|(((key, review_id), change), step)| RecordedEvent {
                 key,
                 review_id,
+                teacher: teacher(),
+                at: Timestamp::UNIX_EPOCH,
+                aside: false,
                 change,
                 step,
             })

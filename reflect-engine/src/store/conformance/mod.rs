@@ -11,13 +11,15 @@ mod setbacks;
 mod support;
 mod together;
 mod traces;
+mod undo;
+mod undo_worlds;
 mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
     AuthoredReflection, IngestStatus, ListMemories, ListTraces, MemoryId, Message, Metadata,
     ModelVerdict, ProjectId, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId,
-    Verdict,
+    UndoReport, Verdict,
 };
 use serde_json::json;
 
@@ -30,7 +32,7 @@ use crate::learn;
 use crate::model::Reflection;
 use crate::review::{
     Action, Basis, Decision, LearnedReview, NewMemory, NewReview, NextAttempt, Refusal,
-    ReviewVersion, Setback,
+    ReviewVersion, Selection, Setback, Withdrawal,
 };
 use support::*;
 
@@ -59,6 +61,13 @@ pub async fn all(store: &dyn Store) {
     withdrawals::a_withdrawn_review_leaves_no_move_and_no_memory(store).await;
     withdrawals::a_queued_review_can_be_withdrawn(store).await;
     withdrawals::a_withdrawn_review_of_a_model_leaves_its_verdict(store).await;
+    undo::what_a_key_has_taught_is_taken_back(store).await;
+    undo::a_dry_run_reports_the_same_and_changes_nothing(store).await;
+    undo::a_deleted_trace_is_undone_by_its_key_or_its_id(store).await;
+    undo::only_the_selected_reviewer_and_time_is_undone(store).await;
+    undo::a_key_deletes_only_traces_it_recorded(store).await;
+    undo::a_skill_written_from_an_undone_memory_goes(store).await;
+    undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;
@@ -82,4 +91,5 @@ pub async fn all(store: &dyn Store) {
     memories::the_best_memories_come_first(store).await;
     memories::a_skill_counts_its_versions(store).await;
     memories::stats_count_every_state(store).await;
+    undo::an_undone_trace_is_left_to_people(store).await;
 }

@@ -112,8 +112,20 @@ pub(super) async fn put_aside(
 }
 
 pub(super) async fn withdraw(store: &dyn Store, project: &ProjectId, id: &str) -> Decision {
-    let withdrawn = store.review(project, &id.into(), Action::Withdraw).await;
-    withdrawn.unwrap()
+    withdraw_with(store, project, id, None).await
+}
+
+pub(super) async fn withdraw_with(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    key: Option<&str>,
+) -> Decision {
+    let action = Action::Withdraw(Withdrawal {
+        key_id: key.map(Into::into),
+        at: now(),
+    });
+    store.review(project, &id.into(), action).await.unwrap()
 }
 
 pub(super) async fn trace(store: &dyn Store, project: &ProjectId, id: &str) -> Trace {
@@ -141,6 +153,7 @@ pub(super) fn new_trace(id: &str) -> NewTrace {
         metadata: Metadata::new(),
         reference_context: None,
         idempotency_key: None,
+        key_id: None,
         creates_project: true,
         created_at: now(),
     }

@@ -149,7 +149,7 @@ pub(super) async fn projects_are_isolated(store: &dyn Store) {
         Err(Refusal::NoTrace)
     );
     let deleted = store
-        .delete_traces(&theirs, std::slice::from_ref(&id), true)
+        .delete_traces(&theirs, std::slice::from_ref(&id), true, None)
         .await
         .unwrap();
     assert_eq!(deleted.deleted, 0);
@@ -183,7 +183,7 @@ pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn
     let delete = async |ids: &[&str], with_memories| {
         let ids: Vec<TraceId> = ids.iter().map(|id| TraceId::from(*id)).collect();
         let gone = store
-            .delete_traces(&project, &ids, with_memories)
+            .delete_traces(&project, &ids, with_memories, None)
             .await
             .unwrap();
         let ids: Vec<String> = gone.trace_ids.into_iter().map(String::from).collect();

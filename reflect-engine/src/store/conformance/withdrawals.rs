@@ -39,7 +39,10 @@ pub(super) async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn 
     );
     assert_eq!(store.stats(&project).await.unwrap().events, 0);
     // The trace can be reviewed again.
-    judge(store, &project, "t-withdraw-1", Verdict::Pass).await;
+    let mut again = lesson("t-withdraw-1", Verdict::Pass);
+    again.memory.id = "m-again".into();
+    let done = learn(store, &project, "t-withdraw-1", Basis::Fresh, again).await;
+    assert_eq!(done, Ok(()));
     assert_eq!(
         ignored(store, &project, "t-withdraw-1").await,
         ["m-t-withdraw-0"]
@@ -72,6 +75,7 @@ pub(super) async fn a_withdrawn_review_of_a_model_leaves_its_verdict(store: &dyn
     };
     let judged = async |reviewer: Reviewer, overruled: Option<ModelVerdict>, verdict| {
         let mut lesson = lesson("t-note", verdict);
+        lesson.memory.id = MemoryId::new(crate::id::new_id());
         lesson.review.reviewer = reviewer.clone();
         lesson.review.overruled = overruled.clone();
         lesson.review.key_id = Some("key-1".into());

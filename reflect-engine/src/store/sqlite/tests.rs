@@ -194,6 +194,7 @@ fn run(id: &str, text: &str) -> NewTrace {
     NewTrace {
         id: id.into(),
         idempotency_key: None,
+        key_id: None,
         creates_project: true,
         task: "t".to_owned(),
         trajectory: vec![Message::assistant(text)],

@@ -1,0 +1,133 @@
+//! Two worlds: one with a key that is undone, and one without it.
+
+use super::undo::{by_key, teach};
+use super::*;
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % sides
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        Verdict::from(self.roll(2) == 0)
+    }
+}
+
+/// What can be seen of a project's memories, without the traces of the undone key.
+async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
+    let list = ListMemories {
+        limit: Some(1_000),
+        before: None,
+    };
+    let page = store.list_memories(project, &list).await.unwrap();
+    let mut seen: Vec<String> = page
+        .items
+        .iter()
+        .map(|history| {
+            let memory = &history.memory;
+            let events: Vec<_> = history
+                .events
+                .iter()
+                .map(|event| (&event.review_id, event.after.to_bits(), &event.key_id))
+                .collect();
+            format!(
+                "{} {} {} {:?} {:?} {events:?}",
+                memory.id,
+                memory.q_value.to_bits(),
+                memory.uses,
+                memory.reflection.summary,
+                memory.key_id,
+            )
+        })
+        .collect();
+    seen.sort();
+    seen
+}
+
+/// What a key does to the review of a trace: the n-th act of a world.
+async fn act(store: &dyn Store, project: &ProjectId, id: &str, n: u64, dice: &mut Dice) {
+    let standing = trace(store, project, id).await.review;
+    match (standing, dice.roll(2)) {
+        (Some(_), 0) => {
+            let done = withdraw_with(store, project, id, Some("thief")).await;
+            assert_eq!(done, Ok(()));
+        }
+        (standing, _) => {
+            let mut lesson = lesson(id, dice.verdict());
+            lesson.review.id = format!("r-{id}-{n}");
+            lesson.review.key_id = Some("thief".into());
+            lesson.review.alpha = 0.9;
+            lesson.memory.id = MemoryId::new(format!("m-{id}-{n}"));
+            lesson.memory.reflection.summary = "poison".to_owned();
+            let basis = standing.map_or(Basis::Fresh, |review| {
+                Basis::Replace(ReviewVersion {
+                    id: review.id,
+                    verdict: review.result,
+                    feedback: review.feedback_text,
+                    reviewer: review.reviewer.unwrap_or_default(),
+                    overruled: review.overruled,
+                })
+            });
+            let done = learn(store, project, id, basis, lesson).await;
+            assert_eq!(done, Ok(()));
+        }
+    }
+}
+
+/// The owner records and reviews runs, which are given any memories there are. The thief records runs
+/// of its own, and changes, withdraws and repeats reviews of the owner's.
+async fn live(store: &dyn Store, project: &ProjectId, seed: u64, with_thief: bool) {
+    let mut dice = Dice(seed);
+    let mut names: Vec<String> = Vec::new();
+    let mut memories: Vec<String> = Vec::new();
+    for n in 0..30 {
+        let given: Vec<String> = (0..3)
+            .filter_map(|_| {
+                let count = memories.len() as u64;
+                (count > 0).then(|| memories[usize::try_from(dice.roll(count)).unwrap()].clone())
+            })
+            .collect();
+        let given: Vec<&str> = given.iter().map(String::as_str).collect();
+        let (choice, verdict) = (dice.roll(4), dice.verdict());
+        // The same numbers in both worlds, whatever the thief does with its own.
+        let mut thief = Dice(dice.roll(u64::MAX >> 34));
+        if choice < 2 || names.is_empty() {
+            let name = format!("w-{n}");
+            teach(store, project, using(&name, &given), "owner", verdict).await;
+            memories.push(format!("m-{name}"));
+            names.push(name);
+        } else if choice == 2 {
+            let name = format!("thief-{n}");
+            memories.push(format!("m-{name}"));
+            if with_thief {
+                teach(store, project, using(&name, &given), "thief", verdict).await;
+            }
+        } else if with_thief {
+            let target = usize::try_from(thief.roll(names.len() as u64)).unwrap();
+            for step in 0..=thief.roll(2) {
+                act(store, project, &names[target], n * 10 + step, &mut thief).await;
+            }
+        }
+    }
+}
+
+pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
+    for seed in 0..12 {
+        let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
+        let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
+        live(store, &attacked, seed, true).await;
+        live(store, &peaceful, seed, false).await;
+        let expected = bank(store, &peaceful).await;
+        assert_ne!(bank(store, &attacked).await, expected, "seed {seed}");
+        let done = store.undo(&attacked, &by_key("thief"), false, now()).await;
+        done.unwrap();
+        assert_eq!(bank(store, &attacked).await, expected, "seed {seed}");
+    }
+}
