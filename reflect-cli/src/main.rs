@@ -17,7 +17,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use commands::{bundle, completions, doctor, judge, keys, memories, review, serve, skill, traces};
+use commands::{
+    bundle, completions, doctor, judge, keys, memories, review, serve, skill, traces, undo,
+};
 use failure::Failure;
 
 /// Let an AI agent learn from its own runs.
@@ -48,6 +50,8 @@ enum Command {
     Memories(memories::Options),
     /// Show the project's skill, or write a new version of it.
     Skill(skill::Options),
+    /// Take back what a key, a reviewer, a run or a time has taught.
+    Undo(undo::Options),
     /// List, create and revoke API keys.
     Keys(keys::Options),
     /// Export a project to a file of JSON lines.
@@ -83,6 +87,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Judge(options) => judge::run(options).await,
         Command::Memories(options) => memories::run(options).await,
         Command::Skill(options) => skill::run(options).await,
+        Command::Undo(options) => undo::run(options).await,
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,

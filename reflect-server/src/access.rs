@@ -55,13 +55,17 @@ impl<O: Operation> FromRequestParts<App> for Access<O> {
     }
 }
 
-/// The engine with a caller's key and rights: only a master key creates projects. A project key whose
-/// project is deleted during its request must not bring it back.
+/// The engine with a caller's key and rights: only a master key creates projects, and only an
+/// administrator deletes what others have recorded. A project key whose project is deleted during its
+/// request must not bring it back.
 pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
-    let engine = match caller.project() {
+    let mut engine = match caller.project() {
         None => app.engine().clone(),
         Some(_) => app.engine().in_existing_projects(),
     };
+    if !caller.may(&Scope::TraceAdmin) {
+        engine = engine.deleting_own_traces_only();
+    }
     match caller.key() {
         Some(key) => engine.acting_for(key.clone()),
         None => engine,
@@ -76,12 +80,25 @@ pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
     Err(ApiError::missing_scope(&[scope]))
 }
 
-/// The scope for storing a trace. A review with its own reflection becomes a memory at once.
-pub(crate) fn scope_to_create(trace: &CreateTrace) -> Scope {
-    match &trace.review {
-        Some(review) if review.reflection.is_some() => Scope::MemoryWrite,
-        _ => Scope::TraceWrite,
+/// Refuses a caller that may not store this trace. A review needs the scope of reviews, as one that is
+/// given later does; a review with its own reflection is a memory, and needs a review's scope only if
+/// it moves others.
+pub(crate) fn may_create(caller: &Caller, app: &App, trace: &CreateTrace) -> Result<(), ApiError> {
+    let Some(review) = &trace.review else {
+        return require(caller, Scope::TraceWrite);
+    };
+    if review.reflection.is_some() {
+        require(caller, Scope::MemoryWrite)?;
+        if trace.retrieved_memory_ids.is_empty() {
+            return Ok(());
+        }
+    } else {
+        require(caller, Scope::TraceWrite)?;
     }
+    if app.settings().lenient_inline_reviews {
+        return Ok(());
+    }
+    require(caller, Scope::ReviewWrite)
 }
 
 /// The caller of a request, if its key is valid and within the rate limit.

@@ -46,6 +46,8 @@ pub struct Settings {
     /// The origins of web pages that may call `/mcp`, such as `https://app.example.com:443`. Requests
     /// without an `Origin` header are accepted.
     pub allowed_origins: Vec<String>,
+    /// Whether a trace may bring its review without the scope `review:write`, as in version 0.1.
+    pub lenient_inline_reviews: bool,
     /// Time for open requests to finish at shutdown.
     pub shutdown_grace: Duration,
 }
@@ -63,6 +65,7 @@ impl Default for Settings {
                 .map(str::to_owned)
                 .to_vec(),
             allowed_origins: Vec::new(),
+            lenient_inline_reviews: false,
             shutdown_grace: Duration::from_secs(30),
         }
     }

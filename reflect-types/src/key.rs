@@ -32,6 +32,14 @@ wire_enum! {
     }
 }
 
+impl Scope {
+    /// Whether a key with this scope may do what `other` allows.
+    pub fn includes(&self, other: &Self) -> bool {
+        let administers = matches!(other, Self::TraceAdmin | Self::MemoryAdmin);
+        self == other || (*self == Self::ProjectAdmin && administers)
+    }
+}
+
 wire_enum! {
     /// Whether a key is for production or for tests.
     #[derive(Default)]

@@ -10,3 +10,4 @@ pub(crate) mod review;
 pub(crate) mod serve;
 pub(crate) mod skill;
 pub(crate) mod traces;
+pub(crate) mod undo;

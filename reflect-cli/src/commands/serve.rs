@@ -76,6 +76,10 @@ pub(crate) struct Options {
     /// comma-separated.
     #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
     allowed_origins: Vec<String>,
+    /// Accept a review that comes with its trace from keys without the scope `review:write`, as version
+    /// 0.1 did. To be removed in the next version.
+    #[arg(long, env = "REFLECT_LENIENT_INLINE_REVIEWS")]
+    lenient_inline_reviews: bool,
     /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
     #[arg(long, env = "REFLECT_ALPHA")]
     alpha: Option<f64>,
@@ -120,6 +124,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             options.allowed_hosts
         },
         allowed_origins: options.allowed_origins,
+        lenient_inline_reviews: options.lenient_inline_reviews,
     };
     let models = options.models.models()?;
     let judge = options.judge.judge(&models)?.map(CountedJudge::new);

@@ -6,7 +6,7 @@ use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
     Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
     ExportOverview, ExportTraces, GetStats, ImportProject, InvalidField, KeyId, ListApiKeys,
-    MemoryId, Piece, RevokeApiKey, Scope, TraceId, Validate,
+    MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo, Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -73,6 +73,24 @@ impl<M> Admin<M> {
         self.0.call(GetStats)
     }
 
+    /// Takes back what a key, a reviewer, a trace or a time has taught. At least one of them must be
+    /// set. Utilities become what they would be if nothing of it had happened.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// async fn clean_up(client: &ReflectClient, leaked: &str) -> reflect_sdk::Result<()> {
+    ///     let admin = client.admin();
+    ///     let plan = admin.undo().key(leaked).dry_run().await?;
+    ///     println!("{} memories would be removed", plan.removed.len());
+    ///     admin.undo().key(leaked).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn undo(&self) -> Call<Undo, M> {
+        self.0.call(Undo::default())
+    }
+
     /// Removes the project with all its traces, memories and keys. It cannot be undone.
     pub fn delete_project(&self) -> Call<DeleteProject, M> {
         self.0.call(DeleteProject)
@@ -108,6 +126,38 @@ impl<M> Call<CreateApiKey, M> {
     /// Live or test; live by default.
     pub fn environment(self, environment: Environment) -> Self {
         self.set(|key| key.environment = environment)
+    }
+}
+
+impl<M> Call<Undo, M> {
+    /// What this API key has taught.
+    pub fn key(self, key: impl Into<KeyId>) -> Self {
+        self.set(|undo| undo.key_id = Some(key.into()))
+    }
+
+    /// What this reviewer has taught.
+    pub fn reviewer(self, reviewer: Reviewer) -> Self {
+        self.set(|undo| undo.reviewer = Some(reviewer))
+    }
+
+    /// What the reviews of this trace have taught. The trace may have been deleted.
+    pub fn trace(self, trace: impl Into<TraceId>) -> Self {
+        self.set(|undo| undo.trace_id = Some(trace.into()))
+    }
+
+    /// What was taught at this time or later, in RFC 3339.
+    pub fn since(self, time: impl Into<String>) -> Self {
+        self.set(|undo| undo.since = Some(time.into()))
+    }
+
+    /// What was taught before this time, in RFC 3339.
+    pub fn until(self, time: impl Into<String>) -> Self {
+        self.set(|undo| undo.until = Some(time.into()))
+    }
+
+    /// Reports what would change, and changes nothing.
+    pub fn dry_run(self) -> Self {
+        self.set(|undo| undo.dry_run = true)
     }
 }
 

@@ -68,7 +68,7 @@ impl Caller {
     pub fn may(&self, scope: &Scope) -> bool {
         match &self.reach {
             Reach::Everything => true,
-            Reach::Project { scopes, .. } => scopes.contains(scope),
+            Reach::Project { scopes, .. } => scopes.iter().any(|held| held.includes(scope)),
         }
     }
 }

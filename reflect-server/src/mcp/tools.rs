@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{CreateMemory, RetrieveMemories};
 use super::entry::Entry;
-use crate::access::{engine, require, scope_to_create};
+use crate::access::{engine, may_create, require};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -88,7 +88,7 @@ impl Tools {
 
     async fn create(&self, arguments: CreateMemory, entry: &Entry) -> Result<Value, ApiError> {
         let trace = arguments.into_trace()?;
-        require(&entry.caller, scope_to_create(&trace))?;
+        may_create(&entry.caller, &self.app, &trace)?;
         let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;
         let trace = engine.get_trace(&entry.project, &stored.trace_id).await?;

@@ -22,6 +22,7 @@ mod paging;
 mod projects;
 mod skill;
 mod traces;
+mod undo;
 
 /// The service as a router.
 pub fn router(app: App) -> Router {
@@ -65,6 +66,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
             traces::withdraw_review
         ))
         .routes(routes!(traces::retry))
+        .routes(routes!(undo::undo))
         .routes(routes!(skill::get))
         .routes(routes!(skill::create))
         .routes(routes!(keys::create, keys::list))

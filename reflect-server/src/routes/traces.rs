@@ -7,15 +7,15 @@ use reflect_types::{
     TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{Access, TracePath, scope_to_create};
+use crate::access::{Access, TracePath, may_create};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
 use crate::openapi::Refusals;
 use crate::routes::paging;
 
-/// Stores a trace. A review in it is queued and becomes a memory in the background. A review with its
-/// own reflection becomes a memory at once, and needs the scope `memory:write`.
+/// Stores a trace. A review in it needs the scope `review:write`; it is queued and becomes a memory in
+/// the background. A review with its own reflection becomes a memory at once, and needs `memory:write`.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces", operation_id = "create_trace",
     security(("key" = [])),
@@ -38,7 +38,7 @@ pub(super) async fn create(
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
     trace.idempotency_key.clone_from(&key);
-    access.require(scope_to_create(&trace))?;
+    may_create(&access.caller, &app, &trace)?;
     let stored = access
         .engine(&app)
         .create_trace(&access.project, trace)
@@ -143,7 +143,7 @@ pub(super) async fn change_review(
     Ok(Json(reviewed))
 }
 
-/// Withdraws the review of a trace: its memory is deleted, and the utilities are recomputed without it.
+/// Withdraws the review of a trace: its memory is set aside, and the utilities are recomputed without it.
 #[utoipa::path(
     delete, path = "/v1/projects/{project_id}/traces/{trace_id}/review", operation_id = "withdraw_review",
     security(("key" = [])),
@@ -155,7 +155,8 @@ pub(super) async fn withdraw_review(
     access: Access<WithdrawReview>,
     TracePath(id): TracePath,
 ) -> Result<Json<Trace>, ApiError> {
-    let withdrawn = app.engine().withdraw_review(&access.project, &id).await?;
+    let engine = access.engine(&app);
+    let withdrawn = engine.withdraw_review(&access.project, &id).await?;
     Ok(Json(withdrawn))
 }
 
@@ -183,8 +184,9 @@ pub(super) async fn retry(
     Ok((StatusCode::ACCEPTED, Json(queued)))
 }
 
-/// Deletes traces. Their memories stay unless `delete_memories` is set, which also needs the scope
-/// `memory:write`.
+/// Deletes traces that were recorded with the same key; others need the scope `trace:admin`. Their
+/// memories stay unless `delete_memories` is set, which also needs the scope `memory:write`. What their
+/// reviews have taught stays, and `undo` takes it back.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
     security(("key" = [])),
@@ -200,7 +202,6 @@ pub(super) async fn delete(
     if delete.delete_memories {
         access.require(Scope::MemoryWrite)?;
     }
-    Ok(Json(
-        app.engine().delete_traces(&access.project, &delete).await?,
-    ))
+    let engine = access.engine(&app);
+    Ok(Json(engine.delete_traces(&access.project, &delete).await?))
 }

@@ -1,0 +1,206 @@
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+
+use clap::{ArgGroup, Args};
+use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
+use reflect_sdk::ReflectClient;
+use reflect_types::{Reviewer, UndoReport, UndoneMemory};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+/// Takes back what was taught: the reviews that match every option, their memories and their effect on
+/// other memories. Shows what would change, and asks before it does on a terminal.
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("what").args(["taught_by", "reviewer", "trace", "since", "until"])
+        .required(true).multiple(true)),
+    mut_arg("key", |key| key.long("api-key"))
+)]
+pub(crate) struct Options {
+    /// What the key of this id has taught (see `reflect keys list`). The API key for the server is
+    /// `--api-key` here.
+    #[arg(long = "key", value_name = "ID")]
+    taught_by: Option<String>,
+    /// What this reviewer has taught: `human` or `model:NAME`.
+    #[arg(long, value_parser = reviewer)]
+    reviewer: Option<Reviewer>,
+    /// What the reviews of this run have taught. The run may have been deleted.
+    #[arg(long, value_name = "ID")]
+    trace: Option<String>,
+    /// What was taught since then: a time such as `2026-11-15T12:00:00Z`, a date, or an age such as
+    /// `2h` or `3d`.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// What was taught before then.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<Timestamp>,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.place.client().await?;
+    if options.dry_run {
+        return show(&options, &undo(&client, &options, true).await?);
+    }
+    if !options.yes && io::stdin().is_terminal() {
+        let plan = undo(&client, &options, true).await?;
+        write(&plan, &mut io::stderr().lock())?;
+        if plan == nothing(true) || !agreed()? {
+            return Ok(());
+        }
+    }
+    show(&options, &undo(&client, &options, false).await?)
+}
+
+async fn undo(
+    client: &ReflectClient,
+    options: &Options,
+    dry_run: bool,
+) -> Result<UndoReport, Failure> {
+    let admin = client.admin();
+    let mut call = admin.undo();
+    if let Some(key) = &options.taught_by {
+        call = call.key(key.as_str());
+    }
+    if let Some(reviewer) = &options.reviewer {
+        call = call.reviewer(reviewer.clone());
+    }
+    if let Some(trace) = &options.trace {
+        call = call.trace(trace.as_str());
+    }
+    if let Some(since) = options.since {
+        call = call.since(since.to_string());
+    }
+    if let Some(until) = options.until {
+        call = call.until(until.to_string());
+    }
+    if dry_run {
+        call = call.dry_run();
+    }
+    Ok(call.await?)
+}
+
+fn agreed() -> Result<bool, Failure> {
+    eprint!("Undo this? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
+    if options.place.json {
+        return output::json(report);
+    }
+    Ok(write(report, &mut io::stdout().lock())?)
+}
+
+fn nothing(dry_run: bool) -> UndoReport {
+    UndoReport {
+        dry_run,
+        ..UndoReport::default()
+    }
+}
+
+fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
+    if *report == nothing(report.dry_run) {
+        return writeln!(out, "Nothing to undo.");
+    }
+    let earlier = report.traces.iter().filter(|trace| trace.earlier_review);
+    let earlier = earlier.count();
+    let done = if report.dry_run { "would be" } else { "were" };
+    writeln!(
+        out,
+        "{} reviews {done} taken back, {earlier} of them replaced by an earlier one; {} moves no longer \
+         count",
+        report.traces.len(),
+        report.events,
+    )?;
+    list(out, "removed", &report.removed)?;
+    list(out, "restored", &report.restored)?;
+    list(out, "rewritten", &report.rewritten)?;
+    for moved in &report.moved {
+        writeln!(
+            out,
+            "  {:.3} -> {:.3}  {}  {}",
+            moved.before,
+            moved.after,
+            output::line(moved.memory_id.as_str(), 40),
+            output::line(&moved.task, 60),
+        )?;
+    }
+    if report.skill_removed {
+        writeln!(
+            out,
+            "  the skill was written from them: `reflect skill create` writes a new one"
+        )?;
+    }
+    Ok(())
+}
+
+fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory]) -> io::Result<()> {
+    for memory in memories {
+        let id = output::line(memory.memory_id.as_str(), 40);
+        writeln!(out, "  {what:<9}  {id}  {}", output::line(&memory.task, 60))?;
+    }
+    Ok(())
+}
+
+fn reviewer(text: &str) -> Result<Reviewer, String> {
+    match text.split_once(':') {
+        None if text == "human" => Ok(Reviewer::Human),
+        Some(("model", name)) if !name.trim().is_empty() => Ok(Reviewer::Model(name.to_owned())),
+        _ => Err("write `human` or `model:NAME`".to_owned()),
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    let help = || {
+        format!(
+            "`{text}` is no time: write `2026-11-15T12:00:00Z`, a date such as `2026-11-15`, or an age \
+             such as `2h` or `3d`"
+        )
+    };
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time);
+    }
+    if let Ok(date) = text.parse::<Date>() {
+        let midnight = date.to_zoned(TimeZone::UTC).map_err(|_| help())?;
+        return Ok(midnight.timestamp());
+    }
+    let age: Span = text.parse().map_err(|_| help())?;
+    let then = Timestamp::now().to_zoned(TimeZone::UTC).checked_sub(age);
+    then.map(|then| then.timestamp()).map_err(|_| help())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_moment_a_date_or_an_age() {
+        let noon = time("2026-11-15T12:00:00Z").unwrap();
+        let midnight = time("2026-11-15").unwrap();
+        assert_eq!(noon.duration_since(midnight).as_secs(), 12 * 60 * 60);
+        let hours = Timestamp::now().duration_since(time("2d 3h").unwrap());
+        assert_eq!(hours.as_hours(), 51);
+        for text in ["", "yesterday", "2026-13-01"] {
+            assert!(time(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_reviewer_is_a_person_or_a_named_model() {
+        assert_eq!(reviewer("human"), Ok(Reviewer::Human));
+        assert_eq!(reviewer("model:m:1"), Ok(Reviewer::Model("m:1".to_owned())));
+        assert!(reviewer("model:").is_err());
+        assert!(reviewer("someone").is_err());
+    }
+}
