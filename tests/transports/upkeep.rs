@@ -11,6 +11,7 @@ on_every_transport!(
     traces_are_listed_newest_first_in_pages,
     deleting_a_trace_keeps_what_was_learned_unless_asked,
     a_skill_is_written_from_memories_and_counts_its_versions,
+    what_was_taught_is_taken_back,
     a_deleted_project_is_empty,
     health_is_ok,
 );
@@ -109,4 +110,27 @@ fn a_deleted_project_is_empty(world: &World) {
 
 fn health_is_ok(world: &World) {
     assert_eq!(world.client().health().call().unwrap().status(), "ok");
+}
+
+fn what_was_taught_is_taken_back(world: &World) {
+    let admin = world.client().admin();
+    let good = world.learn("Refund order 7", None, &[]);
+    let good = good.created_memory_id.unwrap();
+    let before = world.client().get_memory(&good).call().unwrap();
+    let bad = world.learn("Refund order 8", Some("Refund everything"), &[&good]);
+    world.client().delete_traces([&bad.id]).call().unwrap();
+    let attacked = world.client().get_memory(&good).call().unwrap();
+    assert!(attacked.memory.q_value < before.memory.q_value);
+
+    let plan = admin.undo().trace(&bad.id).dry_run().call().unwrap();
+    assert_eq!((plan.removed.len(), plan.moved.len()), (1, 1));
+    assert!(plan.dry_run);
+    let unchanged = world.client().get_memory(&good).call().unwrap();
+    assert_eq!(unchanged, attacked);
+    let done = admin.undo().trace(&bad.id).call().unwrap();
+    assert_eq!((done.removed, done.moved), (plan.removed, plan.moved));
+    assert_eq!(world.client().get_memory(&good).call().unwrap(), before);
+    assert_eq!(world.recall("Refund order 8").len(), 1);
+    let everything = admin.undo().call().unwrap_err();
+    assert_eq!(everything.field(), Some("key_id"));
 }

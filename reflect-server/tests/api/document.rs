@@ -28,7 +28,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 22);
+    assert_eq!(documented.len(), 23);
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ fn operations_have_unique_names_and_plain_texts() {
             _ => {}
         }
     }
-    assert_eq!(names.len(), 24);
+    assert_eq!(names.len(), 25);
     assert!(texts > 100, "{texts}");
 }
 

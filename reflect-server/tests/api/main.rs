@@ -15,3 +15,4 @@ mod sdk;
 mod shutdown;
 mod support;
 mod traces;
+mod undo;

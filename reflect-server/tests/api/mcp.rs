@@ -54,7 +54,12 @@ async fn agent_creates_a_memory_and_retrieves_it() {
     let key = service
         .key(
             PROJECT,
-            &[Scope::MemoryRead, Scope::MemoryWrite, Scope::TraceWrite],
+            &[
+                Scope::MemoryRead,
+                Scope::MemoryWrite,
+                Scope::TraceWrite,
+                Scope::ReviewWrite,
+            ],
         )
         .await;
     let agent = Agent::connect(&live.url, &key, None).await;
