@@ -4,9 +4,9 @@ use std::fmt;
 use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
-use crate::episodic::MemoryEntry;
 use crate::evaluation::Evaluation;
 use crate::id::RunId;
+use crate::memory_entry::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// The outcome of a run.

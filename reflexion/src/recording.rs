@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reflect_types::Memory;
 
-use crate::boxed::BoxFuture;
+use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
 use crate::id::RunId;
 use crate::outcome::{Outcome, Trial};

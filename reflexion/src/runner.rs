@@ -3,30 +3,30 @@ use std::time::{Instant, SystemTime};
 
 use crate::attempt::Attempt;
 use crate::attempted::Attempted;
-use crate::boxed::BoxError;
 use crate::clock::within;
-use crate::config::{Config, OnReflectionError, Parts, TrialContext};
-use crate::episodic::{EpisodicMemory, MemoryEntry};
-use crate::error::{HookPoint, ReflexionError, Stage};
+use crate::config::{Config, OnReflectionError, TrialContext};
+use crate::erased::BoxError;
+use crate::error::{ReflexionError, Stage};
 use crate::evaluation::Evaluation;
 use crate::evaluator::Evaluator as _;
 use crate::event::{Event, EventKind};
-use crate::failed_trial::FailedTrial;
+use crate::hooks::HookCall;
 use crate::id::{RunId, TrialId};
+use crate::memory_entry::MemoryEntry;
 use crate::outcome::{Outcome, Status, Trial};
 use crate::recording::{Recalled, Recording, RunResult};
-use crate::self_reflection::SelfReflection as _;
+use crate::self_reflection::{FailedTrial, SelfReflection as _};
 use crate::task::Task;
 use crate::trajectory::Trajectory;
 use crate::{Actor as _, prompt, verdict};
 
 /// The state of one run.
 pub(crate) struct Runner {
-    parts: Parts,
     config: Arc<Config>,
     run_id: RunId,
     task: Task,
-    memory: EpisodicMemory,
+    /// The episodic memory: the latest reflections, oldest first.
+    memory: Vec<MemoryEntry>,
     trials: Vec<Trial>,
     recalled: Recalled,
     recording: Option<Box<dyn Recording>>,
@@ -37,23 +37,21 @@ struct Failure(Stage, BoxError);
 
 impl Runner {
     pub(crate) fn new(
-        parts: Parts,
         config: Arc<Config>,
         task: Task,
         reflections: impl IntoIterator<Item = MemoryEntry>,
     ) -> Self {
-        let mut memory = EpisodicMemory::new(config.memory_size);
-        memory.extend(reflections);
-        Self {
-            parts,
+        let mut runner = Self {
             config,
             run_id: RunId::generate(),
             task,
-            memory,
+            memory: Vec::new(),
             trials: Vec::new(),
             recalled: Recalled::default(),
             recording: None,
-        }
+        };
+        runner.remember(reflections);
+        runner
     }
 
     pub(crate) async fn run(mut self) -> RunResult {
@@ -89,7 +87,7 @@ impl Runner {
 
     /// Runs trials until one does the task, or none is left.
     async fn run_trials(&mut self) -> Result<Status, (u32, Failure)> {
-        let last = self.config.max_trials;
+        let last = self.config.options.max_trials;
         for number in 1..=last {
             let done = self.run_trial(number, number == last).await;
             if done.map_err(|failure| (number, failure))? {
@@ -112,7 +110,7 @@ impl Runner {
         Outcome {
             run_id: self.run_id,
             status,
-            memory: self.memory.to_vec(),
+            memory: self.memory,
             trials: self.trials,
             recalled: self.recalled.memories,
             recall_error: self.recalled.error,
@@ -124,11 +122,7 @@ impl Runner {
     /// Runs one trial; returns whether it did the task.
     async fn run_trial(&mut self, number: u32, is_last: bool) -> Result<bool, Failure> {
         let id = TrialId::new(self.run_id.clone(), number);
-        for hook in &self.config.hooks {
-            hook.on_trial_start(&id)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::TrialStart), error))?;
-        }
+        self.call_hooks(&id, HookCall::TrialStart).await?;
         self.emit(EventKind::TrialStart {
             trial_number: number,
         });
@@ -136,18 +130,15 @@ impl Runner {
         let trajectory = self.attempt(number).await?;
         // Added before the evaluation, so that no later error loses the answer.
         self.trials.push(Trial::new(trajectory.clone()));
-        let evaluation = self.evaluate(&trajectory).await?;
+        let evaluation = self.evaluate(trajectory.clone()).await?;
         self.update_trial(|trial| trial.evaluation = Some(evaluation.clone()));
 
-        let reflects = !is_last || self.config.reflect_on_last_failure;
+        let reflects = !is_last || self.config.options.reflect_on_last_failure;
         if !evaluation.success && reflects {
-            self.reflect(&id, &trajectory, &evaluation).await?;
+            self.reflect(&id, trajectory, &evaluation).await?;
         }
-        for hook in &self.config.hooks {
-            hook.on_trial_end(&id, &evaluation)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::TrialEnd), error))?;
-        }
+        self.call_hooks(&id, HookCall::TrialEnd(&evaluation))
+            .await?;
         let success = evaluation.success;
         self.emit(EventKind::TrialEnd {
             trial_number: number,
@@ -169,8 +160,8 @@ impl Runner {
     }
 
     fn prepare_attempt(&self, number: u32) -> Attempt {
-        let (task, memory) = (self.task.text(), self.memory.to_vec());
-        let previous = match self.config.trial_context {
+        let task = self.task.text();
+        let previous = match self.config.options.trial_context {
             TrialContext::Fresh => None,
             TrialContext::LastAttempt => self.trials.last().map(|trial| trial.trajectory.clone()),
         };
@@ -178,18 +169,18 @@ impl Runner {
         Attempt {
             run_id: self.run_id.clone(),
             trial: number,
-            prompt: prompt::attempt(asked, &self.recalled.text, &memory, previous.as_ref()),
+            prompt: prompt::attempt(asked, &self.recalled.text, &self.memory, previous.as_ref()),
             task,
             inputs: self.task.inputs.clone(),
             recalled: self.recalled.memories.clone(),
-            memory,
+            memory: self.memory.clone(),
             previous,
         }
     }
 
     async fn act(&self, attempt: Attempt) -> Result<Attempted, BoxError> {
-        let future = self.parts.actor.attempt(attempt);
-        let Some(limit) = self.config.trial_timeout else {
+        let future = self.config.actor.attempt(attempt);
+        let Some(limit) = self.config.options.trial_timeout else {
             return future.await;
         };
         within(limit, future).await.unwrap_or_else(|| {
@@ -198,11 +189,11 @@ impl Runner {
         })
     }
 
-    async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, Failure> {
-        if let Some(reason) = &trajectory.halted {
+    async fn evaluate(&self, trajectory: Trajectory) -> Result<Evaluation, Failure> {
+        if let Some(reason) = trajectory.halted {
             return Ok(Evaluation::fail(reason));
         }
-        let evaluated = self.parts.evaluator.evaluate(trajectory).await;
+        let evaluated = self.config.evaluator.evaluate(trajectory).await;
         evaluated
             .map(Evaluation::checked)
             .map_err(|error| Failure(Stage::Evaluator, error))
@@ -211,22 +202,19 @@ impl Runner {
     async fn reflect(
         &mut self,
         id: &TrialId,
-        trajectory: &Trajectory,
+        trajectory: Trajectory,
         evaluation: &Evaluation,
     ) -> Result<(), Failure> {
         let Some(text) = self.write_reflection(trajectory, evaluation).await? else {
             return Ok(());
         };
         self.update_trial(|trial| trial.reflection = Some(text.clone()));
-        self.memory.push(MemoryEntry {
+        self.remember([MemoryEntry {
             trial: id.number,
             reflection: text.clone(),
-        });
-        for hook in &self.config.hooks {
-            hook.on_reflection_generated(id, &text)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::ReflectionGenerated), error))?;
-        }
+        }]);
+        self.call_hooks(id, HookCall::ReflectionGenerated(&text))
+            .await?;
         self.emit(EventKind::ReflectionGenerated {
             trial_number: id.number,
             reflection: text,
@@ -237,21 +225,20 @@ impl Runner {
     /// The reflection, else the feedback; `None` if neither says more than a verdict.
     async fn write_reflection(
         &mut self,
-        trajectory: &Trajectory,
+        trajectory: Trajectory,
         evaluation: &Evaluation,
     ) -> Result<Option<String>, Failure> {
         // `build` refuses a loop that needs a self-reflection and has none.
-        let Some(reflection) = &self.parts.reflection else {
+        let Some(reflection) = &self.config.reflection else {
             return Ok(None);
         };
-        let memory = self.memory.to_vec();
-        let failed = FailedTrial::new(trajectory, evaluation, &memory);
+        let failed = FailedTrial::new(trajectory, evaluation.clone(), self.memory.clone());
         let text = match reflection.reflect(failed).await {
             Ok(text) => text,
-            Err(error) => match self.config.on_reflection_error {
+            Err(error) => match self.config.options.on_reflection_error {
                 OnReflectionError::Abort => return Err(Failure(Stage::Reflection, error)),
                 OnReflectionError::UseFeedback => {
-                    tracing::warn!(trial = trajectory.trial, %error, "self-reflection failed");
+                    tracing::warn!(run = %self.run_id, %error, "self-reflection failed");
                     self.update_trial(|trial| trial.reflection_error = Some(error.to_string()));
                     String::new()
                 }
@@ -261,6 +248,13 @@ impl Runner {
         Ok(texts.find(|text| !verdict::is_bare(text)))
     }
 
+    /// Adds to the episodic memory, which drops its oldest entries when it is full.
+    fn remember(&mut self, entries: impl IntoIterator<Item = MemoryEntry>) {
+        self.memory.extend(entries);
+        let size = self.config.options.memory_size;
+        self.memory.drain(..self.memory.len().saturating_sub(size));
+    }
+
     /// Changes the current trial.
     fn update_trial(&mut self, change: impl FnOnce(&mut Trial)) {
         if let Some(trial) = self.trials.last_mut() {
@@ -268,10 +262,18 @@ impl Runner {
         }
     }
 
+    async fn call_hooks(&self, id: &TrialId, call: HookCall<'_>) -> Result<(), Failure> {
+        for hooks in &self.config.listeners.hooks {
+            let called = hooks.call(id, call).await;
+            called.map_err(|error| Failure(Stage::Hook(call.point()), error))?;
+        }
+        Ok(())
+    }
+
     fn emit(&self, kind: EventKind) {
         let event = Event::new(self.run_id.clone(), kind);
         tracing::debug!(?event, "reflexion");
-        for observe in &self.config.observers {
+        for observe in &self.config.listeners.observers {
             observe(&event);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::actor::Actor;
 use crate::attempt::Attempt;
 use crate::attempted::{Attempted, texts};
-use crate::boxed::{BoxError, BoxFuture};
+use crate::erased::{BoxError, BoxFuture};
 use crate::tool::{DynTool, Tool, ToolSpec};
 
 /// A chat model that can call tools.
@@ -76,7 +76,7 @@ where
 pub struct ToolLoop {
     model: Arc<dyn DynChatModel>,
     system: Option<String>,
-    tools: Vec<Arc<dyn DynTool>>,
+    tools: Vec<(ToolSpec, Arc<dyn DynTool>)>,
     max_steps: u32,
 }
 
@@ -101,8 +101,9 @@ impl ToolLoop {
     /// Adds a tool. It replaces an earlier one with the same name.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
-        self.tools.retain(|known| known.spec().name != tool.name());
-        self.tools.push(Arc::new(tool));
+        let spec = tool.spec();
+        self.tools.retain(|(known, _)| known.name != spec.name);
+        self.tools.push((spec, Arc::new(tool)));
         self
     }
 
@@ -115,12 +116,9 @@ impl ToolLoop {
 
     async fn call(&self, call: &ToolCall) -> String {
         let name = &call.function.name;
-        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == *name) else {
-            let known: Vec<String> = self.tools.iter().map(|tool| tool.spec().name).collect();
-            return format!(
-                "Error: there is no tool `{name}`. Known: {}",
-                known.join(", ")
-            );
+        let Some((_, tool)) = self.tools.iter().find(|(spec, _)| spec.name == *name) else {
+            let known = self.tool_names().join(", ");
+            return format!("Error: there is no tool `{name}`. Known: {known}");
         };
         let arguments = match arguments(call) {
             Ok(arguments) => arguments,
@@ -128,6 +126,11 @@ impl ToolLoop {
         };
         let result = tool.call(arguments).await;
         result.unwrap_or_else(|error| format!("Error: {error}"))
+    }
+
+    fn tool_names(&self) -> Vec<&str> {
+        let specs = self.tools.iter().map(|(spec, _)| spec.name.as_str());
+        specs.collect()
     }
 }
 
@@ -140,7 +143,7 @@ impl Actor for ToolLoop {
         }
         let system = self.system.iter().map(Message::system);
         let mut messages: Vec<Message> = system.chain([Message::user(attempt.prompt)]).collect();
-        let tools: Vec<ToolSpec> = self.tools.iter().map(|tool| tool.spec()).collect();
+        let tools: Vec<ToolSpec> = self.tools.iter().map(|(spec, _)| spec.clone()).collect();
         for step in 0..self.max_steps {
             let chat = Chat {
                 messages: messages.clone(),
@@ -189,9 +192,8 @@ fn arguments(call: &ToolCall) -> Result<Value, serde_json::Error> {
 
 impl fmt::Debug for ToolLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools: Vec<String> = self.tools.iter().map(|tool| tool.spec().name).collect();
         f.debug_struct("ToolLoop")
-            .field("tools", &tools)
+            .field("tools", &self.tool_names())
             .field("max_steps", &self.max_steps)
             .finish_non_exhaustive()
     }

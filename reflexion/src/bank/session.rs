@@ -6,8 +6,8 @@ use reflect_types::TraceId;
 
 use super::record::Record;
 use super::settings::{Bank, Persist};
-use crate::boxed::BoxFuture;
 use crate::clock::within;
+use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
 use crate::id::RunId;
 use crate::outcome::{Outcome, PersistError, Trial};
@@ -56,14 +56,14 @@ impl Session {
             trace: None,
             submitted: Vec::new(),
         };
-        match session.bank.settings.persist {
+        match session.bank.persist {
             Some(_) => session.trace = Some(trace),
             None => trace.discard(),
         }
         session
     }
 
-    fn submit(&mut self, trial: u32, trace: TraceGuard, record: Record) {
+    fn submit(&mut self, trial: u32, trace: TraceGuard, record: Record<'_>) {
         trace.set_output(record.into_output());
         let handle = trace.submit();
         self.submitted.push(Submission { trial, handle });
@@ -73,14 +73,14 @@ impl Session {
         let Some(trace) = self.trace.take() else {
             return result;
         };
-        let record = match (self.bank.settings.persist, &result) {
+        let record = match (self.bank.persist, &result) {
             (Some(Persist::EachTrial), result) => Record::of_last_trial(result),
             (_, Ok(outcome)) => Record::of_run(outcome),
             (_, Err(error)) => Record::of_error(error),
         };
         self.submit(last_trial(&result), trace, record);
 
-        let strict = self.bank.settings.strict;
+        let strict = self.bank.strict;
         let storage = self.wait().await;
         if let Some(outcome) = outcome_mut(&mut result) {
             outcome.trace_ids = storage.trace_ids;
@@ -97,7 +97,7 @@ impl Session {
 
     /// Waits until the traces are stored and learned from, within the time limit.
     async fn wait(self) -> Storage {
-        let (limit, start) = (self.bank.settings.timeout, Instant::now());
+        let (limit, start) = (self.bank.timeout, Instant::now());
         let mut storage = Storage::default();
         for Submission { trial, handle } in self.submitted {
             let left = limit.saturating_sub(start.elapsed());
@@ -152,7 +152,7 @@ impl Recording for Session {
     }
 
     fn failed_trial(&mut self, trial: &Trial) {
-        if self.bank.settings.persist == Some(Persist::EachTrial) {
+        if self.bank.persist == Some(Persist::EachTrial) {
             // Without retrieval, opening a trace does not block.
             let trace = self.bank.trial_trace(&self.task).start_blocking();
             let record = Record::of_trial(trial)

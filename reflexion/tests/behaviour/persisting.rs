@@ -12,7 +12,7 @@ use reflexion::{
 use serde_json::json;
 
 use super::server::{LIMIT, Server};
-use super::support::{Bench, Broken, run};
+use super::support::{Bench, Broken, run, scripted_llm};
 
 fn only(traces: Vec<CreateTrace>) -> CreateTrace {
     let [trace] = <[CreateTrace; 1]>::try_from(traces).unwrap();
@@ -87,11 +87,8 @@ async fn each_trial_is_stored_with_its_reflection_and_only_the_last_credits_memo
             traces[0].metadata["reflexion"]["run"]
         );
     }
-    let ids: Vec<usize> = traces
-        .iter()
-        .map(|t| t.retrieved_memory_ids.len())
-        .collect();
-    assert_eq!(ids, [0, 0, 1]);
+    let credited = traces.iter().map(|trace| trace.retrieved_memory_ids.len());
+    assert!(credited.eq([0, 0, 1]));
 
     assert_eq!(
         review(&traces[1]),
@@ -178,13 +175,8 @@ async fn a_run_whose_traces_are_refused_is_not_affected() {
         "{text}"
     );
     assert_eq!(client.flush(LIMIT).await.failed, 2);
-    assert!(
-        client
-            .stats()
-            .last_problem
-            .unwrap()
-            .contains("not recorded")
-    );
+    let problem = client.stats().last_problem.unwrap();
+    assert!(problem.contains("not recorded"), "{problem}");
 }
 
 #[tokio::test]
@@ -358,14 +350,14 @@ async fn a_run_that_panics_is_stored_as_failed() {
 }
 
 #[tokio::test]
-async fn a_bare_verdict_is_neither_feedback_nor_memory() {
+async fn a_bare_verdict_is_neither_feedback_nor_reflection_nor_memory() {
     let server = Server::start().await;
     let replies = &["first", "FAILURE", "FAILURE", "second", "SUCCESS"];
-    let (_, llm) = super::support::scripted_llm(replies);
-    let builder = Reflexion::with_llm(llm);
-    run(builder.persist(&server.client(), Persist::EachTrial))
-        .await
-        .unwrap();
+    let (_, llm) = scripted_llm(replies);
+    let builder = Reflexion::with_llm(llm).persist(&server.client(), Persist::EachTrial);
+    let outcome = run(builder).await.unwrap();
+    assert!(outcome.succeeded() && outcome.memory.is_empty());
+    assert_eq!(outcome.trials[0].reflection, None);
     for trace in server.traces().await {
         let review = trace.review.unwrap();
         assert_eq!((review.feedback_text, review.reflection), (None, None));

@@ -78,12 +78,19 @@ async fn an_object_without_a_known_key_is_skipped() {
 }
 
 #[tokio::test]
-async fn lists_of_the_wrong_type_are_usable() {
-    let result = reflect(r#"{"summary": null, "suggestions": "one", "insights": [1, null]}"#).await;
+async fn values_of_the_wrong_type_become_usable() {
+    let result = reflect(
+        r#"{"summary": null, "key_findings": "only one", "root_causes": null,
+            "insights": [1, {"a": [true]}, null, "plain"], "suggestions": {"first": "retry"}}"#,
+    )
+    .await;
     assert_eq!(result.summary, "");
-    assert_eq!(result.suggestions, ["one"]);
-    assert_eq!(result.insights, ["1"]);
-    assert!(result.key_findings.is_empty() && !result.parse_error());
+    assert_eq!(result.key_findings, ["only one"]);
+    assert!(result.root_causes.is_empty());
+    assert_eq!(result.insights, ["1", r#"{"a":[true]}"#, "plain"]);
+    assert_eq!(result.suggestions, [r#"{"first":"retry"}"#]);
+    assert!(!result.parse_error());
+    assert_eq!(reflect(r#"{"summary": 7}"#).await.summary, "7");
 }
 
 #[tokio::test]
@@ -104,7 +111,7 @@ async fn a_reply_without_json_becomes_a_summary_of_200_characters() {
 }
 
 #[tokio::test]
-async fn flags_are_in_the_metadata_only_if_true() {
+async fn flags_are_in_the_metadata_only_if_true_and_a_missing_judge_is_an_error() {
     let good = reflect(r#"{"summary": "s", "parse_error": true}"#).await;
     assert_eq!(
         json!(good.metadata),
@@ -117,20 +124,12 @@ async fn flags_are_in_the_metadata_only_if_true() {
     );
     let none = GeneralReflector::builder().name("mine").build();
     let none = none.reflect(&ReflectionContext::new()).await.unwrap();
-    assert_eq!(
-        json!(none.metadata),
-        json!({"reflector": "mine", "error": true})
-    );
-}
-
-#[tokio::test]
-async fn without_a_judge_the_result_says_so() {
-    let reflector = GeneralReflector::builder().build();
-    let result = reflector.reflect(&ReflectionContext::new()).await.unwrap();
-    assert_eq!(result.summary, "No judge callable provided");
-    assert!(result.is_error());
-    assert_eq!(result.reflection_type, ReflectionType::Insight);
-    assert_eq!(result.level, ReflectionLevel::Deep);
+    let metadata = json!({"reflector": "mine", "error": true});
+    assert_eq!(json!(none.metadata), metadata);
+    assert!(none.is_error());
+    assert_eq!(none.summary, "No judge callable provided");
+    assert_eq!(none.reflection_type, ReflectionType::Insight);
+    assert_eq!(none.level, ReflectionLevel::Deep);
 }
 
 #[tokio::test]
