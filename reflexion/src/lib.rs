@@ -26,6 +26,7 @@ mod into_result;
 mod judge;
 mod llm;
 mod llm_evaluator;
+mod llm_reflection;
 mod memory_entry;
 mod outcome;
 mod prompt;
@@ -64,11 +65,12 @@ pub use crate::id::{RunId, TrialId};
 pub use crate::into_result::IntoResult;
 pub use crate::llm::{Llm, SharedLlm};
 pub use crate::llm_evaluator::LlmEvaluator;
+pub use crate::llm_reflection::LlmReflection;
 pub use crate::memory_entry::MemoryEntry;
 pub use crate::outcome::{Outcome, PersistError, Status, Trial};
 pub use crate::reflexion::{Reflexion, Run};
 pub use crate::self_reflection::{
-    FailedTrial, FeedbackReflection, LlmReflection, SelfReflection, SharedSelfReflection,
+    FailedTrial, FeedbackReflection, SelfReflection, SharedSelfReflection,
 };
 pub use crate::task::Task;
 pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};

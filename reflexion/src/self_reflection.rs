@@ -1,13 +1,9 @@
 use std::future::Future;
 
-use reflect_models::think;
-
 use crate::erased::{BoxError, shared};
 use crate::evaluation::Evaluation;
 use crate::into_result::IntoResult;
-use crate::llm::{Llm, SharedLlm};
 use crate::memory_entry::MemoryEntry;
-use crate::prompt;
 use crate::trajectory::Trajectory;
 
 /// Writes what a failed trial teaches.
@@ -63,24 +59,6 @@ where
 shared! {
     /// A type-erased [`SelfReflection`] that is cheap to clone.
     SharedSelfReflection, DynSelfReflection for SelfReflection: reflect(FailedTrial) -> String
-}
-
-/// A [`SelfReflection`] by a model, from a prompt with worked examples.
-#[derive(Clone, Debug)]
-pub struct LlmReflection(SharedLlm);
-
-impl LlmReflection {
-    /// A self-reflection by this model.
-    pub fn new(llm: impl Llm) -> Self {
-        Self(SharedLlm::new(llm))
-    }
-}
-
-impl SelfReflection for LlmReflection {
-    async fn reflect(&self, failed: FailedTrial) -> Result<String, BoxError> {
-        let reply = self.0.complete(prompt::reflection(&failed)).await?;
-        Ok(think::strip(&reply).trim().to_owned())
-    }
 }
 
 /// A [`SelfReflection`] without a model: the evaluator's feedback.

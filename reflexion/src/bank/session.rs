@@ -2,7 +2,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use reflect_sdk::{AugmentedTask, Error, TraceGuard, TraceHandle};
-use reflect_types::TraceId;
 
 use super::record::Record;
 use super::settings::{Bank, Persist};
@@ -21,26 +20,12 @@ pub(super) struct Session {
     recalled: Recalled,
     /// The trace of the run; `None` if nothing is stored.
     trace: Option<TraceGuard>,
-    submitted: Vec<Submission>,
-}
-
-/// A trace on its way to Reflect.
-struct Submission {
-    trial: u32,
-    handle: TraceHandle,
-}
-
-/// What became of the traces of a run.
-#[derive(Default)]
-struct Storage {
-    trace_ids: Vec<TraceId>,
-    errors: Vec<PersistError>,
-    /// The first error that left a trace unstored.
-    loss: Option<Error>,
+    /// The traces on their way to Reflect, by the numbers of their trials.
+    submitted: Vec<(u32, TraceHandle)>,
 }
 
 impl Session {
-    pub(super) async fn open(bank: Arc<Bank>, run_id: RunId, task: String) -> Self {
+    async fn open(bank: Arc<Bank>, run_id: RunId, task: String) -> Self {
         let trace = bank.run_trace(&task).await;
         let augmented = AugmentedTask::new(task, trace.memories().to_vec());
         let recalled = Recalled {
@@ -48,25 +33,25 @@ impl Session {
             memories: augmented.memories,
             error: trace.retrieval_error().map(ToString::to_string),
         };
-        let mut session = Self {
+        let trace = if bank.persist.is_some() {
+            Some(trace)
+        } else {
+            trace.discard();
+            None
+        };
+        Self {
             bank,
             run_id,
             task: augmented.task,
             recalled,
-            trace: None,
+            trace,
             submitted: Vec::new(),
-        };
-        match session.bank.persist {
-            Some(_) => session.trace = Some(trace),
-            None => trace.discard(),
         }
-        session
     }
 
     fn submit(&mut self, trial: u32, trace: TraceGuard, record: Record<'_>) {
         trace.set_output(record.into_output());
-        let handle = trace.submit();
-        self.submitted.push(Submission { trial, handle });
+        self.submitted.push((trial, trace.submit()));
     }
 
     async fn store(mut self: Box<Self>, mut result: RunResult) -> RunResult {
@@ -81,12 +66,12 @@ impl Session {
         self.submit(last_trial(&result), trace, record);
 
         let strict = self.bank.strict;
-        let storage = self.wait().await;
-        if let Some(outcome) = outcome_mut(&mut result) {
-            outcome.trace_ids = storage.trace_ids;
-            outcome.persist_errors = storage.errors;
-        }
-        match (result, storage.loss) {
+        let loss = match &mut result {
+            Ok(outcome) => self.wait(outcome).await,
+            Err(ReflexionError::Stage { partial, .. }) => self.wait(partial).await,
+            Err(_) => None,
+        };
+        match (result, loss) {
             (Ok(outcome), Some(source)) if strict => Err(ReflexionError::Persist {
                 source: source.into(),
                 outcome: Box::new(outcome),
@@ -95,20 +80,18 @@ impl Session {
         }
     }
 
-    /// Waits until the traces are stored and learned from, within the time limit.
-    async fn wait(self) -> Storage {
+    /// Waits until the traces are stored and learned from, within the time limit. Returns the first
+    /// error that left a trace unstored.
+    async fn wait(self, outcome: &mut Outcome) -> Option<Error> {
         let (limit, start) = (self.bank.timeout, Instant::now());
-        let mut storage = Storage::default();
-        for Submission { trial, handle } in self.submitted {
+        let mut loss = None;
+        for (trial, handle) in self.submitted {
             let left = limit.saturating_sub(start.elapsed());
             let waited = within(left, handle.wait()).await;
             let trace_id = handle.trace_id();
+            outcome.trace_ids.extend(trace_id.clone());
             let error = match waited {
-                Some(Ok(receipt)) => {
-                    storage.trace_ids.push(receipt.trace_id);
-                    continue;
-                }
-                Some(Err(Error::Disabled)) => continue,
+                Some(Ok(_) | Err(Error::Disabled)) => continue,
                 Some(Err(error)) => error,
                 None => Error::Timeout {
                     what: match &trace_id {
@@ -119,17 +102,17 @@ impl Session {
                 },
             };
             tracing::warn!(run = %self.run_id, trial, %error, "a trace is not stored and learned from");
-            storage.trace_ids.extend(trace_id.clone());
-            storage.errors.push(PersistError {
+            let is_lost = trace_id.is_none();
+            outcome.persist_errors.push(PersistError {
                 trial,
+                trace_id,
                 problem: error.to_string(),
-                trace_id: trace_id.clone(),
             });
-            if trace_id.is_none() && storage.loss.is_none() {
-                storage.loss = Some(error);
+            if is_lost {
+                loss.get_or_insert(error);
             }
         }
-        storage
+        loss
     }
 }
 
@@ -164,14 +147,6 @@ impl Recording for Session {
 
     fn finish(self: Box<Self>, result: RunResult) -> BoxFuture<'static, RunResult> {
         Box::pin(self.store(result))
-    }
-}
-
-fn outcome_mut(result: &mut RunResult) -> Option<&mut Outcome> {
-    match result {
-        Ok(outcome) => Some(outcome),
-        Err(ReflexionError::Stage { partial, .. }) => Some(partial),
-        Err(_) => None,
     }
 }
 

@@ -17,8 +17,9 @@ use crate::hooks::Hooks;
 use crate::into_result::IntoResult;
 use crate::llm::{Llm, SharedLlm};
 use crate::llm_evaluator::LlmEvaluator;
+use crate::llm_reflection::LlmReflection;
 use crate::reflexion::Reflexion;
-use crate::self_reflection::{FailedTrial, LlmReflection, SelfReflection, SharedSelfReflection};
+use crate::self_reflection::{FailedTrial, SelfReflection, SharedSelfReflection};
 use crate::trajectory::Trajectory;
 
 /// Builds a [`Reflexion`]. The order of the calls does not matter.
