@@ -14,7 +14,7 @@ use crate::hooks::HookCall;
 use crate::id::{RunId, TrialId};
 use crate::memory_entry::MemoryEntry;
 use crate::outcome::{Outcome, Status, Trial};
-use crate::recording::{Recalled, Recording, RunResult};
+use crate::recording::{Recording, RunResult};
 use crate::self_reflection::{FailedTrial, SelfReflection as _};
 use crate::task::Task;
 use crate::trajectory::Trajectory;
@@ -23,12 +23,11 @@ use crate::{Actor as _, prompt, verdict};
 /// The state of one run.
 pub(crate) struct Runner {
     config: Arc<Config>,
-    run_id: RunId,
     task: Task,
-    /// The episodic memory: the latest reflections, oldest first.
-    memory: Vec<MemoryEntry>,
-    trials: Vec<Trial>,
-    recalled: Recalled,
+    /// The outcome so far.
+    outcome: Outcome,
+    /// The recalled memories as text for a prompt.
+    recalled: String,
     recording: Option<Box<dyn Recording>>,
 }
 
@@ -43,11 +42,9 @@ impl Runner {
     ) -> Self {
         let mut runner = Self {
             config,
-            run_id: RunId::generate(),
             task,
-            memory: Vec::new(),
-            trials: Vec::new(),
-            recalled: Recalled::default(),
+            outcome: Outcome::new(RunId::generate()),
+            recalled: String::new(),
             recording: None,
         };
         runner.remember(reflections);
@@ -57,30 +54,36 @@ impl Runner {
     pub(crate) async fn run(mut self) -> RunResult {
         self.open_recording().await;
         let ended = self.run_trials().await;
-        let recording = self.recording.take();
+        let mut outcome = self.outcome;
         let result = match ended {
-            Ok(status) => Ok(self.into_outcome(status)),
+            Ok(status) => {
+                outcome.status = status;
+                Ok(outcome)
+            }
             Err((trial, Failure(stage, source))) => {
-                tracing::debug!(run = %self.run_id, trial, %stage, error = %source, "run aborted");
+                let run = &outcome.run_id;
+                tracing::debug!(%run, trial, %stage, error = %source, "run aborted");
                 Err(ReflexionError::Stage {
                     trial,
                     stage,
                     source,
-                    partial: Box::new(self.into_outcome(Status::Aborted)),
+                    partial: Box::new(outcome),
                 })
             }
         };
-        match recording {
+        match self.recording {
             Some(recording) => recording.finish(result).await,
             None => result,
         }
     }
 
     async fn open_recording(&mut self) {
-        if let Some(recorder) = &self.config.recorder {
-            let opening = Arc::clone(recorder).open(self.run_id.clone(), self.task.text());
-            let mut recording = opening.await;
-            self.recalled = recording.recalled();
+        if let Some(recorder) = self.config.recorder.clone() {
+            let opening = recorder.open(self.outcome.run_id.clone(), self.task.text());
+            let (recalled, recording) = opening.await;
+            self.outcome.recalled = recalled.memories;
+            self.outcome.recall_error = recalled.error;
+            self.recalled = recalled.text;
             self.recording = Some(recording);
         }
     }
@@ -93,35 +96,18 @@ impl Runner {
             if done.map_err(|failure| (number, failure))? {
                 return Ok(Status::Succeeded);
             }
-            if number < last {
-                self.record_failed_trial();
+            if let (Some(recording), Some(trial)) = (&mut self.recording, self.outcome.last()) {
+                if number < last {
+                    recording.failed_trial(trial);
+                }
             }
         }
         Ok(Status::Exhausted)
     }
 
-    fn record_failed_trial(&mut self) {
-        if let (Some(recording), Some(trial)) = (&mut self.recording, self.trials.last()) {
-            recording.failed_trial(trial);
-        }
-    }
-
-    fn into_outcome(self, status: Status) -> Outcome {
-        Outcome {
-            run_id: self.run_id,
-            status,
-            memory: self.memory,
-            trials: self.trials,
-            recalled: self.recalled.memories,
-            recall_error: self.recalled.error,
-            trace_ids: Vec::new(),
-            persist_errors: Vec::new(),
-        }
-    }
-
     /// Runs one trial; returns whether it did the task.
     async fn run_trial(&mut self, number: u32, is_last: bool) -> Result<bool, Failure> {
-        let id = TrialId::new(self.run_id.clone(), number);
+        let id = TrialId::new(self.outcome.run_id.clone(), number);
         self.call_hooks(&id, HookCall::TrialStart).await?;
         self.emit(EventKind::TrialStart {
             trial_number: number,
@@ -129,7 +115,7 @@ impl Runner {
 
         let trajectory = self.attempt(number).await?;
         // Added before the evaluation, so that no later error loses the answer.
-        self.trials.push(Trial::new(trajectory.clone()));
+        self.outcome.trials.push(Trial::new(trajectory.clone()));
         let evaluation = self.evaluate(trajectory.clone()).await?;
         self.update_trial(|trial| trial.evaluation = Some(evaluation.clone()));
 
@@ -163,17 +149,18 @@ impl Runner {
         let task = self.task.text();
         let previous = match self.config.options.trial_context {
             TrialContext::Fresh => None,
-            TrialContext::LastAttempt => self.trials.last().map(|trial| trial.trajectory.clone()),
+            TrialContext::LastAttempt => self.outcome.last().map(|trial| trial.trajectory.clone()),
         };
         let asked = self.task.prompt.as_deref().unwrap_or(&task);
+        let memory = self.outcome.memory.clone();
         Attempt {
-            run_id: self.run_id.clone(),
+            run_id: self.outcome.run_id.clone(),
             trial: number,
-            prompt: prompt::attempt(asked, &self.recalled.text, &self.memory, previous.as_ref()),
+            prompt: prompt::attempt(asked, &self.recalled, &memory, previous.as_ref()),
             task,
             inputs: self.task.inputs.clone(),
-            recalled: self.recalled.memories.clone(),
-            memory: self.memory.clone(),
+            recalled: self.outcome.recalled.clone(),
+            memory,
             previous,
         }
     }
@@ -232,13 +219,14 @@ impl Runner {
         let Some(reflection) = &self.config.reflection else {
             return Ok(None);
         };
-        let failed = FailedTrial::new(trajectory, evaluation.clone(), self.memory.clone());
+        let memory = self.outcome.memory.clone();
+        let failed = FailedTrial::new(trajectory, evaluation.clone(), memory);
         let text = match reflection.reflect(failed).await {
             Ok(text) => text,
             Err(error) => match self.config.options.on_reflection_error {
                 OnReflectionError::Abort => return Err(Failure(Stage::Reflection, error)),
                 OnReflectionError::UseFeedback => {
-                    tracing::warn!(run = %self.run_id, %error, "self-reflection failed");
+                    tracing::warn!(run = %self.outcome.run_id, %error, "self-reflection failed");
                     self.update_trial(|trial| trial.reflection_error = Some(error.to_string()));
                     String::new()
                 }
@@ -250,14 +238,14 @@ impl Runner {
 
     /// Adds to the episodic memory, which drops its oldest entries when it is full.
     fn remember(&mut self, entries: impl IntoIterator<Item = MemoryEntry>) {
-        self.memory.extend(entries);
-        let size = self.config.options.memory_size;
-        self.memory.drain(..self.memory.len().saturating_sub(size));
+        let (memory, size) = (&mut self.outcome.memory, self.config.options.memory_size);
+        memory.extend(entries);
+        memory.drain(..memory.len().saturating_sub(size));
     }
 
     /// Changes the current trial.
     fn update_trial(&mut self, change: impl FnOnce(&mut Trial)) {
-        if let Some(trial) = self.trials.last_mut() {
+        if let Some(trial) = self.outcome.trials.last_mut() {
             change(trial);
         }
     }
@@ -271,7 +259,7 @@ impl Runner {
     }
 
     fn emit(&self, kind: EventKind) {
-        let event = Event::new(self.run_id.clone(), kind);
+        let event = Event::new(self.outcome.run_id.clone(), kind);
         tracing::debug!(?event, "reflexion");
         for observe in &self.config.listeners.observers {
             observe(&event);

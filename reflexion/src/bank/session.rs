@@ -17,7 +17,6 @@ pub(super) struct Session {
     bank: Arc<Bank>,
     run_id: RunId,
     task: String,
-    recalled: Recalled,
     /// The trace of the run; `None` if nothing is stored.
     trace: Option<TraceGuard>,
     /// The traces on their way to Reflect, by the numbers of their trials.
@@ -25,30 +24,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    async fn open(bank: Arc<Bank>, run_id: RunId, task: String) -> Self {
-        let trace = bank.run_trace(&task).await;
-        let augmented = AugmentedTask::new(task, trace.memories().to_vec());
-        let recalled = Recalled {
-            text: augmented.memory_blocks(),
-            memories: augmented.memories,
-            error: trace.retrieval_error().map(ToString::to_string),
-        };
-        let trace = if bank.persist.is_some() {
-            Some(trace)
-        } else {
-            trace.discard();
-            None
-        };
-        Self {
-            bank,
-            run_id,
-            task: augmented.task,
-            recalled,
-            trace,
-            submitted: Vec::new(),
-        }
-    }
-
     fn submit(&mut self, trial: u32, trace: TraceGuard, record: Record<'_>) {
         trace.set_output(record.into_output());
         self.submitted.push((trial, trace.submit()));
@@ -121,19 +96,32 @@ impl Recorder for Bank {
         self: Arc<Self>,
         run_id: RunId,
         task: String,
-    ) -> BoxFuture<'static, Box<dyn Recording>> {
+    ) -> BoxFuture<'static, (Recalled, Box<dyn Recording>)> {
         Box::pin(async move {
-            let session = Session::open(self, run_id, task).await;
-            Box::new(session) as Box<dyn Recording>
+            let trace = self.run_trace(&task).await;
+            let augmented = AugmentedTask::new(task, trace.memories().to_vec());
+            let recalled = Recalled {
+                text: augmented.memory_blocks(),
+                memories: augmented.memories,
+                error: trace.retrieval_error().map(ToString::to_string),
+            };
+            let mut session = Box::new(Session {
+                bank: self,
+                run_id,
+                task: augmented.task,
+                trace: None,
+                submitted: Vec::new(),
+            });
+            match session.bank.persist {
+                Some(_) => session.trace = Some(trace),
+                None => trace.discard(),
+            }
+            (recalled, session as Box<dyn Recording>)
         })
     }
 }
 
 impl Recording for Session {
-    fn recalled(&mut self) -> Recalled {
-        std::mem::take(&mut self.recalled)
-    }
-
     fn failed_trial(&mut self, trial: &Trial) {
         if self.bank.persist == Some(Persist::EachTrial) {
             // Without retrieval, opening a trace does not block.
