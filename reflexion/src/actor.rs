@@ -4,8 +4,7 @@ use reflect_types::Message;
 
 use crate::attempt::Attempt;
 use crate::attempted::Attempted;
-use crate::erased::{BoxError, shared};
-use crate::into_result::IntoResult;
+use crate::erased::{BoxError, part};
 use crate::llm::{Llm, SharedLlm};
 
 /// The agent: attempts the task.
@@ -20,18 +19,7 @@ pub trait Actor: Send + Sync + 'static {
     -> impl Future<Output = Result<Attempted, BoxError>> + Send;
 }
 
-impl<F, Fut> Actor for F
-where
-    F: Fn(Attempt) -> Fut + Send + Sync + 'static,
-    Fut: Future + Send,
-    Fut::Output: IntoResult<Attempted>,
-{
-    async fn attempt(&self, attempt: Attempt) -> Result<Attempted, BoxError> {
-        self(attempt).await.into_result()
-    }
-}
-
-shared! {
+part! {
     /// A type-erased [`Actor`] that is cheap to clone.
     ///
     /// ```

@@ -7,16 +7,28 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A boxed future, so that the loop has no type parameters.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares a type-erased form of a part, which is a trait with one async method.
+/// Makes async closures a part, which is a trait with one async method, and declares the part's
+/// type-erased form.
 ///
 /// The trait itself returns `impl Future`, so that implementors write `async fn`, and so is not
 /// dyn-compatible.
-macro_rules! shared {
+macro_rules! part {
     (
         $(#[$attribute:meta])*
         $shared:ident, $dynamic:ident for $part:ident:
         $method:ident($input:ty) -> $output:ty
     ) => {
+        impl<F, Fut> $part for F
+        where
+            F: Fn($input) -> Fut + Send + Sync + 'static,
+            Fut: Future + Send,
+            Fut::Output: $crate::IntoResult<$output>,
+        {
+            async fn $method(&self, input: $input) -> Result<$output, $crate::BoxError> {
+                $crate::IntoResult::into_result(self(input).await)
+            }
+        }
+
         $(#[$attribute])*
         #[derive(Clone)]
         pub struct $shared(std::sync::Arc<dyn $dynamic>);
@@ -58,4 +70,4 @@ macro_rules! shared {
     };
 }
 
-pub(crate) use shared;
+pub(crate) use part;

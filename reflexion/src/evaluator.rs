@@ -1,8 +1,7 @@
 use std::future::Future;
 
-use crate::erased::{BoxError, shared};
+use crate::erased::{BoxError, part};
 use crate::evaluation::Evaluation;
-use crate::into_result::IntoResult;
 use crate::trajectory::Trajectory;
 
 /// Decides whether a trial did the task.
@@ -18,18 +17,7 @@ pub trait Evaluator: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Evaluation, BoxError>> + Send;
 }
 
-impl<F, Fut> Evaluator for F
-where
-    F: Fn(Trajectory) -> Fut + Send + Sync + 'static,
-    Fut: Future + Send,
-    Fut::Output: IntoResult<Evaluation>,
-{
-    async fn evaluate(&self, trial: Trajectory) -> Result<Evaluation, BoxError> {
-        self(trial).await.into_result()
-    }
-}
-
-shared! {
+part! {
     /// A type-erased [`Evaluator`] that is cheap to clone.
     SharedEvaluator, DynEvaluator for Evaluator: evaluate(Trajectory) -> Evaluation
 }

@@ -12,6 +12,7 @@ mod attempted;
 #[cfg(feature = "memory")]
 mod bank;
 mod builder;
+mod chat_model;
 mod clock;
 mod config;
 mod erased;
@@ -54,6 +55,7 @@ pub use crate::attempted::Attempted;
 #[cfg(feature = "memory")]
 pub use crate::bank::{Persist, TracedOutcome};
 pub use crate::builder::ReflexionBuilder;
+pub use crate::chat_model::{Chat, ChatModel, SharedChatModel};
 pub use crate::config::{DEFAULT_MAX_TRIALS, DEFAULT_MEMORY_SIZE, OnReflectionError, TrialContext};
 pub use crate::erased::BoxError;
 pub use crate::error::{ConfigError, HookPoint, ReflexionError, Stage};
@@ -74,5 +76,5 @@ pub use crate::self_reflection::{
 };
 pub use crate::task::Task;
 pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};
-pub use crate::tool_loop::{Chat, ChatModel, ToolLoop};
+pub use crate::tool_loop::ToolLoop;
 pub use crate::trajectory::Trajectory;

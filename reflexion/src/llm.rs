@@ -1,7 +1,6 @@
 use std::future::Future;
 
-use crate::erased::{BoxError, shared};
-use crate::into_result::IntoResult;
+use crate::erased::{BoxError, part};
 
 /// A language model: text in, text out.
 ///
@@ -26,18 +25,7 @@ pub trait Llm: Send + Sync + 'static {
     fn complete(&self, prompt: String) -> impl Future<Output = Result<String, BoxError>> + Send;
 }
 
-impl<F, Fut> Llm for F
-where
-    F: Fn(String) -> Fut + Send + Sync + 'static,
-    Fut: Future + Send,
-    Fut::Output: IntoResult<String>,
-{
-    async fn complete(&self, prompt: String) -> Result<String, BoxError> {
-        self(prompt).await.into_result()
-    }
-}
-
-shared! {
+part! {
     /// A type-erased [`Llm`] that is cheap to clone.
     SharedLlm, DynLlm for Llm: complete(String) -> String
 }

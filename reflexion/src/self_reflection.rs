@@ -1,8 +1,7 @@
 use std::future::Future;
 
-use crate::erased::{BoxError, shared};
+use crate::erased::{BoxError, part};
 use crate::evaluation::Evaluation;
-use crate::into_result::IntoResult;
 use crate::memory_entry::MemoryEntry;
 use crate::trajectory::Trajectory;
 
@@ -45,18 +44,7 @@ impl FailedTrial {
     }
 }
 
-impl<F, Fut> SelfReflection for F
-where
-    F: Fn(FailedTrial) -> Fut + Send + Sync + 'static,
-    Fut: Future + Send,
-    Fut::Output: IntoResult<String>,
-{
-    async fn reflect(&self, failed: FailedTrial) -> Result<String, BoxError> {
-        self(failed).await.into_result()
-    }
-}
-
-shared! {
+part! {
     /// A type-erased [`SelfReflection`] that is cheap to clone.
     SharedSelfReflection, DynSelfReflection for SelfReflection: reflect(FailedTrial) -> String
 }

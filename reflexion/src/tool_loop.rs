@@ -1,5 +1,4 @@
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use reflect_types::{Message, ToolCall};
@@ -8,39 +7,9 @@ use serde_json::{Map, Value};
 use crate::actor::Actor;
 use crate::attempt::Attempt;
 use crate::attempted::{Attempted, texts};
-use crate::erased::{BoxError, BoxFuture};
+use crate::chat_model::{Chat, ChatModel, SharedChatModel};
+use crate::erased::BoxError;
 use crate::tool::{DynTool, Tool, ToolSpec};
-
-/// A chat model that can call tools.
-///
-/// Any closure `Fn(Chat) -> Future<Output = Result<Message, E>>` is one.
-pub trait ChatModel: Send + Sync + 'static {
-    /// Returns the assistant's next message: tool calls, or the answer.
-    fn reply(&self, chat: Chat) -> impl Future<Output = Result<Message, BoxError>> + Send;
-}
-
-/// The input of a [`ChatModel`].
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Chat {
-    /// The messages of the trial so far.
-    pub messages: Vec<Message>,
-    /// The tools that can be called.
-    pub tools: Vec<ToolSpec>,
-    /// The replies left in this trial, including this one.
-    pub steps_left: u32,
-}
-
-impl<F, Fut, E> ChatModel for F
-where
-    F: Fn(Chat) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Message, E>> + Send,
-    E: Into<BoxError>,
-{
-    async fn reply(&self, chat: Chat) -> Result<Message, BoxError> {
-        self(chat).await.map_err(Into::into)
-    }
-}
 
 /// An [`Actor`] in which a chat model calls tools until it answers.
 ///
@@ -55,10 +24,10 @@ where
 /// # async fn main() -> Result<(), BoxError> {
 /// // A scripted model: it looks the price up, then answers with the result.
 /// let model = |chat: Chat| async move {
-///     Ok::<_, std::io::Error>(match chat.messages.last() {
+///     match chat.messages.last() {
 ///         Some(last) if last.tool_call_id.is_some() => Message::assistant(last.text()),
 ///         _ => Message::tool_calls([ToolCall::new("1", "price", r#"{"of": "tea"}"#)]),
-///     })
+///     }
 /// };
 /// let price = tool_fn("price", "The price of a thing", |arguments| async move {
 ///     format!("{} costs 3", arguments["of"].as_str().unwrap_or("it"))
@@ -74,7 +43,7 @@ where
 /// ```
 #[derive(Clone)]
 pub struct ToolLoop {
-    model: Arc<dyn DynChatModel>,
+    model: SharedChatModel,
     system: Option<String>,
     tools: Vec<(ToolSpec, Arc<dyn DynTool>)>,
     max_steps: u32,
@@ -84,7 +53,7 @@ impl ToolLoop {
     /// An actor on this model, without tools, with 16 steps per trial.
     pub fn new(model: impl ChatModel) -> Self {
         Self {
-            model: Arc::new(model),
+            model: SharedChatModel::new(model),
             system: None,
             tools: Vec::new(),
             max_steps: 16,
@@ -196,15 +165,5 @@ impl fmt::Debug for ToolLoop {
             .field("tools", &self.tool_names())
             .field("max_steps", &self.max_steps)
             .finish_non_exhaustive()
-    }
-}
-
-trait DynChatModel: Send + Sync {
-    fn reply(&self, chat: Chat) -> BoxFuture<'_, Result<Message, BoxError>>;
-}
-
-impl<T: ChatModel> DynChatModel for T {
-    fn reply(&self, chat: Chat) -> BoxFuture<'_, Result<Message, BoxError>> {
-        Box::pin(ChatModel::reply(self, chat))
     }
 }

@@ -50,20 +50,6 @@ async fn an_evaluator_error_says_where_it_happened_and_keeps_the_answer() {
     assert_eq!(partial.memory.len(), 1);
 }
 
-#[tokio::test]
-async fn a_panic_of_the_evaluator_is_not_caught() {
-    fn judge(_: &reflexion::Trajectory) -> bool {
-        panic!("the evaluator panics")
-    }
-    let reflexion = Bench::default()
-        .builder(0)
-        .evaluate_with(judge)
-        .build()
-        .unwrap();
-    let task = tokio::spawn(reflexion.run("the task"));
-    assert!(task.await.unwrap_err().is_panic());
-}
-
 // The types rule out an evaluator that returns neither a verdict nor an error.
 #[tokio::test]
 async fn a_verdict_that_says_nothing_is_a_plain_failure() {
