@@ -45,11 +45,11 @@ fn a_failed_run_teaches_the_next_similar_one(world: &World) {
     let after = client.augment_with_memories("Refund order 12");
     let after = after.call().unwrap();
     let memory = trace.created_memory_id.unwrap();
-    assert_eq!(after.memory_ids(), [memory.clone()]);
+    assert_utility(world, &memory, 0.5);
+    assert_eq!(after.memory_ids(), [memory]);
     let shown = &after.augmented_task;
     assert!(shown.contains("older than 30 days"), "{shown}");
     assert_eq!(after.memories[0].success, Some(false));
-    assert_utility(world, &memory, 0.5);
 }
 
 fn a_pass_moves_what_was_retrieved_up_and_a_fail_moves_it_down(world: &World) {
