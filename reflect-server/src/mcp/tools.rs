@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{CreateMemory, RetrieveMemories};
 use super::entry::Entry;
-use crate::access::{engine, require, scope_to_create};
+use crate::access::{engine, require, scope_to_create, within_max_alpha};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -89,6 +89,9 @@ impl Tools {
     async fn create(&self, arguments: CreateMemory, entry: &Entry) -> Result<Value, ApiError> {
         let trace = arguments.into_trace()?;
         require(&entry.caller, scope_to_create(&trace))?;
+        if let Some(review) = &trace.review {
+            within_max_alpha(&entry.caller, review, &self.app)?;
+        }
         let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;
         let trace = engine.get_trace(&entry.project, &stored.trace_id).await?;

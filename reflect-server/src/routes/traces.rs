@@ -7,7 +7,7 @@ use reflect_types::{
     TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{Access, TracePath, scope_to_create};
+use crate::access::{Access, TracePath, scope_to_create, within_max_alpha};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
@@ -39,6 +39,9 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
     trace.idempotency_key.clone_from(&key);
     access.require(scope_to_create(&trace))?;
+    if let Some(review) = &trace.review {
+        within_max_alpha(&access.caller, review, &app)?;
+    }
     let stored = access
         .engine(&app)
         .create_trace(&access.project, trace)
@@ -113,6 +116,7 @@ pub(super) async fn review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
+    within_max_alpha(&access.caller, &review, &app)?;
     let reviewed = access
         .engine(&app)
         .review_trace(&access.project, &id, review)
@@ -136,6 +140,7 @@ pub(super) async fn change_review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
+    within_max_alpha(&access.caller, &review, &app)?;
     let reviewed = access
         .engine(&app)
         .change_review(&access.project, &id, review)
