@@ -4,9 +4,11 @@
 
 mod access;
 mod document;
+mod failed_attempts;
 mod ingestion;
 mod input;
 mod judge;
+mod key_limits;
 mod keys;
 mod limits;
 mod mcp;
@@ -14,4 +16,5 @@ mod reviewers;
 mod sdk;
 mod shutdown;
 mod support;
+mod tls;
 mod traces;
