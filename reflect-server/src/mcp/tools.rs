@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{CreateMemory, RetrieveMemories};
 use super::entry::Entry;
-use crate::access::{engine, require, scope_to_create, within_max_alpha};
+use crate::access::{engine, require, scope_to_create};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -87,10 +87,11 @@ impl Tools {
     }
 
     async fn create(&self, arguments: CreateMemory, entry: &Entry) -> Result<Value, ApiError> {
-        let trace = arguments.into_trace()?;
+        let mut trace = arguments.into_trace()?;
         require(&entry.caller, scope_to_create(&trace))?;
-        if let Some(review) = &trace.review {
-            within_max_alpha(&entry.caller, review, &self.app)?;
+        if let (Some(review), Some(most)) = (&mut trace.review, entry.caller.max_alpha()) {
+            // The tool has no `alpha` that the agent could lower.
+            review.alpha = Some(most.min(self.app.engine().default_alpha()));
         }
         let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;
