@@ -14,6 +14,8 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_rustls::server::TlsStream;
 
 use crate::tls::Tls;
 
@@ -36,6 +38,7 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let open = GracefulShutdown::new();
+    let (stopping, stopped) = watch::channel(());
     tokio::pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
@@ -43,11 +46,12 @@ pub(crate) async fn serve(
             () = &mut stop => break,
         };
         let (router, tls, watcher) = (router.clone(), tls.clone(), open.watcher());
+        let stopped = stopped.clone();
         // In a task also because of the handshake, which a slow client must not impose on others.
         tokio::spawn(async move {
             match tls {
                 None => exchange(stream, peer, router, watcher).await,
-                Some(tls) => match encrypt(&tls, stream).await {
+                Some(tls) => match encrypt(&tls, stream, stopped).await {
                     Ok(stream) => exchange(stream, peer, router, watcher).await,
                     Err(error) => tracing::debug!(%error, "TLS handshake failed"),
                 },
@@ -55,15 +59,22 @@ pub(crate) async fn serve(
         });
     }
     drop(listener);
+    drop(stopping);
     open.shutdown().await;
 }
 
+/// Performs the TLS handshake, unless the server stops first.
 async fn encrypt(
     tls: &Tls,
     stream: TcpStream,
-) -> std::io::Result<tokio_rustls::server::TlsStream<TcpStream>> {
+    mut stopped: watch::Receiver<()>,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let handshake = tls.acceptor().accept(stream);
-    tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await?
+    tokio::select! {
+        done = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake) => done?,
+        // Nothing is sent: an error means that the sender is dropped.
+        _ = stopped.changed() => Err(ErrorKind::Interrupted.into()),
+    }
 }
 
 /// Serves the requests of a connection.
