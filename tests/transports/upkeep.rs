@@ -90,7 +90,8 @@ fn what_was_taught_is_taken_back(world: &World) {
     let good = world.learn("Refund order 7", None, &[]);
     let good = good.created_memory_id.unwrap();
     let before = world.client().get_memory(&good).call().unwrap();
-    let bad = world.learn("Refund order 8", Some("Refund everything"), &[&good]);
+    let given = world.recall("Refund order 7");
+    let bad = world.learn("Refund order 8", Some("Refund everything"), &[&given[0]]);
     world.client().delete_traces([&bad.id]).call().unwrap();
     let attacked = world.client().get_memory(&good).call().unwrap();
     assert!(attacked.memory.q_value < before.memory.q_value);
@@ -105,5 +106,5 @@ fn what_was_taught_is_taken_back(world: &World) {
     assert_eq!(world.client().get_memory(&good).call().unwrap(), before);
     assert_eq!(world.recall("Refund order 8").len(), 1);
     let everything = admin.undo().call().unwrap_err();
-    assert_eq!(everything.field(), Some("key_id"));
+    assert!(everything.to_string().contains("key_id"), "{everything}");
 }

@@ -10,5 +10,7 @@ mod lifecycle;
 mod lists;
 mod models;
 mod review;
+mod secrets;
 mod support;
+mod tls;
 mod usage;
