@@ -5,7 +5,7 @@ use reflect_types::{CreateTrace, Review, Reviewer, Verdict};
 use super::context::TraceContext;
 use super::options::{OnCancel, Options};
 use super::output::TraceOutput;
-use super::panics::Panic;
+use super::panic_hook::Panic;
 use super::returns::TraceRecord;
 
 /// How a run ended.

@@ -23,7 +23,7 @@ mod handle;
 mod open;
 mod options;
 mod output;
-mod panics;
+mod panic_hook;
 #[cfg(feature = "macros")]
 mod parameter;
 #[cfg(feature = "panic-hook")]

@@ -11,7 +11,7 @@ use super::context::TraceContext;
 use super::ending::Ending;
 use super::handle::TraceHandle;
 use super::options::Options;
-use super::panics::{Mark, Panic};
+use super::panic_hook::{Mark, Panic};
 #[cfg(feature = "panic-hook")]
 use super::rescue;
 use super::returns::{TraceRecord, TraceReturn};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy, TraceHandle, TraceOutput};
+use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy};
 use reflect_types::ErrorCode;
 use wiremock::MockServer;
 
 use crate::LIMIT;
-use crate::script::{Script, Step, builder};
+use crate::script::{Script, Step, builder, end_one};
 
 /// A folder that is removed at the end of the test.
 pub(crate) struct Folder(PathBuf);
@@ -69,12 +69,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
-}
-
-fn end_one(client: &ReflectClient) -> TraceHandle {
-    let run = client.trace("task").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    run.handle()
 }
 
 #[test]

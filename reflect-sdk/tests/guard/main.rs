@@ -8,6 +8,7 @@ mod closures;
 mod disk;
 mod endings;
 mod options;
+mod outages;
 mod places;
 mod processes;
 mod queue;

@@ -7,22 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use reflect_sdk::{
-    ClientBuilder, DeliveryStats, Error, Overflow, ReflectClient, RetryPolicy, TraceHandle,
-    TraceOutput,
+    ClientBuilder, DeliveryStats, Error, Overflow, ReflectClient, RetryPolicy, TraceOutput,
 };
 use reflect_types::ErrorCode;
 use serde_json::json;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::script::{Script, Step, builder, client};
+use crate::script::{Script, Step, builder, client, end_one};
 use crate::{LIMIT, SOON};
-
-fn end_one(client: &ReflectClient) -> TraceHandle {
-    let run = client.trace("task").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    run.handle()
-}
 
 fn build(builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
     builder.transport(Arc::clone(script) as _).unwrap()
@@ -126,67 +119,6 @@ fn lost_runs_are_in_every_later_report() {
     let report = client.blocking().flush(LIMIT);
     assert_eq!(counts(&report), (1, 1, 0));
     assert!(!report.all_sent());
-}
-
-/// A client whose failed runs are tried again only after this test is over.
-fn patient(settings: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
-    let hours = Duration::from_secs(1_000_000);
-    let policy = RetryPolicy::default().backoff(hours, hours);
-    let settings = settings
-        .background_retry(policy.attempts(5), hours * 2)
-        .shutdown_timeout(Duration::ZERO);
-    build(settings, script)
-}
-
-#[test]
-fn runs_that_cannot_be_taken_hold_up_no_others() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("poison");
-    let client = patient(builder(), &script);
-    for _ in 0..20 {
-        let run = client.trace("poison").no_retrieval().start_blocking();
-        run.set_output(TraceOutput::new("done"));
-    }
-    let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
-    for handle in handles {
-        handle.wait_blocking(LIMIT).unwrap();
-    }
-    let report = client.blocking().flush(Duration::ZERO);
-    assert_eq!(report.sent, 50, "{report:?}");
-    // Nothing has become of these, and the lanes may not have settled the last of the others.
-    assert!((20..=28).contains(&report.pending), "{report:?}");
-}
-
-#[test]
-fn a_run_that_cannot_be_taken_leaves_a_small_queue_to_the_others() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("poison");
-    let client = patient(builder().queue(1, Overflow::Drop), &script);
-    let run = client.trace("poison").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    drop(run);
-    while *script.attempts.lock().unwrap() == 0 {
-        thread::yield_now();
-    }
-    for _ in 0..20 {
-        end_one(&client).wait_blocking(LIMIT).unwrap();
-    }
-    assert_eq!(client.stats().dropped, 0);
-}
-
-#[test]
-fn an_outage_is_not_met_with_every_run_there_is() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("task");
-    let client = patient(builder(), &script);
-    for _ in 0..200 {
-        end_one(&client);
-    }
-    let report = client.blocking().flush(Duration::from_millis(100));
-    assert_eq!(report.pending, 200, "{report:?}");
-    // The last of them may have been under way together.
-    let attempts = *script.attempts.lock().unwrap();
-    assert!((1..64 + 8).contains(&attempts), "{attempts}");
 }
 
 #[test]
