@@ -3,10 +3,10 @@
 #[cfg(feature = "flush-at-exit")]
 pub(crate) mod at_exit;
 mod attempts;
-mod outcome;
 #[cfg(test)]
 mod explored;
 mod numbers;
+mod outcome;
 mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
@@ -171,6 +171,7 @@ impl Outbox {
             discarded: counters.discarded.get(),
             retrievals_failed: counters.retrievals_failed.get(),
             not_learned: counters.not_learned.get(),
+            options_panicked: counters.options_panicked.get(),
             last_problem: self.core.notices.last_problem(),
         }
     }

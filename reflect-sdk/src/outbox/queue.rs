@@ -195,11 +195,7 @@ impl Queue {
     /// Lays a run to rest, and takes the next one or closes the lane. Returns the number of the rest,
     /// which [`end_rest`](Self::end_rest) ends. If `held`, only the end of the wait that the server
     /// asked for lets other events end it.
-    pub(super) fn rest_and_take(
-        &self,
-        mut run: QueuedRun,
-        held: bool,
-    ) -> (u64, Option<QueuedRun>) {
+    pub(super) fn rest_and_take(&self, mut run: QueuedRun, held: bool) -> (u64, Option<QueuedRun>) {
         let mut state = self.lock();
         state.retrying += usize::from(!mem::replace(&mut run.ticket.retrying, true));
         let number = state.resting.add(run, held);
@@ -211,7 +207,7 @@ impl Queue {
 
     /// Ends the part of a rest that the server asked for.
     pub(super) fn end_asked_wait(&self, number: u64) {
-        self.resume(|state| Vec::from_iter(state.resting.release(number)));
+        self.resume(|state| state.resting.release(number).into_iter().collect());
     }
 
     /// Ends a rest, unless it was cut short.
@@ -221,7 +217,7 @@ impl Queue {
             if let Some(run) = &mut run {
                 run.ticket.woken_by_success = false;
             }
-            Vec::from_iter(run)
+            run.into_iter().collect()
         });
     }
 

@@ -7,6 +7,7 @@ use super::options::{OnCancel, Options};
 use super::output::TraceOutput;
 use super::panic_hook::Panic;
 use super::returns::TraceRecord;
+use super::user_code::PanickedOption;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -38,6 +39,16 @@ impl Ending {
             location: None,
         };
         Self::Failed { cause, output }
+    }
+
+    /// The options of the output whose values panicked.
+    pub(super) fn panicked_options(&self) -> &[PanickedOption] {
+        let output = match self {
+            Self::Output(output) => Some(output),
+            Self::Failed { output, .. } => output.as_ref(),
+            Self::Cancelled | Self::Abandoned | Self::Discarded => None,
+        };
+        output.map_or(&[], |output| &output.panicked)
     }
 
     /// The value of `outcome` in the run's span.

@@ -9,6 +9,7 @@ mod disk;
 mod endings;
 mod options;
 mod outages;
+mod panicking;
 mod places;
 mod processes;
 mod queue;

@@ -157,7 +157,10 @@ fn runs_that_cannot_be_taken_hold_up_no_others() {
     let stats = client.stats();
     assert_eq!(stats.sent, 50, "{stats:?}");
     // The lanes may not have settled the last of the others.
-    assert!((20..=20 + LANES as u64).contains(&stats.pending), "{stats:?}");
+    assert!(
+        (20..=20 + LANES as u64).contains(&stats.pending),
+        "{stats:?}"
+    );
 }
 
 #[test]
