@@ -67,7 +67,10 @@ impl Spool {
             return Ok(None);
         }
         // Earlier versions took over files that were not written to their end.
-        if item.metadata()?.len() == 0 {
+        if item
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() == 0)
+        {
             ignore_missing(fs::remove_file(item.path()))?;
             return Ok(None);
         }

@@ -248,6 +248,9 @@ impl TraceGuard {
 
     /// A guard that is changed proves that earlier panics were handled.
     fn renew(&self) {
+        if self.context.is_idle() {
+            return;
+        }
         if let Some(open) = &self.open {
             open.mark.renew();
         }
