@@ -38,7 +38,6 @@ pub fn task_text<T: TaskText + ?Sized>(task: &T) -> String {
 /// The task of a run; empty if it panics.
 #[cold]
 #[inline(never)]
-#[expect(clippy::ref_option, reason = "the caller has one and uses it later")]
 pub fn task(client: &Option<ReflectClient>, text: impl FnOnce() -> String) -> String {
     match client {
         Some(client) => value_of(client.core(), "task", text),

@@ -48,7 +48,8 @@ impl Ending {
             Self::Failed { output, .. } => output.as_ref(),
             Self::Cancelled | Self::Abandoned | Self::Discarded => None,
         };
-        output.map_or(&[], |output| &output.panicked)
+        let panicked = output.and_then(|output| output.panicked.as_deref());
+        panicked.map_or(&[], |panicked| &panicked.0)
     }
 
     /// The value of `outcome` in the run's span.

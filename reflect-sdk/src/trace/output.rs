@@ -2,7 +2,7 @@ use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, Trajectory, 
 use serde_json::Value;
 
 use super::panic_hook::survive;
-use super::user_code::PanickedOption;
+use super::user_code::{PanickedOption, PanickedOptions};
 
 /// The output of a run; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
 ///
@@ -28,8 +28,8 @@ pub struct TraceOutput {
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
     pub(super) alpha: Option<f64>,
-    /// Options whose values panicked.
-    pub(super) panicked: Vec<PanickedOption>,
+    /// Boxed, because most outputs have none.
+    pub(super) panicked: Option<Box<PanickedOptions>>,
 }
 
 impl TraceOutput {
@@ -74,7 +74,11 @@ impl TraceOutput {
     ) {
         match survive(value) {
             Ok(value) => set(self, value),
-            Err(message) => self.panicked.push(PanickedOption { option, message }),
+            Err(message) => self
+                .panicked
+                .get_or_insert_default()
+                .0
+                .push(PanickedOption { option, message }),
         }
     }
 }

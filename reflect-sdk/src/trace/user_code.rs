@@ -23,6 +23,10 @@ pub(super) struct PanickedOption {
     pub(super) message: String,
 }
 
+/// The options of an output whose values panicked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PanickedOptions(pub(super) Vec<PanickedOption>);
+
 /// Counts and logs it.
 pub(super) fn report(core: &Core, panicked: &PanickedOption) {
     let PanickedOption { option, message } = panicked;

@@ -17,7 +17,6 @@ struct Panics;
 macro_rules! panics_into {
     ($($type:ty),*) => {$(
         impl From<Panics> for $type {
-            #[expect(clippy::panic, reason = "this is what the test is about")]
             fn from(_: Panics) -> Self {
                 panic!("the option panicked")
             }
