@@ -21,6 +21,7 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// The feedback of a run that panics in a guard.
+#[expect(clippy::panic, reason = "this is what the test is about")]
 fn feedback(client: &ReflectClient, script: &Script) -> String {
     let run = AssertUnwindSafe(client.trace("task").no_retrieval().start_blocking());
     let handle = run.handle();
