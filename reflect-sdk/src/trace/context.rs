@@ -11,7 +11,7 @@ use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use crate::client::{augmented, idempotency_key};
 use crate::error::Error;
-use crate::outbox::Delivery;
+use crate::outbox::DeliveryOutcome;
 
 /// The task of a run and the memories retrieved for it.
 ///
@@ -39,7 +39,7 @@ struct Live {
     recorded: Mutex<Vec<Message>>,
     conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
-    delivery: Arc<Delivery>,
+    delivery: Arc<DeliveryOutcome>,
     span: Span,
 }
 
@@ -153,7 +153,7 @@ impl TraceContext {
     /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
         if let Some(live) = self.live() {
-            super::panics::forget_handled();
+            super::panic_hook::forget_handled();
             live.recorded().push(message);
         }
     }
@@ -188,7 +188,7 @@ impl TraceContext {
     }
 
     /// `None` for a run of a disabled client.
-    pub(super) fn delivery(&self) -> Option<&Arc<Delivery>> {
+    pub(super) fn delivery(&self) -> Option<&Arc<DeliveryOutcome>> {
         self.live().map(|live| &live.delivery)
     }
 
