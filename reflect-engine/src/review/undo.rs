@@ -331,26 +331,26 @@ impl Effects {
         let outcome = match restored {
             _ if stays => Outcome::Stays,
             None => Outcome::Unreviewed,
-            Some((key, given, review)) => {
-                match (&review.memory, Move::of(review.verdict, review.alpha)) {
-                    (Some(memory), Some(change)) => {
-                        self.contents.insert(memory.clone(), key);
-                        self.revised
-                            .insert(review.id.clone(), (change, given.teacher.clone()));
-                        Outcome::Restored(key)
-                    }
-                    _ => {
-                        self.erased.insert(review.id.clone());
-                        Outcome::Requeued(key)
-                    }
-                }
-            }
+            Some((key, given, review)) => self.put_back(key, &given.teacher, review),
         };
         Some(TraceChange {
             trace: history.trace,
             outcome,
             forget: gone.iter().map(|state| state.key).collect(),
         })
+    }
+
+    /// A past state is the review again.
+    fn put_back(&mut self, state: RowKey, teacher: &Teacher, review: &PastReview) -> Outcome {
+        let change = Move::of(review.verdict, review.alpha);
+        let (Some(memory), Some(change)) = (&review.memory, change) else {
+            self.erased.insert(review.id.clone());
+            return Outcome::Requeued(state);
+        };
+        self.contents.insert(memory.clone(), state);
+        let taught = (change, teacher.clone());
+        self.revised.insert(review.id.clone(), taught);
+        Outcome::Restored(state)
     }
 
     fn removes(&self, memory: &TaughtMemory, selection: &Selection) -> bool {
