@@ -244,7 +244,7 @@ impl TraceBuilder {
     }
 
     fn start(self, memories: Result<Vec<Memory>>) -> OpenRun {
-        let context = TraceContext::new(self.task, memories, parent());
+        let context = TraceContext::new(self.task, memories, self.query.style, parent());
         OpenRun::new(self.client, context, self.options)
     }
 

@@ -9,7 +9,7 @@ use tracing::Span;
 
 use super::handle::TraceHandle;
 use super::output::TraceOutput;
-use crate::client::{augmented, idempotency_key};
+use crate::client::{Style, augmented, idempotency_key};
 use crate::error::Error;
 use crate::outbox::DeliveryOutcome;
 
@@ -59,6 +59,7 @@ impl TraceContext {
     pub(super) fn new(
         task: String,
         memories: Result<Vec<Memory>, Error>,
+        style: Style,
         parent: Option<TraceContext>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
@@ -80,7 +81,7 @@ impl TraceContext {
             otel.status_code = tracing::field::Empty,
             otel.status_description = tracing::field::Empty,
         );
-        let augmented = (!memories.is_empty()).then(|| augmented(&task, &memories));
+        let augmented = (!memories.is_empty()).then(|| augmented(&task, &memories, style));
         let live = Live {
             memories,
             augmented,
