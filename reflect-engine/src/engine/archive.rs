@@ -83,7 +83,7 @@ impl Engine {
             .await?;
         core.work.notify_one();
         if core.judge.is_some() {
-            core.store.queue_judgements(core.now()).await?;
+            core.store.queue_judgements(core.now(), false).await?;
             core.unjudged.notify_one();
         }
         Ok(ImportReport {

@@ -18,6 +18,7 @@ on_every_store! {
     a_person_s_review_stands,
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
+    a_restart_judges_what_errors_gave_up,
     an_outage_is_waited_out_with_few_calls,
     a_trace_that_fails_while_others_are_judged_is_left_to_people,
     a_withdrawn_verdict_is_left_to_people,
@@ -137,6 +138,23 @@ async fn a_failing_trace_is_tried_a_few_times(home: &Home) {
     let trace = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(trace.review_status, ReviewStatus::Pending);
     assert_eq!(trace.ingest_status, IngestStatus::Completed);
+}
+
+async fn a_restart_judges_what_errors_gave_up(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    judge.plan(&[JudgeAct::Refuse; 4]);
+    let engine = start(home, &judge);
+    let id = record(&engine, run("Refund order 7")).await;
+    for attempt in 1..=4 {
+        until_observed(&judge, JudgeOutcome::Error, attempt).await;
+        much_later(home).await;
+    }
+    assert_eq!(judge.calls(), 4);
+
+    // The plan is at its end: the judge answers now.
+    let restarted = start(home, &judge);
+    judged(&restarted, &id).await;
+    assert_eq!(judge.calls(), 5);
 }
 
 async fn an_outage_is_waited_out_with_few_calls(home: &Home) {

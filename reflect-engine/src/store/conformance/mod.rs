@@ -64,6 +64,7 @@ pub async fn all(store: &dyn Store) {
     jobs::a_released_job_counts_as_never_claimed(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;
+    judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;
     judgements::only_traces_that_wait_for_a_review_are_judged(store).await;
     judgements::an_outage_is_no_attempt(store).await;
     judgements::the_kinds_are_claimed_apart(store).await;

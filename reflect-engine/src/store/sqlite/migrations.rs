@@ -39,6 +39,7 @@ const MIGRATIONS: &[Migration] = &[
         convert: Some(name_reviewers),
     },
     schema(include_str!("../../../migrations/sqlite/0007_jobs.sql")),
+    schema(include_str!("../../../migrations/sqlite/0008_parked.sql")),
 ];
 
 /// The current format: the number of migrations.

@@ -206,9 +206,10 @@ impl Store for Sqlite {
         self.write(move |db| jobs::finish(db, &owner, key)).await
     }
 
-    async fn queue_judgements(&self, now: Timestamp) -> Result<()> {
-        if self.read(jobs::lacks_judgements).await? {
-            self.write(move |db| jobs::queue_judgements(db, now))
+    async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
+        let lacking = self.read(move |db| jobs::lacks_judgements(db, restart));
+        if lacking.await? {
+            self.write(move |db| jobs::queue_judgements(db, now, restart))
                 .await?;
         }
         Ok(())
