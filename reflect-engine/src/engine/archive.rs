@@ -82,10 +82,7 @@ impl Engine {
             .restore(project, self.creates_projects(), restored, core.now())
             .await?;
         core.work.notify_one();
-        if core.judge.is_some() {
-            core.store.queue_judgements(core.now(), false).await?;
-            core.unjudged.notify_one();
-        }
+        core.imported.notify_one();
         Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),

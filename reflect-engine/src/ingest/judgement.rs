@@ -95,7 +95,10 @@ impl Work for JudgementWork {
     }
 
     async fn queued(&self) {
-        self.core.unjudged.notified().await;
+        tokio::select! {
+            () = self.core.unjudged.notified() => {}
+            () = self.core.imported.notified() => self.state().scan_at = None,
+        }
     }
 
     async fn prepare(&self) -> Result<Option<Timestamp>> {

@@ -260,6 +260,8 @@ async fn an_imported_trace_is_judged(home: &Home) {
     let pieces = traces.into_iter().map(Box::new);
     let pieces = pieces.map(reflect_types::Piece::Trace).collect();
     let engine = start(home, &Arc::default());
+    // The engine has looked for traces, and looks again only for the import.
+    eventually(async || is_idle(home).then_some(())).await;
     engine.import(&project(), pieces).await.unwrap();
     judged(&engine, &id).await;
 }
