@@ -41,6 +41,9 @@ const OUTAGE: Backoff = Backoff {
 /// The pause after an error in the model's settings, such as a wrong key.
 const SETUP_PAUSE: Duration = Duration::from_secs(300);
 
+/// The longest pause that a `Retry-After` can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+
 /// How often to look for traces without a job, such as those of processes without a judge.
 const SCAN_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -270,7 +273,7 @@ impl JudgementWork {
         let now = self.core.now();
         let asked = match error {
             Error::Model(error) if model::is_setup(error) => SETUP_PAUSE,
-            error => error.retry_after().unwrap_or_default(),
+            error => error.retry_after().unwrap_or_default().min(LONGEST_PAUSE),
         };
         let mut state = self.state();
         let paused = state.paused_until.filter(|until| *until > now);
