@@ -107,7 +107,8 @@ impl Work for ReembeddingWork {
                 if batch.is_complete {
                     return job.finish().await;
                 }
-                // It stays a job that has failed: the next batch may have the same faulty memory.
+                // Not an attempt, and not the end: a job that has failed before is still taken for one
+                // by the next batch, which may have the same faulty memory.
                 job.fail(Setback {
                     error: String::new(),
                     next: NextAttempt::At(self.core.now()),

@@ -265,6 +265,12 @@ pub(super) fn queue_judgements(
     Ok(())
 }
 
+pub(super) fn reembedding_is_queued(db: &Connection) -> Result<bool, Fault> {
+    Ok(db
+        .prepare_cached("SELECT 1 FROM queue WHERE kind = 'reembedding'")?
+        .exists([])?)
+}
+
 pub(super) fn queue_reembedding(
     db: &Connection,
     now: Timestamp,

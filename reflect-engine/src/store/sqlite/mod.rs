@@ -216,6 +216,9 @@ impl Store for Sqlite {
     }
 
     async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
+        if !restart && self.read(jobs::reembedding_is_queued).await? {
+            return Ok(());
+        }
         self.write(move |db| jobs::queue_reembedding(db, now, restart))
             .await
     }
