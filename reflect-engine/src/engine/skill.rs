@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::model::{self, Guide, SkillWriter, SourceMemory};
 use crate::task::{compute, isolate};
 
+/// The model that a panic is blamed on.
+const WRITER: &str = "the skill writer";
+
 impl Engine {
     /// The project's skill, if one was created.
     pub async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
@@ -23,7 +26,7 @@ impl Engine {
         let core = Arc::clone(self.checked(project, create)?);
         let (project, request) = (project.clone(), create.clone());
         // To its end even if the caller goes away: a model may have been asked, and paid.
-        isolate(async move { write(&core, &project, &request).await }).await
+        isolate(WRITER, async move { write(&core, &project, &request).await }).await
     }
 }
 
@@ -44,7 +47,10 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
     // Written once, even if other versions appear meanwhile: a model may be expensive.
     let sources = Arc::clone(&memories);
     let guide = if let Some(writer) = core.skill_writer.clone() {
-        isolate(async move { with_lessons(&sources).write(writer.as_ref()).await }).await?
+        isolate(WRITER, async move {
+            with_lessons(&sources).write(writer.as_ref()).await
+        })
+        .await?
     } else {
         compute(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
     };

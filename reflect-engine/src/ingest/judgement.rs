@@ -92,6 +92,7 @@ impl JudgementWork {
 impl Work for JudgementWork {
     const KIND: JobKind = JobKind::Judgement;
     const POLL: Duration = Duration::from_secs(2);
+    const MODEL: &str = "the judge";
 
     fn concurrency(&self) -> usize {
         CONCURRENCY
@@ -131,7 +132,10 @@ impl Work for JudgementWork {
             return job.finish().await;
         }
         let result = if job.attempts > MAX_ATTEMPTS {
-            Err(Failure::Trace(given_up()))
+            Err(Failure::Trace(given_up(
+                MAX_ATTEMPTS,
+                "Review the trace yourself",
+            )))
         } else {
             let mut stopping = self.core.stopping.subscribe();
             let work = Arc::clone(&self).judge(project, trace);

@@ -56,6 +56,7 @@ impl ReembeddingWork {
 impl Work for ReembeddingWork {
     const KIND: JobKind = JobKind::Reembedding;
     const POLL: Duration = Duration::from_secs(30);
+    const MODEL: &str = "the embedder";
 
     fn concurrency(&self) -> usize {
         1
@@ -175,7 +176,7 @@ async fn embed(
     failed: bool,
 ) -> Result<Vec<Option<Vec<f32>>>> {
     let core = Arc::clone(core);
-    isolate(async move {
+    isolate("the embedder", async move {
         let texts: Vec<&str> = stale.iter().map(|memory| memory.task.as_str()).collect();
         match core.embed(&texts).await {
             Ok(vectors) => Ok(vectors.into_iter().map(Some).collect()),

@@ -267,6 +267,21 @@ async fn an_imported_trace_is_judged(home: &Home) {
 }
 
 #[tokio::test]
+async fn the_stored_error_of_a_judge_that_panicked_names_the_judge() {
+    let home = Home::on_sqlite();
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    judge.plan(&[JudgeAct::Panic]);
+    let engine = start(&home, &judge);
+    record(&engine, run("Refund order 7")).await;
+    until_observed(&judge, JudgeOutcome::Error, 1).await;
+    let file = rusqlite::Connection::open(home.file()).unwrap();
+    let error: String = file
+        .query_row("SELECT error FROM queue", [], |row| row.get(0))
+        .unwrap();
+    assert!(error.contains("the judge panicked: it fell over"), "{error}");
+}
+
+#[tokio::test]
 async fn a_shutdown_hands_back_what_is_being_judged() {
     let home = Home::on_sqlite();
     let judge: Arc<ScriptedJudge> = Arc::default();
