@@ -58,12 +58,10 @@ impl Engine {
                 Reply::ExportOverview(self.export_overview(project).await?)
             }
             Request::ExportMemories(page) => {
-                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
-                Reply::ExportMemories(self.export_memories(project, after, limit).await?)
+                Reply::ExportMemories(self.export_memories(project, page).await?)
             }
             Request::ExportTraces(page) => {
-                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
-                Reply::ExportTraces(self.export_traces(project, after, limit).await?)
+                Reply::ExportTraces(self.export_traces(project, page).await?)
             }
             Request::ImportProject(import) => {
                 Reply::ImportProject(self.import(project, import.pieces.clone()).await?)

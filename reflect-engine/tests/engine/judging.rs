@@ -6,7 +6,8 @@ use std::time::Duration;
 use reflect_engine::Engine;
 use reflect_engine::model::{Judge, JudgeOutcome};
 use reflect_types::{
-    CreateTrace, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace, TraceId, Verdict,
+    CreateTrace, ExportTraces, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace,
+    TraceId, Verdict,
 };
 
 use crate::common::{Act, Home, JudgeAct, ScriptedJudge, eventually, project, record, run};
@@ -256,7 +257,10 @@ async fn a_new_trace_is_judged_after_others_were_given_up(home: &Home) {
 async fn an_imported_trace_is_judged(home: &Home) {
     let from = Engine::builder().start().unwrap();
     let id = record(&from, run("Refund order 7")).await;
-    let traces = from.export_traces(&project(), None, 9).await.unwrap();
+    let traces = from
+        .export_traces(&project(), &ExportTraces::default())
+        .await
+        .unwrap();
     let pieces = traces.into_iter().map(Box::new);
     let pieces = pieces.map(reflect_types::Piece::Trace).collect();
     let engine = start(home, &Arc::default());
@@ -278,7 +282,10 @@ async fn the_stored_error_of_a_judge_that_panicked_names_the_judge() {
     let error: String = file
         .query_row("SELECT error FROM queue", [], |row| row.get(0))
         .unwrap();
-    assert!(error.contains("the judge panicked: it fell over"), "{error}");
+    assert!(
+        error.contains("the judge panicked: it fell over"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
