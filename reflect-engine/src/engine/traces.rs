@@ -55,7 +55,7 @@ impl Engine {
         Ok(trace.with_judge_notes())
     }
 
-    /// A page of traces, newest first.
+    /// A page of traces, newest first unless the request says otherwise.
     pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
         let core = self.checked(project, list)?;
         let Page { items, more } = core.store.list_traces(project, list).await?;

@@ -45,8 +45,8 @@ pub trait Store: Send + Sync + 'static {
     /// A trace.
     async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>>;
 
-    /// A page of traces, newest first. Fails with [`Error::Invalid`](crate::Error::Invalid) if
-    /// `before` names no trace.
+    /// A page of traces, in the order of the request. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if its cursor names no trace.
     async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>>;
 
     /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned

@@ -20,7 +20,7 @@ pub use self::memories::{GetMemory, ListMemories, QueryMemories};
 pub use self::project::{Bootstrap, DeleteProject, GetHealth, GetStats};
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
-pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListTraces, RetryTrace};
+pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 use crate::archive::{ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;
 use crate::key::{ApiKey, CreatedApiKey, Scope};
@@ -172,7 +172,7 @@ operations! {
     /// Stores a run, once per idempotency key.
     CreateTrace -> TraceReceipt:
         "create_trace" Post "/v1/projects/{project_id}/traces" [TraceWrite | MemoryWrite] Freely;
-    /// Traces, newest first.
+    /// Traces, newest or oldest first.
     ListTraces -> Page<Trace>:
         "list_traces" Get "/v1/projects/{project_id}/traces" [TraceRead] Freely;
     /// One trace.

@@ -15,9 +15,9 @@ mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    AuthoredReflection, IngestStatus, ListMemories, ListTraces, MemoryId, Message, Metadata,
-    ModelVerdict, ProjectId, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId,
-    Verdict,
+    AuthoredReflection, IngestStatus, ListMemories, ListOrder, ListTraces, MemoryId, Message,
+    Metadata, ModelVerdict, ProjectId, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace,
+    TraceId, Verdict,
 };
 use serde_json::json;
 
@@ -44,6 +44,7 @@ pub async fn all(store: &dyn Store) {
     traces::a_trace_is_read_as_it_was_written(store).await;
     traces::an_idempotency_key_stores_once(store).await;
     traces::traces_are_listed_newest_first_in_pages(store).await;
+    traces::traces_are_listed_oldest_first_in_pages(store).await;
     traces::projects_are_isolated(store).await;
     projects::only_an_authorized_write_creates_a_project(store).await;
     projects::an_unknown_cursor_is_invalid(store).await;
