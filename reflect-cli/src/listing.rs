@@ -57,14 +57,17 @@ impl<'a> Listing<'a> {
             Some(Status::Failed) => call.failed(),
             None => call,
         };
-        call = match (self.last.take(), self.oldest_first) {
+        let previous = self.last.take();
+        call = match (previous.clone(), self.oldest_first) {
             (Some(last), true) => call.after(last),
             (None, true) => call.oldest_first(),
             (Some(last), false) => call.before(last),
             (None, false) => call,
         };
         let page = call.await?;
-        self.last = page.items.last().map(|trace| trace.id.clone());
+        // A server that does not know the cursor repeats its page.
+        let last = page.items.last().map(|trace| trace.id.clone());
+        self.last = last.filter(|last| Some(last) != previous.as_ref());
         Ok(self.last.is_some().then_some(page))
     }
 }

@@ -231,8 +231,10 @@ fn line(input: &mut impl BufRead) -> io::Result<Option<String>> {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use reflect_engine::Engine;
+    use reflect_engine::clock::Manual;
     use reflect_sdk::transport::{BoxFuture, Reply, Request};
     use reflect_sdk::{Result, Transport};
     use reflect_types::{CreateTrace, ProjectId};
@@ -269,11 +271,14 @@ mod tests {
 
     /// The tasks of the queue of a project with six runs, and the number of traces that were listed.
     async fn queued(knows_orders: bool, limit: Option<usize>) -> (Vec<String>, usize) {
-        let engine = Engine::builder().start().unwrap();
+        let clock = Manual::at(jiff::Timestamp::UNIX_EPOCH);
+        let engine = Engine::builder().clock(Arc::new(clock.clone()));
+        let engine = engine.start().unwrap();
         let project = ProjectId::default();
         for n in 0..6 {
             let run = CreateTrace::new(format!("Pay bill {n}"), "done");
             engine.create_trace(&project, run).await.unwrap();
+            clock.advance(Duration::from_secs(1));
         }
         let listed = Arc::default();
         let transport = Counting {
@@ -281,7 +286,9 @@ mod tests {
             listed: Arc::clone(&listed),
             knows_orders,
         };
-        let client = ReflectClient::builder().transport(transport).unwrap();
+        let client = ReflectClient::builder()
+            .transport(Arc::new(transport))
+            .unwrap();
         let mut tasks = Vec::new();
         for id in queue(&client, limit, false).await.unwrap() {
             tasks.push(client.get_trace(id).await.unwrap().task);
