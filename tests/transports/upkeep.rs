@@ -108,5 +108,7 @@ fn a_deleted_project_is_empty(world: &World) {
 }
 
 fn health_is_ok(world: &World) {
-    assert_eq!(world.client().health().call().unwrap().status(), "ok");
+    let health = world.client().health().call().unwrap();
+    assert_eq!(health.status(), "ok");
+    assert!(health.0.contains_key("version"), "{health:?}");
 }
