@@ -151,16 +151,16 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
     insert(store, &project, new_trace("t-kinds-0"), Intake::Unjudged).await;
     let queued = Intake::Queued(review("r-t-kinds-1", Verdict::Pass));
     insert(store, &project, new_trace("t-kinds-1"), queued).await;
-    // One re-embedding, however often it is queued.
-    store.queue_reembedding(now(), false).await.unwrap();
-    store.queue_reembedding(seconds(5), false).await.unwrap();
-    // A restart makes it due, and leaves one that is held alone.
-    store.queue_reembedding(seconds(500), false).await.unwrap();
-    store.queue_reembedding(now(), true).await.unwrap();
     let claim = async |kind, owner| {
         let claims = store.claim_jobs(kind, now(), &lease(owner, 60), 9).await;
         claims.unwrap().jobs
     };
+    // One re-embedding, however often it is queued.
+    store.queue_reembedding(seconds(500), false).await.unwrap();
+    store.queue_reembedding(now(), false).await.unwrap();
+    assert_eq!(claim(JobKind::Reembedding, "early").await, []);
+    // A restart makes it due, and leaves one that is held alone.
+    store.queue_reembedding(now(), true).await.unwrap();
     let (one, two) = tokio::join!(
         claim(JobKind::Reembedding, "one"),
         claim(JobKind::Reembedding, "two")
@@ -168,6 +168,8 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
     let vectors = [one, two].concat();
     assert_eq!(vectors.len(), 1);
     assert_eq!(vectors[0].subject, Subject::Reembedding);
+    store.queue_reembedding(now(), true).await.unwrap();
+    assert_eq!(claim(JobKind::Reembedding, "late").await, []);
     let reflections = claim(JobKind::Reflection, "one").await;
     assert_eq!(ids(&reflections), ["t-kinds-1"]);
     let judged = claim(JobKind::Judgement, "one").await;
