@@ -80,7 +80,9 @@ pub(crate) fn path(template: &str, project: &ProjectId, request: &impl Layout) -
         match name {
             "{project_id}" => path.extend(segment(project.as_str())),
             placeholder if placeholder.starts_with('{') => {
-                path.extend(segment(request.id().unwrap_or_default()));
+                let id = request.id();
+                debug_assert!(id.is_some(), "{template} needs `Layout::id`");
+                path.extend(segment(id.unwrap_or_default()));
             }
             literal => path.push_str(literal),
         }
@@ -93,4 +95,23 @@ pub(crate) fn path(template: &str, project: &ProjectId, request: &impl Layout) -
         path.extend(segment(value));
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Forgetful;
+
+    impl Layout for Forgetful {}
+
+    #[test]
+    #[should_panic(expected = "/traces/{trace_id}/similar needs `Layout::id`")]
+    fn a_request_that_leaves_out_its_id_is_caught() {
+        path(
+            "/traces/{trace_id}/similar",
+            &ProjectId::default(),
+            &Forgetful,
+        );
+    }
 }

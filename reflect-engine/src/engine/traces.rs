@@ -17,7 +17,7 @@ impl Engine {
     /// its own reflection, the memory is stored at once.
     ///
     /// A repeated [`idempotency_key`](CreateTrace::idempotency_key) stores nothing and returns the
-    /// first receipt, even if the rest of the request differs or the trace has been deleted.
+    /// first receipt, even if the rest of the request differs, as long as its trace exists.
     pub async fn create_trace(
         &self,
         project: &ProjectId,

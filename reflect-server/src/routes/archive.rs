@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use reflect_types::{
     ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject, ImportReport,
-    MemoryHistory, MemoryId, Overview, ProjectId, TraceId, Validate as _,
+    MemoryHistory, MemoryId, Overview, ProjectId, TraceId,
 };
 
 use crate::access::Access;
