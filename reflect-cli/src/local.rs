@@ -52,11 +52,6 @@ impl Local {
                 let keys = file.keys().await?;
                 Reply::RevokeApiKey(keys.revoke(Some(project), &revoke.key_id).await?)
             }
-            Request::DeleteProject(_) => {
-                let mut gone = file.engine.delete_project(project).await?;
-                gone.deleted |= file.keys().await?.delete_project(project).await?;
-                Reply::DeleteProject(gone)
-            }
             _ => file.engine.call(project, request).await?,
         })
     }

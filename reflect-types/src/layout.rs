@@ -51,6 +51,7 @@ impl Method {
 
 /// Whether a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// A second call changes nothing that the first did not.
     Freely,

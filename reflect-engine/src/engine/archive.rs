@@ -3,8 +3,8 @@
 //! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
 use reflect_types::{
-    ArchivedTrace, ExportMemories, ExportTraces, ImportReport, MemoryHistory, Overview, Piece,
-    ProjectId, Validate,
+    ArchivedTrace, ExportMemories, ExportTraces, ImportReport, InvalidField, MemoryHistory,
+    Overview, Piece, ProjectId, Validate,
 };
 
 use super::handle::Engine;
@@ -74,6 +74,10 @@ impl Engine {
                     })?,
                     embedder: core.embedder.id().to_owned(),
                 },
+                _ => {
+                    let problem = "have a kind that this version cannot store: upgrade Reflect";
+                    return Err(InvalidField::new("pieces", problem).into());
+                }
             });
         }
         let asked = restored.len() as u64;
@@ -108,6 +112,6 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
 fn embedded_text(piece: &Piece) -> Option<&str> {
     match piece {
         Piece::Memory(history) => Some(&history.memory.task),
-        Piece::Trace(_) | Piece::Skill(_) => None,
+        _ => None,
     }
 }

@@ -48,6 +48,7 @@ pub trait Judge: Send + Sync + 'static {
 
 /// What came of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JudgeOutcome {
     /// The trace passed.
     Passed,
@@ -59,6 +60,19 @@ pub enum JudgeOutcome {
     Overtaken,
     /// The judge or the store failed.
     Error,
+}
+
+impl JudgeOutcome {
+    /// The outcome as a label of metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Failed => "fail",
+            Self::Unclear => "unclear",
+            Self::Overtaken => "overtaken",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// Condenses memories into a guide.

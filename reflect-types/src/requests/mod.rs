@@ -65,7 +65,10 @@ macro_rules! operations {
         $operation:ident -> $reply:ty:
             $name:literal $method:ident $path:literal [$($scope:ident)|*] $repeat:ident;
     )+) => {
-        /// A request of any operation. A new operation adds a variant.
+        /// A request of any operation.
+        ///
+        /// A new operation adds a variant, so that what carries out every operation fails to compile
+        /// without it. A `match` on some of them needs a wildcard.
         #[derive(Clone, Debug)]
         pub enum Request {
             $( $(#[$meta])* $operation($operation), )+
@@ -73,6 +76,7 @@ macro_rules! operations {
 
         /// The reply to a [`Request`], in the variant of the same name.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum Reply {
             $( #[doc = concat!("The reply to [`", stringify!($operation), "`].")] $operation($reply), )+
         }
@@ -114,11 +118,6 @@ macro_rules! operations {
             /// The HTTP method.
             pub fn method(&self) -> Method {
                 match self { $( Self::$operation(_) => $operation::METHOD, )+ }
-            }
-
-            /// The scopes that allow the call; any one of them is enough.
-            pub fn scopes(&self) -> &'static [Scope] {
-                match self { $( Self::$operation(_) => $operation::SCOPES, )+ }
             }
 
             /// Whether the call may be repeated after an unknown outcome.
@@ -304,7 +303,6 @@ mod tests {
         let request = Request::from(QueryMemories::new("t"));
         assert_eq!(request.name(), "query_memories");
         assert_eq!(request.method(), Method::Post);
-        assert_eq!(request.scopes(), [Scope::MemoryRead]);
         assert_eq!(
             request.path(&ProjectId::default()),
             "/v1/projects/default/memory/query"
