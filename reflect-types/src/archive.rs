@@ -42,7 +42,7 @@ pub struct ArchivedTrace {
     pub judgement: Option<Judgement>,
 }
 
-/// What a store keeps of a review beyond the API.
+/// Review fields that replies omit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Judgement {
@@ -55,12 +55,11 @@ pub struct Judgement {
     pub created_at: String,
 }
 
-/// A project beside its memories and traces. Two overviews that differ tell that the project changed
-/// in between.
+/// Totals and skill; compare two to detect changes during an export.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Overview {
-    /// The project in numbers.
+    /// The totals.
     pub stats: Stats,
     /// The project's skill.
     #[serde(default)]

@@ -2,9 +2,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::id::ProjectId;
 
-/// Where the parts of a request stand in an HTTP message.
+/// How a request maps to path, query and body.
 pub trait Layout {
-    /// The id in the path beside the project's.
+    /// The second path parameter.
     fn id(&self) -> Option<&str> {
         None
     }

@@ -8,7 +8,7 @@ use crate::validate::{InvalidField, Validate, within};
 use crate::verdict::Verdict;
 use crate::wire_enum::wire_enum;
 
-/// A judgement to be passed on a run.
+/// A review of a run.
 ///
 /// ```
 /// use reflect_types::Review;
@@ -23,10 +23,7 @@ use crate::wire_enum::wire_enum;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(remote = "Self")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(
-    feature = "openapi",
-    schema(description = "A judgement to be passed on a run.")
-)]
+#[cfg_attr(feature = "openapi", schema(description = "A review of a run."))]
 pub struct Review {
     /// Pass or fail.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::verdict_to_give))]
@@ -48,10 +45,10 @@ pub struct Review {
 }
 
 impl Review {
-    /// How far a review moves the memories when nothing else is said.
+    /// The default learning rate.
     pub const DEFAULT_ALPHA: f64 = 0.3;
 
-    /// A judgement without feedback.
+    /// A review without feedback.
     pub fn new(result: Verdict) -> Self {
         Self {
             result,
@@ -62,12 +59,12 @@ impl Review {
         }
     }
 
-    /// The run did what it should.
+    /// A passing review.
     pub fn pass() -> Self {
         Self::new(Verdict::Pass)
     }
 
-    /// The run did not; `feedback` says what was wrong.
+    /// A failing review with feedback.
     pub fn fail(feedback: impl Into<String>) -> Self {
         Self::new(Verdict::Fail).feedback(feedback)
     }
@@ -160,7 +157,7 @@ wire_enum! {
     }
 }
 
-/// A judgement as it stands on a trace.
+/// The stored review of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReviewRecord {
@@ -170,8 +167,8 @@ pub struct ReviewRecord {
     pub trace_id: TraceId,
     /// Pass or fail.
     pub result: Verdict,
-    /// What was wrong, or right, after a note about the model that gave the review or whose verdict
-    /// it replaced. `comment()` is the text without the note.
+    /// The feedback; prefixed with `[judge …]` if a model was involved. `comment()` is the text
+    /// without the prefix.
     #[serde(default)]
     pub feedback_text: Option<String>,
     /// Given with the trace, or later.

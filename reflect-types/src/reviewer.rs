@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reviewer {
-    /// A person, or a program that speaks for one.
+    /// A person, or code acting for one.
     #[default]
     Human,
     /// The model of this name.
@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for Reviewer {
     }
 }
 
-/// The verdict of a model whose review no longer stands.
+/// A model's verdict that was withdrawn or overruled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelVerdict {

@@ -46,7 +46,7 @@ pub trait Judge: Send + Sync + 'static {
     }
 }
 
-/// What came of a judgement.
+/// The outcome of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JudgeOutcome {
@@ -54,7 +54,7 @@ pub enum JudgeOutcome {
     Passed,
     /// The trace failed.
     Failed,
-    /// The judge could not tell: the trace is left to people.
+    /// No clear verdict; the trace waits for a person.
     Unclear,
     /// The trace was reviewed or deleted meanwhile.
     Overtaken,

@@ -212,14 +212,14 @@ operations! {
     RevokeApiKey -> ApiKey:
         "revoke_api_key" Post "/v1/projects/{project_id}/api-keys/{key_id}/revoke" [KeyAdmin] Freely;
 
-    /// The project in numbers.
+    /// Project statistics.
     GetStats -> Stats:
         "project_stats" Get "/v1/projects/{project_id}/stats" [TraceRead] Freely;
     /// Removes the project with everything in it.
     DeleteProject -> DeletedProject:
         "delete_project" Delete "/v1/projects/{project_id}" [ProjectAdmin] IfNotDone;
 
-    /// What an export holds beside memories and traces.
+    /// The project's totals and skill.
     ExportOverview -> Overview:
         "export_overview" Get "/v1/projects/{project_id}/archive" [ProjectAdmin] Freely;
     /// Memories in the order they were learned.
@@ -234,7 +234,7 @@ operations! {
 }
 
 impl Request {
-    /// The reply that a 404 stands for, where absence is an answer and not an error.
+    /// The reply to return for a 404, if not found is not an error.
     pub fn absent(&self) -> Option<Reply> {
         match self {
             Self::GetSkill(_) => Some(Reply::GetSkill(None)),

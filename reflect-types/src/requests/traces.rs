@@ -37,8 +37,8 @@ pub struct CreateTrace {
     /// The review, where the result is known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
-    /// The caller's name for this submission: a second one of the same name stores nothing and gets
-    /// the first receipt. It travels in the header [`IDEMPOTENCY_KEY`].
+    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
+    /// [`IDEMPOTENCY_KEY`].
     #[serde(skip)]
     pub idempotency_key: Option<String>,
 }
