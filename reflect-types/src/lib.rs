@@ -41,8 +41,8 @@ pub use reflection::{AuthoredReflection, Reflection};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteProject, DeleteTraces,
     ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill, GetStats,
-    GetTrace, ImportProject, ListApiKeys, ListMemories, ListTraces, Operation, QueryMemories,
-    Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, Undo, WithdrawReview,
+    GetTrace, ImportProject, ListApiKeys, ListMemories, ListOrder, ListTraces, Operation,
+    QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, Undo, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

@@ -42,6 +42,7 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0008_provenance.sql"
     )),
+    schema(include_str!("../../../migrations/sqlite/0009_parked.sql")),
 ];
 
 /// The current format: the number of migrations.
