@@ -42,6 +42,12 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0008_provenance.sql"
     )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0009_memory_changes.sql"
+    )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0010_project_limits.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.
