@@ -2,7 +2,7 @@
 
 use reflect_types::{
     CreateSkill, ErrorBody, ErrorCode, ExportMemories, ExportOverview, ExportTraces, ListMemories,
-    ListTraces, Operation as _,
+    ListMemoryChanges, ListTraces, Operation as _,
 };
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
@@ -40,9 +40,10 @@ const COMPLETE_REPLIES: [&str; 8] = [
 const OPTIONAL_FIELD: &str = "judge_note";
 
 /// Default page length of each list operation.
-const PAGE_LENGTHS: [(&str, u32); 4] = [
+const PAGE_LENGTHS: [(&str, u32); 5] = [
     (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
     (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
+    (ListMemoryChanges::NAME, ListMemoryChanges::DEFAULT_LIMIT),
     (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
     (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
 ];
@@ -62,6 +63,7 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
             &mut item.get,
             &mut item.post,
             &mut item.put,
+            &mut item.patch,
             &mut item.delete,
         ];
         for operation in operations.into_iter().flatten() {

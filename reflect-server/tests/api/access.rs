@@ -75,6 +75,19 @@ fn endpoints() -> Vec<Endpoint> {
             Scope::MemoryRead,
             None,
         ),
+        endpoint(
+            Method::PATCH,
+            "/memories/{memory_id}",
+            Scope::MemoryAdmin,
+            Some(json!({"status": "quarantined"})),
+        ),
+        endpoint(
+            Method::DELETE,
+            "/memories/{memory_id}",
+            Scope::MemoryAdmin,
+            None,
+        ),
+        endpoint(Method::GET, "/memory/changes", Scope::MemoryRead, None),
         endpoint(Method::GET, "/archive", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/archive/memories", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/archive/traces", Scope::ProjectAdmin, None),
@@ -103,6 +116,12 @@ fn endpoints() -> Vec<Endpoint> {
             "/api-keys/{key_id}/revoke",
             Scope::KeyAdmin,
             Some(json!({})),
+        ),
+        endpoint(
+            Method::PATCH,
+            "",
+            Scope::ProjectAdmin,
+            Some(json!({"max_alpha": 0.5})),
         ),
         endpoint(Method::DELETE, "", Scope::ProjectAdmin, None),
     ]

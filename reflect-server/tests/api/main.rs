@@ -9,6 +9,7 @@ mod input;
 mod judge;
 mod keys;
 mod limits;
+mod managed;
 mod mcp;
 mod reviewers;
 mod sdk;
