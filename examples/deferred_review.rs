@@ -48,7 +48,7 @@ fn reviewer_next_morning(file: &Path) -> Result<(), BoxError> {
     let task = "My parcel to Bergen is late, may I cancel?";
     println!("\n{task}");
     for memory in client.query_memories(task).limit(1).call()? {
-        println!("  is shown  {}", memory.key_mistake);
+        println!("  is shown  {}", memory.reflection);
     }
     let pending = client.list_traces().pending().call()?;
     println!("\n{} runs wait for a review", pending.len());

@@ -39,13 +39,7 @@ fn main() -> Result<(), BoxError> {
 
         let augmented = client.augment_with_memories(&task).limit(1).call()?;
         for memory in &augmented.memories {
-            let lesson = [
-                &memory.key_mistake,
-                &memory.correct_action,
-                &memory.guidance,
-            ];
-            let lesson = lesson.into_iter().find(|text| !text.is_empty());
-            println!("   is shown   {}", lesson.unwrap_or(&memory.reflection));
+            println!("   is shown   {}", memory.reflection.replace('\n', " | "));
         }
         let messages = run_agent(&augmented)?;
         let refunded = messages

@@ -174,11 +174,11 @@ fn input(question: &str) -> io::Result<Option<String>> {
 /// Stands for a model: it repeats what it was taught, and else admits that it does not know.
 fn scripted(asked: &ModelRequest) -> Act {
     let text = asked.text();
-    let lesson = ["<key_mistake>", "<correct_action>", "<guidance>"]
-        .iter()
-        .find_map(|tag| text.split_once(tag)?.1.split_once("</"));
+    let lesson = text
+        .split_once("<reflection>Reviewer: ")
+        .and_then(|(_, lesson)| lesson.lines().next());
     Act::Say(match lesson {
-        Some((lesson, _)) => format!("I was told: {lesson}"),
+        Some(lesson) => format!("I was told: {lesson}"),
         None => "I do not know.".to_owned(),
     })
 }

@@ -9,6 +9,7 @@ use reflect_server::keys::{self, Keys};
 
 use crate::failure::Failure;
 use crate::models::Models;
+use crate::permissions;
 
 /// An open database file.
 #[derive(Clone, Debug)]
@@ -45,9 +46,13 @@ impl File {
     }
 }
 
-/// Opens the engine's store, creating the file if missing.
+/// Opens the engine's store. A missing file is created for its owner only.
 pub(crate) async fn open_store(path: PathBuf) -> reflect_engine::Result<Sqlite> {
-    blocking(move || Sqlite::open(&path)).await
+    blocking(move || {
+        permissions::create_private(&path);
+        Sqlite::open(&path)
+    })
+    .await
 }
 
 /// Opens the store of keys in the engine's file, creating the tables if missing.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod archive;
+mod command_line;
 mod commands;
 mod failure;
 mod file;
@@ -9,6 +10,7 @@ mod local;
 mod log;
 mod models;
 mod output;
+mod permissions;
 mod place;
 mod secret;
 mod transcript;

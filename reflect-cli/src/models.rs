@@ -62,6 +62,13 @@ pub(crate) struct ModelOptions {
         help_heading = MODELS
     )]
     llm_fallback: bool,
+    /// Keep ids, names, mail addresses, and card and phone numbers in memories instead of replacing
+    /// each by its role, such as `order_id`.
+    #[arg(
+        long, env = "REFLECT_KEEP_PERSONAL_VALUES", value_parser = FalseyValueParser::new(),
+        help_heading = MODELS
+    )]
+    keep_personal_values: bool,
     /// The embedding model, such as `text-embedding-3-small`. Without one the bundled embedder is used.
     /// A change re-embeds the memories in the background.
     #[arg(long, env = "REFLECT_EMBEDDINGS_MODEL", help_heading = MODELS)]
@@ -119,6 +126,7 @@ pub(crate) struct Models {
     pub(crate) embeddings: Option<Client>,
     pub(crate) dimensions: Option<u32>,
     fallback: bool,
+    keep_personal_values: bool,
     max_tokens: Option<usize>,
 }
 
@@ -146,6 +154,7 @@ impl ModelOptions {
             llm: llm.map(built).transpose()?,
             embeddings: embeddings.map(built).transpose()?,
             fallback: self.llm_fallback,
+            keep_personal_values: self.keep_personal_values,
             dimensions: self.embeddings_dimensions,
             max_tokens: self.embeddings_max_tokens,
         })
@@ -203,6 +212,9 @@ impl Models {
             engine = engine
                 .reflector(Arc::new(reflector))
                 .skill_writer(Arc::new(writer));
+        }
+        if self.keep_personal_values {
+            engine = engine.keep_personal_values();
         }
         if let Some(embeddings) = &self.embeddings {
             let mut embedder = ModelEmbedder::new(embeddings.clone());

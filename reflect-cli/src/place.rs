@@ -8,6 +8,7 @@ use reflect_sdk::ReflectClient;
 use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::command_line::has_flag;
 use crate::failure::Failure;
 use crate::file::File;
 use crate::local::Local;
@@ -94,7 +95,7 @@ impl Place {
         if self.data.is_none() || self.url.is_none() {
             return Ok(self.data.is_some());
         }
-        let (typed_data, typed_url) = (is_typed("--data"), is_typed("--url"));
+        let (typed_data, typed_url) = (has_flag("--data"), has_flag("--url"));
         if typed_data == typed_url {
             return Err(Failure::usage(
                 "both a file and a server are given: keep either --data (REFLECT_DATA) or --url \
@@ -106,7 +107,7 @@ impl Place {
 
     /// Whether the project comes from the flag rather than from the environment.
     pub(crate) fn typed_project(&self) -> bool {
-        self.project.is_some() && is_typed("--project")
+        self.project.is_some() && has_flag("--project")
     }
 
     fn server(&self) -> Result<(&str, SecretString), Failure> {
@@ -161,13 +162,4 @@ impl Place {
 fn of_file(project: ProjectId, file: File) -> Result<ReflectClient, Failure> {
     let builder = ReflectClient::builder().project(project);
     Ok(builder.transport(Arc::new(Local(file)))?)
-}
-
-/// Whether the flag is on the command line.
-fn is_typed(flag: &str) -> bool {
-    let with_value = format!("{flag}=");
-    std::env::args_os().any(|argument| {
-        let argument = argument.to_string_lossy();
-        argument == flag || argument.starts_with(&with_value)
-    })
 }

@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 
+use reflect_server::keys::check_strength;
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::command_line::warn_if_typed;
 use crate::failure::Failure;
+use crate::permissions;
 
-/// The secret given directly or in a file.
+/// The secret given directly or in a file. Logs a warning if other users of the machine can see it.
 pub(crate) fn read(
-    name: &str,
+    name: &'static str,
     given: Option<SecretString>,
     file: Option<PathBuf>,
 ) -> Result<Option<SecretString>, Failure> {
     let Some(path) = file else {
+        warn_if_typed(name);
         return given.map(|secret| sendable(name, secret)).transpose();
     };
     if given.is_some() {
@@ -23,11 +27,26 @@ pub(crate) fn read(
     let shown = format!("{name}-file {}", path.display());
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    permissions::warn_if_shared("the secret in", &path);
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::usage(format!("{shown} is empty")));
     }
     sendable(&shown, text.into()).map(Some)
+}
+
+/// Like [`read`], and refuses a secret that can be guessed.
+pub(crate) fn read_strong(
+    name: &'static str,
+    given: Option<SecretString>,
+    file: Option<PathBuf>,
+) -> Result<Option<SecretString>, Failure> {
+    let secret = read(name, given, file)?;
+    if let Some(secret) = &secret {
+        check_strength(secret.expose_secret())
+            .map_err(|weak| Failure::usage(format!("{name} {weak}")))?;
+    }
+    Ok(secret)
 }
 
 /// Parses a flag's value as a secret. [`read`] does the checks whose errors must not repeat it.

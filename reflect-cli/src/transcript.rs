@@ -58,13 +58,23 @@ pub(crate) fn write(trace: &Trace, detail: Detail, out: &mut impl Write) -> io::
     Ok(())
 }
 
+/// The state of a trace's review, in words.
+pub(crate) fn review_state(trace: &Trace) -> &str {
+    match (&trace.review, &trace.ingest_status) {
+        (Some(_), IngestStatus::Failed) => "not learned",
+        (Some(_), IngestStatus::Queued | IngestStatus::Processing) => "learning",
+        (None, _) if trace.judge_error.is_some() => "judge failed",
+        _ => trace.review_status.as_str(),
+    }
+}
+
 fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", trace.id)?;
     writeln!(out, "task     {}", output::line(&trace.task, 400))?;
     if let Some(model) = &trace.model {
         writeln!(out, "model    {}", output::line(model, 100))?;
     }
-    writeln!(out, "review   {}", trace.review_status)?;
+    writeln!(out, "review   {}", review_state(trace))?;
     if let Some(review) = &trace.review {
         let feedback = output::line(review.comment().unwrap_or_default(), 400);
         writeln!(out, "verdict  {} {feedback}", review.result)?;
@@ -86,6 +96,9 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     }
     if let Some(error) = &trace.last_ingest_error {
         writeln!(out, "because  {}", output::line(error, 400))?;
+    }
+    if let Some(error) = &trace.judge_error {
+        writeln!(out, "judge    failed: {}", output::line(error, 400))?;
     }
     if let Some(memory) = &trace.created_memory_id {
         writeln!(out, "memory   {memory}")?;
@@ -172,6 +185,27 @@ mod tests {
         let mut out = Vec::new();
         write(&trace, detail, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_verdict_without_its_memory_is_not_pending() {
+        for (ingest, verdict, judge_error, expected) in [
+            ("completed", None, None, "pending"),
+            ("completed", None, Some("no verdict"), "judge failed"),
+            ("queued", Some("fail"), None, "learning"),
+            ("processing", Some("fail"), None, "learning"),
+            ("failed", Some("fail"), None, "not learned"),
+        ] {
+            let review = verdict.map(|verdict| {
+                serde_json::json!({"id": "r", "trace_id": "t", "result": verdict, "mode": "deferred"})
+            });
+            let trace = serde_json::json!({
+                "id": "t", "task": "Refund", "review_status": "pending", "ingest_status": ingest,
+                "review": review, "judge_error": judge_error,
+            });
+            let trace: Trace = serde_json::from_value(trace).unwrap();
+            assert_eq!(review_state(&trace), expected);
+        }
     }
 
     #[test]

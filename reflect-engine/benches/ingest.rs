@@ -250,6 +250,7 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
     let mut metadata = Metadata::new();
     metadata.insert("team".to_owned(), format!("team {}", n % 7).into());
     let trace = NewTrace {
+        key_id: None,
         id: format!("trace-{n}").into(),
         task,
         trajectory: vec![Message::assistant("done")],

@@ -26,6 +26,8 @@ pub(crate) struct Core {
     pub(crate) alpha: f64,
     /// The similarity floor of queries that do not set one.
     pub(crate) floor: f64,
+    /// Whether reflections keep personal values.
+    pub(crate) keep_personal_values: bool,
     /// The number of reviews worked on at once.
     pub(crate) concurrency: usize,
     /// How long a claimed job is held before other workers may take it over.

@@ -6,6 +6,7 @@ mod args;
 mod bind;
 mod body;
 mod context;
+mod deferred;
 mod erase;
 mod expand;
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The start of the run in the expansion.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::Ident;
 
 use crate::args::{Args, Value};
 use crate::bind::none;
+use crate::deferred::{deferred, is_plain, leaves};
 use crate::traced::Traced;
 
 impl Traced {
@@ -32,7 +33,12 @@ impl Traced {
             };
             let function = Ident::new(function, here);
             let (private, there) = private.at(client);
-            quote_spanned!(there=> #private::#function(&(#client)))
+            let found = quote_spanned!(there=> #private::#function(&(#client)));
+            if is_plain(client) || leaves(client.to_token_stream()) {
+                found
+            } else {
+                quote_spanned!(there=> #private::survived_client(|| #found))
+            }
         } else {
             // Without a `client`, the function is a part of the run around it.
             quote_spanned!(here=> #private::client(&#private::Installed))
@@ -57,8 +63,9 @@ impl Traced {
             task.start()
         } else {
             let described = self.described(args, quote_spanned!(here=> __reflect_run));
+            let run = task.run();
             quote_spanned!(here=> {
-                let __reflect_run = __reflect_client.trace(#text);
+                let __reflect_run = #run;
                 if #private::is_recorded(&__reflect_run) {
                     #described
                 } else {
@@ -78,18 +85,36 @@ impl Traced {
     /// The start of a run, with all options.
     fn described(&self, args: &Args, mut builder: TokenStream) -> TokenStream {
         let (private, here) = (&self.private, Span::mixed_site());
+        let run = Ident::new("__reflect_run", here);
         for setting in &args.settings {
             let key = &setting.key;
             builder = match &setting.value {
-                Value::Plain(value) => quote!(#builder.#key(#value)),
+                Value::Plain(value) if is_plain(value) || leaves(value.to_token_stream()) => {
+                    quote!(#builder.#key(#value))
+                }
+                Value::Plain(value) => {
+                    let (private, there) = private.at(value);
+                    let (name, some) = (key.to_string(), quote_spanned!(there=> __reflect_value));
+                    let none = none();
+                    quote_spanned!(there=> {
+                        let #run = #builder;
+                        match #private::value(&#run, #name, || #value) {
+                            ::core::option::Option::Some(#some) => #run.#key(#some),
+                            #none => #run,
+                        }
+                    })
+                }
                 Value::Text(value) => {
                     let (private, there) = private.at(value);
                     let text = quote_spanned!(there=> #private::text(&(#value)).show());
-                    quote_spanned!(there=> #private::#key(#builder, #text))
+                    let (before, text) = deferred(&value.to_token_stream(), &text, there);
+                    quote_spanned!(there=> { #before #private::#key(#builder, #text) })
                 }
                 Value::Map(value) => {
                     let (private, there) = private.at(value);
-                    quote_spanned!(there=> #private::#key(#builder, &(#value)))
+                    let pairs = quote_spanned!(there=> #private::pairs(&(#value)));
+                    let (before, pairs) = deferred(&value.to_token_stream(), &pairs, there);
+                    quote_spanned!(there=> { #before #private::#key(#builder, #pairs) })
                 }
                 Value::OnCancel(variant) => quote!(#builder.#key(#private::OnCancel::#variant)),
             };

@@ -58,7 +58,8 @@ impl Builder {
     /// Sets the bound of the first wait between attempts, which doubles each time, and the longest
     /// wait: a server that asks for more with `Retry-After` ends the call.
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        (self.0.retry.first_wait, self.0.retry.longest_wait) = (first, longest);
+        let backoff = &mut self.0.retry.backoff;
+        (backoff.initial, backoff.cap) = (first, longest);
         self
     }
 

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Shared};
-use crate::dialect::Parameters;
+use crate::dialect::{Format, Parameters};
 use crate::error::{Error, Result};
 use crate::prompt::{ChatMessage, Prompt};
 use crate::usage::Tokens;
@@ -23,7 +23,10 @@ impl Shared {
             let result = self.counted(self.chat(prompt, parameters)).await;
             tried.push(parameters);
             let error = result.as_ref().err();
-            match error.and_then(|error| self.dialect.learn(parameters, error)) {
+            match error.and_then(|error| {
+                self.dialect
+                    .learn(parameters, format(prompt, parameters), error)
+            }) {
                 Some(other) if !tried.contains(&other) => parameters = other,
                 _ => return result,
             }
@@ -45,13 +48,20 @@ impl Shared {
     fn request<'a>(&'a self, prompt: &'a Prompt, parameters: Parameters) -> Request<'a> {
         let limit = self.settings.max_completion_tokens;
         let newer = parameters.max_completion_tokens;
-        let format = prompt.is_json() && !parameters.no_format;
         Request {
             model: &self.settings.model,
             messages: prompt.messages(),
             max_completion_tokens: newer.then_some(limit),
             max_tokens: (!newer).then_some(limit),
-            response_format: format.then(|| json!({"type": "json_object"})),
+            response_format: format(prompt, parameters).map(|format| match format {
+                Format::Schema => json!({
+                    "type": "json_schema",
+                    "json_schema": {
+                        "name": "answer", "strict": true, "schema": prompt.wanted_schema(),
+                    },
+                }),
+                Format::Object => json!({"type": "json_object"}),
+            }),
         }
     }
 
@@ -74,6 +84,14 @@ impl Shared {
             _ => Ok(text),
         }
     }
+}
+
+/// The strictest format that the prompt has and the server has not refused.
+fn format(prompt: &Prompt, parameters: Parameters) -> Option<Format> {
+    if prompt.wanted_schema().is_some() && !parameters.no_schema {
+        return Some(Format::Schema);
+    }
+    (prompt.is_json() && !parameters.no_object).then_some(Format::Object)
 }
 
 #[derive(Serialize)]

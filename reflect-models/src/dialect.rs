@@ -11,8 +11,19 @@ pub(crate) struct Dialect(Mutex<Parameters>);
 pub(crate) struct Parameters {
     /// The token limit is named `max_completion_tokens` instead of `max_tokens`.
     pub(crate) max_completion_tokens: bool,
-    /// `response_format` is left out.
-    pub(crate) no_format: bool,
+    /// `response_format` has no `json_schema`.
+    pub(crate) no_schema: bool,
+    /// `response_format` has no `json_object`.
+    pub(crate) no_object: bool,
+}
+
+/// The `response_format` of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// `json_schema`.
+    Schema,
+    /// `json_object`.
+    Object,
 }
 
 impl Dialect {
@@ -25,9 +36,14 @@ impl Dialect {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns from the refusal of a request with these parameters. Returns those to try next, which a
+    /// Learns from the refusal of a request with these parameters and this format. Returns those to try next, which a
     /// concurrent request may have found; `None` if the parameters are not at fault.
-    pub(crate) fn learn(&self, used: Parameters, error: &Error) -> Option<Parameters> {
+    pub(crate) fn learn(
+        &self,
+        used: Parameters,
+        format: Option<Format>,
+        error: &Error,
+    ) -> Option<Parameters> {
         let Error::Refused {
             status: 400 | 422,
             message,
@@ -47,11 +63,21 @@ impl Dialect {
             now.max_completion_tokens = !used.max_completion_tokens;
             return Some(*now);
         }
-        let format = message.contains("response_format") || message.contains("json_object");
-        // Some servers know the parameter, but require a schema.
-        if !used.no_format && format && (is_unknown(&message) || message.contains("must be")) {
-            now.no_format = true;
-            return Some(*now);
+        let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        match format {
+            Some(Format::Schema) if names(&["response_format", "schema", "grammar"]) => {
+                now.no_schema = true;
+                return Some(*now);
+            }
+            // Some servers know the parameter, but require a schema.
+            Some(Format::Object)
+                if names(&["response_format", "json_object"])
+                    && (is_unknown(&message) || names(&["must be", "should be"])) =>
+            {
+                now.no_object = true;
+                return Some(*now);
+            }
+            _ => {}
         }
         None
     }
@@ -99,11 +125,13 @@ mod tests {
 
     const OLDER: Parameters = Parameters {
         max_completion_tokens: false,
-        no_format: false,
+        no_schema: false,
+        no_object: false,
     };
     const NEWER: Parameters = Parameters {
         max_completion_tokens: true,
-        no_format: false,
+        no_schema: false,
+        no_object: false,
     };
 
     #[test]
@@ -115,13 +143,14 @@ mod tests {
         );
         // All were sent before the first refusal.
         for _ in 0..8 {
-            assert_eq!(dialect.learn(OLDER, &limit), Some(NEWER));
+            assert_eq!(dialect.learn(OLDER, None, &limit), Some(NEWER));
         }
         assert_eq!(dialect.parameters(), NEWER);
         let format = refused("'response_format.type' must be 'json_schema'");
-        let learned = dialect.learn(NEWER, &format).unwrap();
-        assert!(learned.max_completion_tokens && learned.no_format);
-        assert_eq!(dialect.learn(learned, &format), None);
+        let object = Some(Format::Object);
+        let learned = dialect.learn(NEWER, object, &format).unwrap();
+        assert!(learned.max_completion_tokens && learned.no_object && !learned.no_schema);
+        assert_eq!(dialect.learn(learned, None, &format), None);
     }
 
     #[test]
@@ -129,8 +158,8 @@ mod tests {
         let dialect = Dialect::default();
         let older = refused("Unknown argument max_tokens");
         let newer = refused(r#"[{"loc": ["max_completion_tokens"], "type": "extra_forbidden"}]"#);
-        assert_eq!(dialect.learn(OLDER, &older), Some(NEWER));
-        assert_eq!(dialect.learn(NEWER, &newer), Some(OLDER));
+        assert_eq!(dialect.learn(OLDER, None, &older), Some(NEWER));
+        assert_eq!(dialect.learn(NEWER, None, &newer), Some(OLDER));
         assert_eq!(dialect.parameters(), OLDER);
     }
 
@@ -144,7 +173,10 @@ mod tests {
             "Unsupported parameter: 'max_completion_tokens'",
             "no such model",
         ] {
-            assert_eq!(dialect.learn(OLDER, &refused(message)), None, "{message}");
+            for format in [None, Some(Format::Object), Some(Format::Schema)] {
+                let learned = dialect.learn(OLDER, format, &refused(message));
+                assert_eq!(learned, None, "{message}");
+            }
         }
         assert_eq!(dialect.parameters(), OLDER);
     }

@@ -24,7 +24,11 @@ pub enum Error {
     #[error("the model cannot be reached: {0}")]
     Unreachable(String),
     /// No reply arrived in time.
-    #[error("the model did not answer within {0:?}")]
+    #[error(
+        "the model did not answer within {0:?}: set a longer timeout (`--llm-timeout` or \
+         `--embeddings-timeout` on the command line, `Builder::timeout` in code), or choose a faster \
+         model"
+    )]
     Timeout(Duration),
     /// The reply does not follow the protocol.
     #[error("the model's server answered with something that is no reply: {0}")]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod echo;
 pub mod json;
 mod judge;
 pub mod lenient;
@@ -39,6 +40,7 @@ mod usage;
 pub use builder::Builder;
 #[cfg(feature = "client")]
 pub use client::Client;
+pub use echo::echoes;
 #[cfg(feature = "client")]
 pub use environment::Purpose;
 #[cfg(feature = "client")]

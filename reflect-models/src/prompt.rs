@@ -1,5 +1,6 @@
 use reflect_types::markup;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The messages of a chat request.
 #[derive(Clone, Debug)]
@@ -7,6 +8,7 @@ use serde::Serialize;
 pub struct Prompt {
     messages: Vec<ChatMessage>,
     json: bool,
+    schema: Option<Value>,
 }
 
 /// A message of a [`Prompt`].
@@ -25,6 +27,7 @@ impl Prompt {
         let mut prompt = Self {
             messages: Vec::new(),
             json: false,
+            schema: None,
         };
         prompt.push("system", rules.into());
         prompt.push("user", question.into());
@@ -35,6 +38,13 @@ impl Prompt {
     pub fn json(mut self) -> Self {
         self.json = true;
         self
+    }
+
+    /// Requests a JSON object of this schema, from servers that accept one. OpenAI requires every
+    /// property in `required` and `additionalProperties: false`.
+    pub fn schema(mut self, schema: Value) -> Self {
+        self.schema = Some(schema);
+        self.json()
     }
 
     /// Appends an answer that was not usable and the complaint about it.
@@ -52,6 +62,11 @@ impl Prompt {
     /// Whether the answer has to be a JSON object.
     pub fn is_json(&self) -> bool {
         self.json
+    }
+
+    #[cfg(feature = "client")]
+    pub(crate) fn wanted_schema(&self) -> Option<&Value> {
+        self.schema.as_ref()
     }
 
     fn push(&mut self, role: &'static str, content: String) {

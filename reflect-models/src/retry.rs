@@ -1,22 +1,26 @@
 use std::time::Duration;
 
+use reflect_types::Backoff;
+
 use crate::error::Error;
 
 /// How often, and after which waits, a request is repeated.
 #[derive(Clone, Debug)]
 pub(crate) struct Retry {
     pub(crate) attempts: u32,
-    /// The bound of the first wait, which doubles with each further one.
-    pub(crate) first_wait: Duration,
-    pub(crate) longest_wait: Duration,
+    pub(crate) backoff: Backoff,
 }
 
 impl Default for Retry {
     fn default() -> Self {
         Self {
             attempts: 3,
-            first_wait: Duration::from_millis(500),
-            longest_wait: Duration::from_secs(30),
+            backoff: Backoff {
+                initial: Duration::from_millis(500),
+                factor: 2,
+                cap: Duration::from_secs(30),
+                jitter: 0.5,
+            },
         }
     }
 }
@@ -29,14 +33,9 @@ impl Retry {
         }
         if let Some(asked) = error.retry_after() {
             // An earlier request would add to the load.
-            return (asked <= self.longest_wait).then_some(asked);
+            return (asked <= self.backoff.cap).then_some(asked);
         }
-        let bound = self
-            .first_wait
-            .saturating_mul(2_u32.saturating_pow(retries))
-            .min(self.longest_wait);
-        // Jitter keeps requests that failed together from coming back together.
-        Some(bound.mul_f64(0.5 + fastrand::f64() / 2.0))
+        Some(self.backoff.delay(retries + 1, fastrand::f64()))
     }
 }
 

@@ -48,7 +48,7 @@ pub use reflect_types::{
 };
 
 pub use crate::client::{
-    AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, QueryOptions, ReflectClient,
+    AugmentedTask, BlockingClient, ClientBuilder, FlushGuard, QueryOptions, ReflectClient, Style,
 };
 pub use crate::core::{DeliveryStats, Overflow, RetryPolicy};
 pub use crate::error::{ApiError, BoxError, Error, Result};

@@ -8,11 +8,11 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use reflect_engine::Engine;
-use reflect_types::{CreateTrace, KeyId, MemoryId, Operation, ProjectId, Scope, TraceId};
+use reflect_types::{CreateTrace, KeyId, MemoryId, Operation, ProjectId, Review, Scope, TraceId};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::keys::Caller;
+use crate::keys::{Caller, Recognition};
 
 /// Access to a project for a caller that may call the operation `O`.
 #[derive(Debug)]
@@ -99,6 +99,7 @@ pub(crate) fn may_create(caller: &Caller, app: &App, trace: &CreateTrace) -> Res
     let Some(review) = &trace.review else {
         return require(caller, Scope::TraceWrite);
     };
+    within_max_alpha(caller, review, app)?;
     if review.reflection.is_some() {
         require(caller, Scope::MemoryWrite)?;
         if trace.retrieved_memory_ids.is_empty() {
@@ -111,6 +112,32 @@ pub(crate) fn may_create(caller: &Caller, app: &App, trace: &CreateTrace) -> Res
         return Ok(());
     }
     require(caller, Scope::ReviewWrite)
+}
+
+/// Refuses a review whose `alpha` is over the largest that the caller's key may use. A review without
+/// one has the server's default.
+pub(crate) fn within_max_alpha(
+    caller: &Caller,
+    review: &Review,
+    app: &App,
+) -> Result<(), ApiError> {
+    let Some(most) = caller.max_alpha() else {
+        return Ok(());
+    };
+    let (alpha, source) = match review.alpha {
+        Some(alpha) => (alpha, "the review's"),
+        None => (app.engine().default_alpha(), "the server's default"),
+    };
+    // A NaN is refused by the review's own validation.
+    if alpha > most {
+        return Err(ApiError::field(
+            "alpha",
+            format!(
+                "`alpha` must be at most {most} with this key, and {source} is {alpha}: pass {most} or less"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// The caller of a request, if its key is valid and within the rate limit.
@@ -129,12 +156,38 @@ pub(crate) async fn caller(parts: &Parts, app: &App) -> Result<Caller, ApiError>
             "the Authorization header must be `Bearer` and a key",
         ));
     };
-    let Some(caller) = app.keys().recognise(key).await? else {
-        return Err(ApiError::unknown_key());
-    };
+    let caller = authenticate(key, parts, app).await?;
     tracing::Span::current().record("key", caller.name());
     app.rate().admit(caller.name())?;
     Ok(caller)
+}
+
+/// The holder of a key. Wrong keys are counted per address; after too many of them, unknown ones are
+/// refused without a lookup of each. A valid key works from any address: the limit protects the server's
+/// time, and the key's length protects the key.
+async fn authenticate(key: &str, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+    let keys = app.keys();
+    if let Some(caller) = keys.recall(key) {
+        return Ok(caller);
+    }
+    let attempt = match app.begin_attempt(parts) {
+        Ok(attempt) => attempt,
+        Err(wait) => {
+            let listed = keys.recognise_listed(key).await?;
+            return listed
+                .caller()
+                .ok_or_else(|| ApiError::too_many_failures(wait));
+        }
+    };
+    let recognised = keys.recognise(key).await;
+    if !matches!(recognised, Ok(Recognition::Unknown)) {
+        attempt.forgive();
+    }
+    match recognised? {
+        Recognition::Caller(caller) => Ok(caller),
+        Recognition::Expired(at) => Err(ApiError::expired_key(&at)),
+        Recognition::Revoked | Recognition::Unknown => Err(ApiError::unknown_key()),
+    }
 }
 
 macro_rules! path_id {

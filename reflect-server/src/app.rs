@@ -2,15 +2,20 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
+use ipnet::IpNet;
 use reflect_engine::Engine;
 use reflect_models::Client;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
+use crate::client_address::client_address;
+use crate::failed_attempts::{Attempt, FailedAttempts};
 use crate::judge::CountedJudge;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::rate::Rate;
+use crate::tls::Tls;
 
 /// The state shared by all requests. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,6 +29,7 @@ struct Shared {
     keys: Keys,
     settings: Settings,
     rate: Rate,
+    failures: FailedAttempts,
     slots: Semaphore,
     metrics: Metrics,
 }
@@ -41,6 +47,11 @@ pub struct Settings {
     pub rate_limit: Option<NonZeroU32>,
     /// The token that enables `/v1/bootstrap`.
     pub bootstrap_token: Option<SecretString>,
+    /// The networks of proxies whose `X-Forwarded-For` or `Forwarded` header names the client. Without
+    /// one, the client is the peer of the connection.
+    pub trusted_proxies: Vec<IpNet>,
+    /// The certificate to serve HTTPS with; plain HTTP without one.
+    pub tls: Option<Tls>,
     /// The `Host` headers that `/mcp` accepts, against DNS rebinding; empty accepts any.
     pub allowed_hosts: Vec<String>,
     /// The origins of web pages that may call `/mcp`, such as `https://app.example.com:443`. Requests
@@ -61,6 +72,8 @@ impl Default for Settings {
             max_in_flight: 1_024,
             rate_limit: None,
             bootstrap_token: None,
+            trusted_proxies: Vec::new(),
+            tls: None,
             allowed_hosts: ["localhost", "127.0.0.1", "::1"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -77,6 +90,7 @@ impl App {
         Self {
             shared: Arc::new(Shared {
                 rate: Rate::new(settings.rate_limit),
+                failures: FailedAttempts::default(),
                 slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
                 metrics: Metrics::new(),
                 engine,
@@ -117,6 +131,13 @@ impl App {
 
     pub(crate) fn rate(&self) -> &Rate {
         &self.shared.rate
+    }
+
+    /// Counts an attempt to authenticate, or refuses it for a time after too many wrong ones from the
+    /// client's address.
+    pub(crate) fn begin_attempt(&self, parts: &Parts) -> Result<Attempt<'_>, Duration> {
+        let address = client_address(parts, &self.shared.settings.trusted_proxies);
+        self.shared.failures.begin(address)
     }
 
     pub(crate) fn slots(&self) -> &Semaphore {

@@ -44,6 +44,20 @@ impl ApiError {
         Self::unauthorized("this key is unknown or revoked: ask for a new one")
     }
 
+    /// An expired key.
+    pub(crate) fn expired_key(at: &str) -> Self {
+        Self::unauthorized(format!("this key expired at {at}: ask for a new one"))
+    }
+
+    /// A key that creates or revokes one with more rights than its own.
+    pub(crate) fn stronger_key(action: &str, missing: &[&Scope]) -> Self {
+        let names: Vec<String> = missing.iter().map(|scope| format!("`{scope}`")).collect();
+        Self::forbidden(format!(
+            "this key cannot {action} a key with more rights: it does not have {}",
+            names.join(", ")
+        ))
+    }
+
     /// A valid key for another project. The reply does not tell whether the project exists.
     pub(crate) fn other_project(project: &ProjectId) -> Self {
         Self::forbidden(format!(
@@ -93,6 +107,18 @@ impl ApiError {
         Self::new(
             ErrorCode::RateLimited,
             format!("too many requests with this key: retry in {seconds} s"),
+        )
+        .with(RETRY_AFTER, seconds.into())
+    }
+
+    /// A key or token presented after too many wrong ones from the same address.
+    pub(crate) fn too_many_failures(wait: std::time::Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Self::new(
+            ErrorCode::RateLimited,
+            format!(
+                "too many wrong keys or tokens from this address: retry in {seconds} s with a valid one"
+            ),
         )
         .with(RETRY_AFTER, seconds.into())
     }

@@ -2,9 +2,11 @@
 
 mod access;
 mod app;
+mod client_address;
 mod connections;
 mod error;
 mod extract;
+mod failed_attempts;
 mod judge;
 pub mod keys;
 mod mcp;
@@ -14,9 +16,12 @@ mod openapi;
 mod rate;
 mod routes;
 mod serve;
+mod tls;
 
 pub use app::{App, Settings};
 pub use error::ApiError;
+pub use ipnet::IpNet;
 pub use judge::CountedJudge;
 pub use routes::{document, router};
 pub use serve::{serve, serve_until};
+pub use tls::{Tls, TlsError};

@@ -118,10 +118,10 @@ pub(crate) enum Refusals {
     /// The body is not JSON.
     #[response(status = 400)]
     Malformed(ErrorBody),
-    /// The key is missing, unknown or revoked.
+    /// The key is missing, unknown, revoked or expired.
     #[response(status = 401)]
     Unauthorized(ErrorBody),
-    /// The key has no access to the project, or not the scope.
+    /// The key has no access to the project, not the scope, or fewer rights than the other key.
     #[response(status = 403)]
     Forbidden(ErrorBody),
     /// Not found.
@@ -139,7 +139,7 @@ pub(crate) enum Refusals {
     /// A field is missing, of the wrong type or out of range.
     #[response(status = 422)]
     Invalid(ErrorBody),
-    /// Too many requests with this key.
+    /// Too many requests with this key, or too many wrong keys from this address.
     #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait")))]
     RateLimited(ErrorBody),
     /// Internal error: the server's log has the reason, under the request id.

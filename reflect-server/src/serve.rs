@@ -7,9 +7,12 @@ use tokio::task::{AbortHandle, JoinHandle};
 use crate::app::App;
 use crate::connections;
 use crate::routes::router;
+use crate::tls::Tls;
 
 /// Interval of storing the last use of keys.
-const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
+/// Interval of looking for a new certificate.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Serves requests until `shutdown` resolves. Then open requests finish within the grace period, and
 /// the engine shuts down: queued jobs stay in the store.
@@ -50,6 +53,7 @@ pub async fn serve_until(
 struct Tasks {
     server: JoinHandle<()>,
     flusher: JoinHandle<()>,
+    reloader: JoinHandle<()>,
 }
 
 impl Tasks {
@@ -60,13 +64,19 @@ impl Tasks {
             let _ = stop.wait_for(|stop| *stop).await;
         };
         Self {
-            server: tokio::spawn(connections::serve(listener, router(app.clone()), stopped)),
+            server: tokio::spawn(connections::serve(
+                listener,
+                router(app.clone()),
+                app.settings().tls.clone(),
+                stopped,
+            )),
             flusher: tokio::spawn(flush(app.clone(), stopping.clone())),
+            reloader: tokio::spawn(reload(app.settings().tls.clone())),
         }
     }
 
     fn abort_handles(&self) -> Vec<AbortHandle> {
-        let all = [&self.server, &self.flusher];
+        let all = [&self.server, &self.flusher, &self.reloader];
         all.map(JoinHandle::abort_handle).into()
     }
 
@@ -76,6 +86,7 @@ impl Tasks {
         if tokio::time::timeout(grace, self.server).await.is_err() {
             tracing::warn!(?grace, "some requests did not finish in time");
         }
+        self.reloader.abort();
         // A panicked flusher loses at most the last use of keys.
         let _ = self.flusher.await;
         if let Err(error) = app.engine().shutdown().await {
@@ -91,6 +102,17 @@ async fn start_engine_shutdown(app: &App) {
         // The process exits, so an error has no effect.
         _ = app.engine().shutdown() => {}
         () = std::future::ready(()) => {}
+    }
+}
+
+/// Follows renewals of the certificate.
+async fn reload(tls: Option<Tls>) {
+    let Some(tls) = tls else {
+        return;
+    };
+    loop {
+        tokio::time::sleep(RELOAD_INTERVAL).await;
+        tls.reload_if_changed().await;
     }
 }
 

@@ -10,7 +10,7 @@ wire_enum! {
         MalformedJson = "malformed_json",
         /// A field is missing, of the wrong type or out of range.
         InvalidField = "invalid_field",
-        /// The key is missing, unknown or revoked.
+        /// The key is missing, unknown, revoked or expired.
         Unauthorized = "unauthorized",
         /// The key lacks the scope, or has no access to the project.
         Forbidden = "forbidden",

@@ -65,7 +65,7 @@ wire_enum! {
 }
 
 /// An API key as it is listed: everything but its secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiKey {
     /// The key's id, which is not secret.
@@ -95,10 +95,16 @@ pub struct ApiKey {
     /// When it was revoked, in RFC 3339.
     #[serde(default)]
     pub revoked_at: Option<String>,
+    /// When it expires, in RFC 3339; `None` for never. The status of an expired key stays `active`.
+    #[serde(default)]
+    pub expires_at: Option<String>,
+    /// The largest `alpha` of a review with this key; `None` for any.
+    #[serde(default)]
+    pub max_alpha: Option<f64>,
 }
 
 /// A new key. Its text is shown this once.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreatedApiKey {
     /// The key's whole text. Keep it secret.

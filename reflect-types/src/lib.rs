@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod backoff;
 mod error;
 mod id;
 mod judge_note;
@@ -29,6 +30,7 @@ mod verdict;
 mod wire_enum;
 
 pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
+pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};

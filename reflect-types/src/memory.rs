@@ -29,6 +29,9 @@ pub struct Memory {
     /// Whether the run it came from passed, if known.
     #[serde(default)]
     pub success: Option<bool>,
+    /// The reviewer's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub feedback: String,
     /// A summary of the run.
     #[serde(default)]
     pub summary: String,
@@ -117,6 +120,7 @@ impl MemoryRecord {
             similarity,
             score,
             success: Some(self.success),
+            feedback: self.reflection.feedback,
             summary: self.reflection.summary,
             key_mistake: self.reflection.key_mistake,
             correct_action: self.reflection.correct_action,

@@ -7,6 +7,9 @@ use crate::validate::{InvalidField, Validate, not_blank};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Reflection {
+    /// The reviewer's words, whole up to a limit and in their order.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feedback: String,
     /// A summary of the run.
     pub summary: String,
     /// What went wrong, if anything.
@@ -19,16 +22,21 @@ pub struct Reflection {
     pub applicable_tools: Vec<String>,
     /// The tools the run used.
     pub tools_used: Vec<String>,
+    /// The writer of the reflection, such as `extractive` or `llm:gpt-5.4-mini`; empty if its author
+    /// is a caller or unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub written_by: String,
 }
 
 impl Reflection {
-    /// The reflection as one text.
+    /// The reflection as one text, the reviewer's words first.
     pub fn text(&self) -> String {
         let right = match self.key_mistake.as_str() {
             "" => "Correct action: ",
             _ => "Instead: ",
         };
         let lines = [
+            ("Reviewer: ", &self.feedback),
             ("", &self.summary),
             ("Mistake: ", &self.key_mistake),
             (right, &self.correct_action),
@@ -50,7 +58,7 @@ impl From<AuthoredReflection> for Reflection {
             correct_action: authored.correct_action,
             guidance: authored.guidance,
             applicable_tools: authored.applicable_tools,
-            tools_used: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -139,5 +147,32 @@ impl Validate for AuthoredReflection {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("summary", &self.summary, "say in short what was learned")?;
         not_blank("guidance", &self.guidance, "say what to do next time")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_the_newer_fields_is_read_and_written_as_before() {
+        let old = r#"{"summary":"s","key_mistake":"k","correct_action":"c","guidance":"g","applicable_tools":[],"tools_used":["t"]}"#;
+        let reflection: Reflection = serde_json::from_str(old).unwrap();
+        assert_eq!(reflection.feedback, "");
+        assert_eq!(serde_json::to_string(&reflection).unwrap(), old);
+        assert_eq!(reflection.text(), "s\nMistake: k\nInstead: c\nNext time: g");
+    }
+
+    #[test]
+    fn the_reviewers_words_come_first() {
+        let reflection = Reflection {
+            feedback: "The topic is refunds.".into(),
+            summary: "Failed: answered \"cards\".".into(),
+            ..Reflection::default()
+        };
+        assert_eq!(
+            reflection.text(),
+            "Reviewer: The topic is refunds.\nFailed: answered \"cards\"."
+        );
     }
 }

@@ -75,6 +75,9 @@ pub struct Trace {
     /// Why the last attempt failed.
     #[serde(default)]
     pub last_ingest_error: Option<String>,
+    /// Why the judge's last attempt gave no review, while the trace waits for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_error: Option<String>,
     /// The model that ran.
     #[serde(default)]
     pub model: Option<String>,

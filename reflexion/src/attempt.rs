@@ -1,7 +1,7 @@
 use reflect_types::Memory;
 
-use crate::episodic::MemoryEntry;
 use crate::id::RunId;
+use crate::memory_entry::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// The input of an [`Actor`](crate::Actor) for one trial.

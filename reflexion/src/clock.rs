@@ -69,24 +69,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_future_that_takes_too_long_is_dropped() {
-        let ended = pollster::block_on(within(Duration::from_millis(1), pending::<()>()));
-        assert_eq!(ended, None);
-    }
-
-    #[test]
     fn a_ready_future_counts_even_without_time() {
         for limit in [Duration::ZERO, Duration::MAX] {
             let ended = pollster::block_on(within(limit, async { 1 }));
             assert_eq!(ended, Some(1));
         }
-    }
-
-    #[test]
-    fn blocking_works_inside_and_outside_a_runtime() {
-        let sleep = || async { tokio::time::sleep(Duration::from_millis(1)).await };
-        assert!(block_on(sleep()).is_ok());
-        let runtime = Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async { assert!(block_on(sleep()).is_ok()) });
     }
 }

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,32 +38,28 @@ pub enum OnReflectionError {
     UseFeedback,
 }
 
-pub(crate) type EventObserver = Arc<dyn Fn(&Event) + Send + Sync>;
-
-/// The parts of a loop.
-#[derive(Clone)]
-pub(crate) struct Parts {
+/// The parts and options of a loop.
+pub(crate) struct Config {
     pub(crate) actor: SharedActor,
     pub(crate) evaluator: SharedEvaluator,
     /// `None` only where no trial is reflected on.
     pub(crate) reflection: Option<SharedSelfReflection>,
+    pub(crate) options: Options,
+    pub(crate) listeners: Listeners,
+    pub(crate) recorder: Option<Arc<dyn Recorder>>,
 }
 
-/// The options of a loop.
-#[derive(Clone)]
-pub(crate) struct Config {
+#[derive(Debug)]
+pub(crate) struct Options {
     pub(crate) max_trials: u32,
     pub(crate) memory_size: usize,
     pub(crate) reflect_on_last_failure: bool,
     pub(crate) on_reflection_error: OnReflectionError,
     pub(crate) trial_context: TrialContext,
     pub(crate) trial_timeout: Option<Duration>,
-    pub(crate) hooks: Vec<Arc<dyn DynHooks>>,
-    pub(crate) observers: Vec<EventObserver>,
-    pub(crate) recorder: Option<Arc<dyn Recorder>>,
 }
 
-impl Default for Config {
+impl Default for Options {
     fn default() -> Self {
         Self {
             max_trials: DEFAULT_MAX_TRIALS,
@@ -73,22 +68,14 @@ impl Default for Config {
             on_reflection_error: OnReflectionError::default(),
             trial_context: TrialContext::default(),
             trial_timeout: None,
-            hooks: Vec::new(),
-            observers: Vec::new(),
-            recorder: None,
         }
     }
 }
 
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("max_trials", &self.max_trials)
-            .field("memory_size", &self.memory_size)
-            .field("reflect_on_last_failure", &self.reflect_on_last_failure)
-            .field("on_reflection_error", &self.on_reflection_error)
-            .field("trial_context", &self.trial_context)
-            .field("trial_timeout", &self.trial_timeout)
-            .finish_non_exhaustive()
-    }
+type EventObserver = Box<dyn Fn(&Event) + Send + Sync>;
+
+#[derive(Default)]
+pub(crate) struct Listeners {
+    pub(crate) hooks: Vec<Box<dyn DynHooks>>,
+    pub(crate) observers: Vec<EventObserver>,
 }

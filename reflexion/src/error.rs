@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::boxed::BoxError;
+use crate::erased::BoxError;
 use crate::outcome::Outcome;
 
 /// Why a loop could not be built, or a run not finished.

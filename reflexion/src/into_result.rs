@@ -1,12 +1,14 @@
+use reflect_types::Message;
+
 use crate::attempted::Attempted;
-use crate::boxed::BoxError;
+use crate::erased::BoxError;
 use crate::evaluation::Evaluation;
 
 /// A return value of a closure that converts into a `Result<T, BoxError>`.
 ///
 /// An actor may return a `String`, `&str`, [`Attempted`] or `Vec<Message>`; an evaluator a `bool` or
-/// an [`Evaluation`]; a model or a self-reflection a `String` or `&str`; a hook `()`; each also as
-/// the `Ok` of a `Result`.
+/// an [`Evaluation`]; a model, a tool or a self-reflection a `String` or `&str`; a chat model a
+/// [`Message`]; each also as the `Ok` of a `Result`.
 pub trait IntoResult<T> {
     /// Converts the value and boxes the error.
     fn into_result(self) -> Result<T, BoxError>;
@@ -33,14 +35,9 @@ values! {
     &str => String,
     String => Attempted,
     &str => Attempted,
-    Vec<reflect_types::Message> => Attempted,
+    Vec<Message> => Attempted,
     Attempted => Attempted,
     bool => Evaluation,
     Evaluation => Evaluation,
-}
-
-impl IntoResult<()> for () {
-    fn into_result(self) -> Result<(), BoxError> {
-        Ok(())
-    }
+    Message => Message,
 }

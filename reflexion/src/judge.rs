@@ -1,7 +1,7 @@
 use reflect_models::{Judge, JudgeRun};
 use reflect_types::Verdict;
 
-use crate::boxed::BoxError;
+use crate::erased::BoxError;
 use crate::evaluation::Evaluation;
 use crate::evaluator::Evaluator;
 use crate::trajectory::Trajectory;
@@ -10,9 +10,9 @@ use crate::trajectory::Trajectory;
 /// ends with one is recorded without a review, for a person to give. The judge asks over HTTP and
 /// needs a tokio runtime.
 impl Evaluator for Judge {
-    async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
-        let answer = trajectory.answer();
-        let run = JudgeRun::new(&trajectory.task, &answer).messages(&trajectory.messages);
+    async fn evaluate(&self, trial: Trajectory) -> Result<Evaluation, BoxError> {
+        let answer = trial.answer();
+        let run = JudgeRun::new(&trial.task, &answer).messages(&trial.messages);
         let opinion = self.judge(&run).await?;
         let evaluation = Evaluation {
             success: opinion.verdict == Some(Verdict::Pass),

@@ -11,16 +11,15 @@ mod attempt;
 mod attempted;
 #[cfg(feature = "memory")]
 mod bank;
-mod boxed;
 mod builder;
+mod chat_model;
 mod clock;
 mod config;
-mod episodic;
+mod erased;
 mod error;
 mod evaluation;
 mod evaluator;
 mod event;
-mod failed_trial;
 mod hooks;
 mod id;
 mod into_result;
@@ -28,11 +27,12 @@ mod into_result;
 mod judge;
 mod llm;
 mod llm_evaluator;
+mod llm_reflection;
+mod memory_entry;
 mod outcome;
 mod prompt;
 mod recording;
 mod reflexion;
-mod render;
 mod runner;
 mod self_reflection;
 mod task;
@@ -54,29 +54,27 @@ pub use crate::attempt::Attempt;
 pub use crate::attempted::Attempted;
 #[cfg(feature = "memory")]
 pub use crate::bank::{Persist, TracedOutcome};
-pub use crate::boxed::BoxError;
 pub use crate::builder::ReflexionBuilder;
+pub use crate::chat_model::{Chat, ChatModel, SharedChatModel};
 pub use crate::config::{DEFAULT_MAX_TRIALS, DEFAULT_MEMORY_SIZE, OnReflectionError, TrialContext};
-pub use crate::episodic::{EpisodicMemory, MemoryEntry};
+pub use crate::erased::BoxError;
 pub use crate::error::{ConfigError, HookPoint, ReflexionError, Stage};
 pub use crate::evaluation::Evaluation;
-pub use crate::evaluator::{
-    Evaluator, EvaluatorAsync, EvaluatorFn, SharedEvaluator, evaluator_async, evaluator_fn,
-};
+pub use crate::evaluator::{Evaluator, SharedEvaluator};
 pub use crate::event::{Event, EventKind};
-pub use crate::failed_trial::FailedTrial;
-pub use crate::hooks::{HookFns, HookResult, Hooks};
+pub use crate::hooks::{HookResult, Hooks};
 pub use crate::id::{RunId, TrialId};
 pub use crate::into_result::IntoResult;
 pub use crate::llm::{Llm, SharedLlm};
 pub use crate::llm_evaluator::LlmEvaluator;
+pub use crate::llm_reflection::LlmReflection;
+pub use crate::memory_entry::MemoryEntry;
 pub use crate::outcome::{Outcome, PersistError, Status, Trial};
 pub use crate::reflexion::{Reflexion, Run};
 pub use crate::self_reflection::{
-    FeedbackReflection, LlmReflection, ReflectionAsync, ReflectionFn, SelfReflection,
-    SharedSelfReflection, reflection_async, reflection_fn,
+    FailedTrial, FeedbackReflection, SelfReflection, SharedSelfReflection,
 };
 pub use crate::task::Task;
 pub use crate::tool::{Tool, ToolFn, ToolSpec, tool_fn};
-pub use crate::tool_loop::{Chat, ChatModel, ToolLoop};
+pub use crate::tool_loop::ToolLoop;
 pub use crate::trajectory::Trajectory;

@@ -1,4 +1,4 @@
-use crate::boxed::BoxError;
+use crate::erased::BoxError;
 use crate::evaluation::Evaluation;
 use crate::evaluator::Evaluator;
 use crate::llm::{Llm, SharedLlm};
@@ -22,7 +22,7 @@ use crate::{prompt, verdict};
 /// # async fn main() -> Result<(), BoxError> {
 /// let evaluator = LlmEvaluator::new(|_: String| async { "FAILURE: it did not finish successfully" })
 ///     .criteria("The answer names a source.");
-/// let evaluation = evaluator.evaluate(&Trajectory::new(1, "Who built it?", "Brunel")).await?;
+/// let evaluation = evaluator.evaluate(Trajectory::new(1, "Who built it?", "Brunel")).await?;
 /// assert!(!evaluation.success && !evaluation.unclear);
 /// assert_eq!(evaluation.feedback, "it did not finish successfully");
 /// # Ok(())
@@ -52,8 +52,8 @@ impl LlmEvaluator {
 }
 
 impl Evaluator for LlmEvaluator {
-    async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, BoxError> {
-        let prompt = prompt::evaluator(trajectory, &self.criteria);
+    async fn evaluate(&self, trial: Trajectory) -> Result<Evaluation, BoxError> {
+        let prompt = prompt::evaluator(&trial, &self.criteria);
         let reply = self.llm.complete(prompt).await?;
         Ok(verdict::read(&reply))
     }

@@ -4,9 +4,9 @@ use std::fmt;
 use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
-use crate::episodic::MemoryEntry;
 use crate::evaluation::Evaluation;
 use crate::id::RunId;
+use crate::memory_entry::MemoryEntry;
 use crate::trajectory::Trajectory;
 
 /// The outcome of a run.
@@ -93,6 +93,20 @@ impl fmt::Display for PersistError {
 }
 
 impl Outcome {
+    /// A run without trials.
+    pub(crate) fn new(run_id: RunId) -> Self {
+        Self {
+            run_id,
+            status: Status::Aborted,
+            trials: Vec::new(),
+            memory: Vec::new(),
+            recalled: Vec::new(),
+            recall_error: None,
+            trace_ids: Vec::new(),
+            persist_errors: Vec::new(),
+        }
+    }
+
     /// Whether the task is done.
     pub fn succeeded(&self) -> bool {
         self.status == Status::Succeeded

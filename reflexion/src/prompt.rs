@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
 use reflect_models::tokens::clip;
+use reflect_models::transcript;
 
-use crate::episodic::MemoryEntry;
-use crate::failed_trial::FailedTrial;
-use crate::render::{MAX_TEXT, history};
+use crate::memory_entry::MemoryEntry;
+use crate::self_reflection::FailedTrial;
 use crate::template::fill;
 use crate::trajectory::Trajectory;
 
@@ -13,13 +13,18 @@ const REFLECTION: &str = include_str!("prompts/reflection.md");
 const NEXT_TRIAL: &str = include_str!("prompts/next_trial.md");
 const RECALLED: &str = include_str!("prompts/recalled.md");
 
+/// The longest task, answer, reflection and feedback shown, in tokens.
+const MAX_TEXT: usize = 4_000;
+/// The longest history shown, in tokens.
+const MAX_HISTORY: usize = 12_000;
+
 /// Asks whether a trial did the task.
 pub(crate) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
     fill(
         EVALUATOR,
         &[
             ("task", &clip(&trial.task, MAX_TEXT)),
-            ("history", &history(&trial.messages)),
+            ("history", &transcript(&trial.messages, MAX_HISTORY)),
             ("response", &response(trial)),
             ("criteria", criteria),
         ],
@@ -27,14 +32,14 @@ pub(crate) fn evaluator(trial: &Trajectory, criteria: &str) -> String {
 }
 
 /// Asks what a failed trial teaches.
-pub(crate) fn reflection(failed: &FailedTrial<'_>) -> String {
+pub(crate) fn reflection(failed: &FailedTrial) -> String {
     let trial = &failed.trajectory;
     fill(
         REFLECTION,
         &[
             ("task", &clip(&trial.task, MAX_TEXT)),
             ("notes", &notes(&failed.memory)),
-            ("history", &history(&trial.messages)),
+            ("history", &transcript(&trial.messages, MAX_HISTORY)),
             ("response", &response(trial)),
             ("feedback", &clip(&failed.evaluation.feedback, MAX_TEXT)),
         ],
@@ -78,7 +83,7 @@ pub(crate) fn notes(reflections: &[MemoryEntry]) -> String {
 fn last_attempt(trial: &Trajectory) -> String {
     format!(
         "{}\n\nFinal answer: {}",
-        history(&trial.messages),
+        transcript(&trial.messages, MAX_HISTORY),
         response(trial)
     )
 }

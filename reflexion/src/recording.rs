@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reflect_types::Memory;
 
-use crate::boxed::BoxFuture;
+use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
 use crate::id::RunId;
 use crate::outcome::{Outcome, Trial};
@@ -12,17 +12,17 @@ use crate::outcome::{Outcome, Trial};
 /// The result of a run.
 pub(crate) type RunResult = Result<Outcome, ReflexionError>;
 
-/// Opens a [`Recording`] for each run.
+/// Opens a [`Recording`] for each run, with the memories for its prompts.
 pub(crate) trait Recorder: Send + Sync {
-    fn open(self: Arc<Self>, run_id: RunId, task: String)
-    -> BoxFuture<'static, Box<dyn Recording>>;
+    fn open(
+        self: Arc<Self>,
+        run_id: RunId,
+        task: String,
+    ) -> BoxFuture<'static, (Recalled, Box<dyn Recording>)>;
 }
 
 /// The recording of one run.
 pub(crate) trait Recording: Send + Sync {
-    /// The memories for the run's prompts. Called once, before the first trial.
-    fn recalled(&mut self) -> Recalled;
-
     /// Records a failed trial that another one follows.
     fn failed_trial(&mut self, trial: &Trial);
 
@@ -32,7 +32,6 @@ pub(crate) trait Recording: Send + Sync {
 }
 
 /// Memories of earlier runs.
-#[derive(Clone, Default)]
 pub(crate) struct Recalled {
     pub(crate) memories: Vec<Memory>,
     /// The memories as text for a prompt; empty if there are none.

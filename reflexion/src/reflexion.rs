@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::actor::{LlmActor, SharedActor};
-use crate::boxed::BoxFuture;
 use crate::clock::block_on;
-use crate::config::{Config, Parts};
-use crate::episodic::MemoryEntry;
+use crate::config::{Config, Listeners, Options};
+use crate::erased::BoxFuture;
 use crate::error::ReflexionError;
 use crate::evaluator::SharedEvaluator;
 use crate::llm::{Llm, SharedLlm};
 use crate::llm_evaluator::LlmEvaluator;
+use crate::llm_reflection::LlmReflection;
+use crate::memory_entry::MemoryEntry;
 use crate::outcome::Outcome;
 use crate::runner::Runner;
-use crate::self_reflection::{LlmReflection, SharedSelfReflection};
+use crate::self_reflection::SharedSelfReflection;
 use crate::task::Task;
 
 /// The Reflexion loop: attempts a task, evaluates the result, and tries again with what the
@@ -24,7 +25,6 @@ use crate::task::Task;
 /// A loop holds no state of its runs. Clone it, share it, and run it concurrently.
 #[derive(Clone)]
 pub struct Reflexion {
-    parts: Parts,
     config: Arc<Config>,
 }
 
@@ -33,21 +33,19 @@ impl Reflexion {
     /// options, see [`with_llm`](Self::with_llm).
     pub fn new(llm: impl Llm) -> Self {
         let llm = SharedLlm::new(llm);
-        Self {
-            parts: Parts {
-                actor: SharedActor::new(LlmActor::new(llm.clone())),
-                evaluator: SharedEvaluator::new(LlmEvaluator::new(llm.clone())),
-                reflection: Some(SharedSelfReflection::new(LlmReflection::new(llm))),
-            },
-            config: Arc::new(Config::default()),
-        }
+        Self::from_config(Config {
+            actor: SharedActor::new(LlmActor::new(llm.clone())),
+            evaluator: SharedEvaluator::new(LlmEvaluator::new(llm.clone())),
+            reflection: Some(SharedSelfReflection::new(LlmReflection::new(llm))),
+            options: Options::default(),
+            listeners: Listeners::default(),
+            recorder: None,
+        })
     }
 
-    pub(crate) fn from_parts(parts: Parts, config: Config) -> Self {
-        Self {
-            parts,
-            config: Arc::new(config),
-        }
+    pub(crate) fn from_config(config: Config) -> Self {
+        let config = Arc::new(config);
+        Self { config }
     }
 
     /// Runs the loop on a task.
@@ -65,8 +63,7 @@ impl Reflexion {
         task: impl Into<Task>,
         memory: impl IntoIterator<Item = MemoryEntry>,
     ) -> Run {
-        let (parts, config) = (self.parts.clone(), Arc::clone(&self.config));
-        let runner = Runner::new(parts, config, task.into(), memory);
+        let runner = Runner::new(Arc::clone(&self.config), task.into(), memory);
         Run(Box::pin(runner.run()))
     }
 
@@ -105,7 +102,7 @@ impl Future for Run {
 impl fmt::Debug for Reflexion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reflexion")
-            .field("config", &self.config)
+            .field("options", &self.config.options)
             .finish_non_exhaustive()
     }
 }

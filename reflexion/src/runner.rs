@@ -3,32 +3,31 @@ use std::time::{Instant, SystemTime};
 
 use crate::attempt::Attempt;
 use crate::attempted::Attempted;
-use crate::boxed::BoxError;
 use crate::clock::within;
-use crate::config::{Config, OnReflectionError, Parts, TrialContext};
-use crate::episodic::{EpisodicMemory, MemoryEntry};
-use crate::error::{HookPoint, ReflexionError, Stage};
+use crate::config::{Config, OnReflectionError, TrialContext};
+use crate::erased::BoxError;
+use crate::error::{ReflexionError, Stage};
 use crate::evaluation::Evaluation;
 use crate::evaluator::Evaluator as _;
 use crate::event::{Event, EventKind};
-use crate::failed_trial::FailedTrial;
+use crate::hooks::HookCall;
 use crate::id::{RunId, TrialId};
+use crate::memory_entry::MemoryEntry;
 use crate::outcome::{Outcome, Status, Trial};
-use crate::recording::{Recalled, Recording, RunResult};
-use crate::self_reflection::SelfReflection as _;
+use crate::recording::{Recording, RunResult};
+use crate::self_reflection::{FailedTrial, SelfReflection as _};
 use crate::task::Task;
 use crate::trajectory::Trajectory;
 use crate::{Actor as _, prompt, verdict};
 
 /// The state of one run.
 pub(crate) struct Runner {
-    parts: Parts,
     config: Arc<Config>,
-    run_id: RunId,
     task: Task,
-    memory: EpisodicMemory,
-    trials: Vec<Trial>,
-    recalled: Recalled,
+    /// The outcome so far.
+    outcome: Outcome,
+    /// The recalled memories as text for a prompt.
+    recalled: String,
     recording: Option<Box<dyn Recording>>,
 }
 
@@ -37,117 +36,95 @@ struct Failure(Stage, BoxError);
 
 impl Runner {
     pub(crate) fn new(
-        parts: Parts,
         config: Arc<Config>,
         task: Task,
         reflections: impl IntoIterator<Item = MemoryEntry>,
     ) -> Self {
-        let mut memory = EpisodicMemory::new(config.memory_size);
-        memory.extend(reflections);
-        Self {
-            parts,
+        let mut runner = Self {
             config,
-            run_id: RunId::generate(),
             task,
-            memory,
-            trials: Vec::new(),
-            recalled: Recalled::default(),
+            outcome: Outcome::new(RunId::generate()),
+            recalled: String::new(),
             recording: None,
-        }
+        };
+        runner.remember(reflections);
+        runner
     }
 
     pub(crate) async fn run(mut self) -> RunResult {
         self.open_recording().await;
         let ended = self.run_trials().await;
-        let recording = self.recording.take();
+        let mut outcome = self.outcome;
         let result = match ended {
-            Ok(status) => Ok(self.into_outcome(status)),
+            Ok(status) => {
+                outcome.status = status;
+                Ok(outcome)
+            }
             Err((trial, Failure(stage, source))) => {
-                tracing::debug!(run = %self.run_id, trial, %stage, error = %source, "run aborted");
+                let run = &outcome.run_id;
+                tracing::debug!(%run, trial, %stage, error = %source, "run aborted");
                 Err(ReflexionError::Stage {
                     trial,
                     stage,
                     source,
-                    partial: Box::new(self.into_outcome(Status::Aborted)),
+                    partial: Box::new(outcome),
                 })
             }
         };
-        match recording {
+        match self.recording {
             Some(recording) => recording.finish(result).await,
             None => result,
         }
     }
 
     async fn open_recording(&mut self) {
-        if let Some(recorder) = &self.config.recorder {
-            let opening = Arc::clone(recorder).open(self.run_id.clone(), self.task.text());
-            let mut recording = opening.await;
-            self.recalled = recording.recalled();
+        if let Some(recorder) = self.config.recorder.clone() {
+            let opening = recorder.open(self.outcome.run_id.clone(), self.task.text());
+            let (recalled, recording) = opening.await;
+            self.outcome.recalled = recalled.memories;
+            self.outcome.recall_error = recalled.error;
+            self.recalled = recalled.text;
             self.recording = Some(recording);
         }
     }
 
     /// Runs trials until one does the task, or none is left.
     async fn run_trials(&mut self) -> Result<Status, (u32, Failure)> {
-        let last = self.config.max_trials;
+        let last = self.config.options.max_trials;
         for number in 1..=last {
             let done = self.run_trial(number, number == last).await;
             if done.map_err(|failure| (number, failure))? {
                 return Ok(Status::Succeeded);
             }
-            if number < last {
-                self.record_failed_trial();
+            if let (Some(recording), Some(trial)) = (&mut self.recording, self.outcome.last()) {
+                if number < last {
+                    recording.failed_trial(trial);
+                }
             }
         }
         Ok(Status::Exhausted)
     }
 
-    fn record_failed_trial(&mut self) {
-        if let (Some(recording), Some(trial)) = (&mut self.recording, self.trials.last()) {
-            recording.failed_trial(trial);
-        }
-    }
-
-    fn into_outcome(self, status: Status) -> Outcome {
-        Outcome {
-            run_id: self.run_id,
-            status,
-            memory: self.memory.to_vec(),
-            trials: self.trials,
-            recalled: self.recalled.memories,
-            recall_error: self.recalled.error,
-            trace_ids: Vec::new(),
-            persist_errors: Vec::new(),
-        }
-    }
-
     /// Runs one trial; returns whether it did the task.
     async fn run_trial(&mut self, number: u32, is_last: bool) -> Result<bool, Failure> {
-        let id = TrialId::new(self.run_id.clone(), number);
-        for hook in &self.config.hooks {
-            hook.on_trial_start(&id)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::TrialStart), error))?;
-        }
+        let id = TrialId::new(self.outcome.run_id.clone(), number);
+        self.call_hooks(&id, HookCall::TrialStart).await?;
         self.emit(EventKind::TrialStart {
             trial_number: number,
         });
 
         let trajectory = self.attempt(number).await?;
         // Added before the evaluation, so that no later error loses the answer.
-        self.trials.push(Trial::new(trajectory.clone()));
-        let evaluation = self.evaluate(&trajectory).await?;
+        self.outcome.trials.push(Trial::new(trajectory.clone()));
+        let evaluation = self.evaluate(trajectory.clone()).await?;
         self.update_trial(|trial| trial.evaluation = Some(evaluation.clone()));
 
-        let reflects = !is_last || self.config.reflect_on_last_failure;
+        let reflects = !is_last || self.config.options.reflect_on_last_failure;
         if !evaluation.success && reflects {
-            self.reflect(&id, &trajectory, &evaluation).await?;
+            self.reflect(&id, trajectory, &evaluation).await?;
         }
-        for hook in &self.config.hooks {
-            hook.on_trial_end(&id, &evaluation)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::TrialEnd), error))?;
-        }
+        self.call_hooks(&id, HookCall::TrialEnd(&evaluation))
+            .await?;
         let success = evaluation.success;
         self.emit(EventKind::TrialEnd {
             trial_number: number,
@@ -169,27 +146,28 @@ impl Runner {
     }
 
     fn prepare_attempt(&self, number: u32) -> Attempt {
-        let (task, memory) = (self.task.text(), self.memory.to_vec());
-        let previous = match self.config.trial_context {
+        let task = self.task.text();
+        let previous = match self.config.options.trial_context {
             TrialContext::Fresh => None,
-            TrialContext::LastAttempt => self.trials.last().map(|trial| trial.trajectory.clone()),
+            TrialContext::LastAttempt => self.outcome.last().map(|trial| trial.trajectory.clone()),
         };
         let asked = self.task.prompt.as_deref().unwrap_or(&task);
+        let memory = self.outcome.memory.clone();
         Attempt {
-            run_id: self.run_id.clone(),
+            run_id: self.outcome.run_id.clone(),
             trial: number,
-            prompt: prompt::attempt(asked, &self.recalled.text, &memory, previous.as_ref()),
+            prompt: prompt::attempt(asked, &self.recalled, &memory, previous.as_ref()),
             task,
             inputs: self.task.inputs.clone(),
-            recalled: self.recalled.memories.clone(),
+            recalled: self.outcome.recalled.clone(),
             memory,
             previous,
         }
     }
 
     async fn act(&self, attempt: Attempt) -> Result<Attempted, BoxError> {
-        let future = self.parts.actor.attempt(attempt);
-        let Some(limit) = self.config.trial_timeout else {
+        let future = self.config.actor.attempt(attempt);
+        let Some(limit) = self.config.options.trial_timeout else {
             return future.await;
         };
         within(limit, future).await.unwrap_or_else(|| {
@@ -198,11 +176,11 @@ impl Runner {
         })
     }
 
-    async fn evaluate(&self, trajectory: &Trajectory) -> Result<Evaluation, Failure> {
-        if let Some(reason) = &trajectory.halted {
+    async fn evaluate(&self, trajectory: Trajectory) -> Result<Evaluation, Failure> {
+        if let Some(reason) = trajectory.halted {
             return Ok(Evaluation::fail(reason));
         }
-        let evaluated = self.parts.evaluator.evaluate(trajectory).await;
+        let evaluated = self.config.evaluator.evaluate(trajectory).await;
         evaluated
             .map(Evaluation::checked)
             .map_err(|error| Failure(Stage::Evaluator, error))
@@ -211,22 +189,19 @@ impl Runner {
     async fn reflect(
         &mut self,
         id: &TrialId,
-        trajectory: &Trajectory,
+        trajectory: Trajectory,
         evaluation: &Evaluation,
     ) -> Result<(), Failure> {
         let Some(text) = self.write_reflection(trajectory, evaluation).await? else {
             return Ok(());
         };
         self.update_trial(|trial| trial.reflection = Some(text.clone()));
-        self.memory.push(MemoryEntry {
+        self.remember([MemoryEntry {
             trial: id.number,
             reflection: text.clone(),
-        });
-        for hook in &self.config.hooks {
-            hook.on_reflection_generated(id, &text)
-                .await
-                .map_err(|error| Failure(Stage::Hook(HookPoint::ReflectionGenerated), error))?;
-        }
+        }]);
+        self.call_hooks(id, HookCall::ReflectionGenerated(&text))
+            .await?;
         self.emit(EventKind::ReflectionGenerated {
             trial_number: id.number,
             reflection: text,
@@ -237,21 +212,21 @@ impl Runner {
     /// The reflection, else the feedback; `None` if neither says more than a verdict.
     async fn write_reflection(
         &mut self,
-        trajectory: &Trajectory,
+        trajectory: Trajectory,
         evaluation: &Evaluation,
     ) -> Result<Option<String>, Failure> {
         // `build` refuses a loop that needs a self-reflection and has none.
-        let Some(reflection) = &self.parts.reflection else {
+        let Some(reflection) = &self.config.reflection else {
             return Ok(None);
         };
-        let memory = self.memory.to_vec();
-        let failed = FailedTrial::new(trajectory, evaluation, &memory);
+        let memory = self.outcome.memory.clone();
+        let failed = FailedTrial::new(trajectory, evaluation.clone(), memory);
         let text = match reflection.reflect(failed).await {
             Ok(text) => text,
-            Err(error) => match self.config.on_reflection_error {
+            Err(error) => match self.config.options.on_reflection_error {
                 OnReflectionError::Abort => return Err(Failure(Stage::Reflection, error)),
                 OnReflectionError::UseFeedback => {
-                    tracing::warn!(trial = trajectory.trial, %error, "self-reflection failed");
+                    tracing::warn!(run = %self.outcome.run_id, %error, "self-reflection failed");
                     self.update_trial(|trial| trial.reflection_error = Some(error.to_string()));
                     String::new()
                 }
@@ -261,17 +236,32 @@ impl Runner {
         Ok(texts.find(|text| !verdict::is_bare(text)))
     }
 
+    /// Adds to the episodic memory, which drops its oldest entries when it is full.
+    fn remember(&mut self, entries: impl IntoIterator<Item = MemoryEntry>) {
+        let (memory, size) = (&mut self.outcome.memory, self.config.options.memory_size);
+        memory.extend(entries);
+        memory.drain(..memory.len().saturating_sub(size));
+    }
+
     /// Changes the current trial.
     fn update_trial(&mut self, change: impl FnOnce(&mut Trial)) {
-        if let Some(trial) = self.trials.last_mut() {
+        if let Some(trial) = self.outcome.trials.last_mut() {
             change(trial);
         }
     }
 
+    async fn call_hooks(&self, id: &TrialId, call: HookCall<'_>) -> Result<(), Failure> {
+        for hooks in &self.config.listeners.hooks {
+            let called = hooks.call(id, call).await;
+            called.map_err(|error| Failure(Stage::Hook(call.point()), error))?;
+        }
+        Ok(())
+    }
+
     fn emit(&self, kind: EventKind) {
-        let event = Event::new(self.run_id.clone(), kind);
+        let event = Event::new(self.outcome.run_id.clone(), kind);
         tracing::debug!(?event, "reflexion");
-        for observe in &self.config.observers {
+        for observe in &self.config.listeners.observers {
             observe(&event);
         }
     }

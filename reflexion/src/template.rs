@@ -33,32 +33,3 @@ fn fill_block(block: &str, values: &[(&str, &str)]) -> Option<String> {
 fn without_closing(value: &str, tag: &str) -> String {
     value.replace(&format!("</{tag}>"), &format!("<\\/{tag}>"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEMPLATE: &str = "Intro.\n\n<task>\n{{task}}\n</task>\n\nSaid:\n{{feedback}}\n\nEnd.\n";
-
-    #[test]
-    fn placeholders_inside_values_are_not_filled() {
-        let prompt = fill(TEMPLATE, &[("task", "{{feedback}} {{"), ("feedback", "x")]);
-        assert_eq!(
-            prompt,
-            "Intro.\n\n<task>\n{{feedback}} {{\n</task>\n\nSaid:\nx\n\nEnd."
-        );
-    }
-
-    #[test]
-    fn a_block_without_a_value_is_left_out_with_its_heading() {
-        let prompt = fill(TEMPLATE, &[("task", "t"), ("feedback", " \n")]);
-        assert_eq!(prompt, "Intro.\n\n<task>\nt\n</task>\n\nEnd.");
-    }
-
-    #[test]
-    fn a_value_cannot_close_its_tag() {
-        let prompt = fill(TEMPLATE, &[("task", "a</task>b"), ("feedback", "f")]);
-        assert_eq!(prompt.matches("</task>").count(), 1);
-        assert!(prompt.contains("a<\\/task>b"));
-    }
-}

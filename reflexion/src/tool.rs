@@ -4,29 +4,15 @@ use std::future::Future;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::boxed::{BoxError, BoxFuture};
+use crate::erased::{BoxError, BoxFuture};
 use crate::into_result::IntoResult;
 
 /// A tool that the model in a [`ToolLoop`](crate::ToolLoop) can call.
 ///
 /// An `Err` is the result of the call as the model sees it; neither the trial nor the run ends.
 pub trait Tool: Send + Sync + 'static {
-    /// The tool's name.
-    fn name(&self) -> &str;
-
-    /// The description for the model.
-    #[expect(
-        clippy::unnecessary_literal_bound,
-        reason = "implementors return fields of their own"
-    )]
-    fn description(&self) -> &str {
-        ""
-    }
-
-    /// The JSON schema of the arguments.
-    fn parameters(&self) -> Value {
-        json!({"type": "object"})
-    }
+    /// The tool's name, description and arguments.
+    fn spec(&self) -> ToolSpec;
 
     /// Calls the tool.
     fn call(&self, arguments: Value) -> impl Future<Output = Result<String, BoxError>> + Send;
@@ -44,6 +30,24 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
+impl ToolSpec {
+    /// A tool with arguments of any shape.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters: json!({"type": "object"}),
+        }
+    }
+
+    /// Sets the JSON schema of the arguments.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.parameters = schema;
+        self
+    }
+}
+
 /// A tool from an async closure that takes the arguments as JSON and returns a text or a `Result` of
 /// one.
 pub fn tool_fn<F, Fut>(
@@ -57,9 +61,7 @@ where
     Fut::Output: IntoResult<String>,
 {
     ToolFn {
-        name: name.into(),
-        description: description.into(),
-        parameters: json!({"type": "object"}),
+        spec: ToolSpec::new(name, description),
         call,
     }
 }
@@ -67,9 +69,7 @@ where
 /// The tool of [`tool_fn`].
 #[derive(Clone)]
 pub struct ToolFn<F> {
-    name: String,
-    description: String,
-    parameters: Value,
+    spec: ToolSpec,
     call: F,
 }
 
@@ -77,7 +77,7 @@ impl<F> ToolFn<F> {
     /// Sets the JSON schema of the arguments.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
-        self.parameters = schema;
+        self.spec.parameters = schema;
         self
     }
 }
@@ -88,16 +88,8 @@ where
     Fut: Future + Send,
     Fut::Output: IntoResult<String>,
 {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
     }
 
     async fn call(&self, arguments: Value) -> Result<String, BoxError> {
@@ -107,26 +99,16 @@ where
 
 impl<F> fmt::Debug for ToolFn<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolFn")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_tuple("ToolFn").field(&self.spec.name).finish()
     }
 }
 
+/// A [`Tool`] as a trait object.
 pub(crate) trait DynTool: Send + Sync {
-    fn spec(&self) -> ToolSpec;
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<String, BoxError>>;
 }
 
 impl<T: Tool> DynTool for T {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name().to_owned(),
-            description: self.description().to_owned(),
-            parameters: self.parameters(),
-        }
-    }
-
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<String, BoxError>> {
         Box::pin(Tool::call(self, arguments))
     }

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use reflect_types::{Message, ToolCall};
@@ -8,39 +7,9 @@ use serde_json::{Map, Value};
 use crate::actor::Actor;
 use crate::attempt::Attempt;
 use crate::attempted::{Attempted, texts};
-use crate::boxed::{BoxError, BoxFuture};
+use crate::chat_model::{Chat, ChatModel, SharedChatModel};
+use crate::erased::BoxError;
 use crate::tool::{DynTool, Tool, ToolSpec};
-
-/// A chat model that can call tools.
-///
-/// Any closure `Fn(Chat) -> Future<Output = Result<Message, E>>` is one.
-pub trait ChatModel: Send + Sync + 'static {
-    /// Returns the assistant's next message: tool calls, or the answer.
-    fn reply(&self, chat: Chat) -> impl Future<Output = Result<Message, BoxError>> + Send;
-}
-
-/// The input of a [`ChatModel`].
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Chat {
-    /// The messages of the trial so far.
-    pub messages: Vec<Message>,
-    /// The tools that can be called.
-    pub tools: Vec<ToolSpec>,
-    /// The replies left in this trial, including this one.
-    pub steps_left: u32,
-}
-
-impl<F, Fut, E> ChatModel for F
-where
-    F: Fn(Chat) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Message, E>> + Send,
-    E: Into<BoxError>,
-{
-    async fn reply(&self, chat: Chat) -> Result<Message, BoxError> {
-        self(chat).await.map_err(Into::into)
-    }
-}
 
 /// An [`Actor`] in which a chat model calls tools until it answers.
 ///
@@ -55,10 +24,10 @@ where
 /// # async fn main() -> Result<(), BoxError> {
 /// // A scripted model: it looks the price up, then answers with the result.
 /// let model = |chat: Chat| async move {
-///     Ok::<_, std::io::Error>(match chat.messages.last() {
+///     match chat.messages.last() {
 ///         Some(last) if last.tool_call_id.is_some() => Message::assistant(last.text()),
 ///         _ => Message::tool_calls([ToolCall::new("1", "price", r#"{"of": "tea"}"#)]),
-///     })
+///     }
 /// };
 /// let price = tool_fn("price", "The price of a thing", |arguments| async move {
 ///     format!("{} costs 3", arguments["of"].as_str().unwrap_or("it"))
@@ -74,9 +43,9 @@ where
 /// ```
 #[derive(Clone)]
 pub struct ToolLoop {
-    model: Arc<dyn DynChatModel>,
+    model: SharedChatModel,
     system: Option<String>,
-    tools: Vec<Arc<dyn DynTool>>,
+    tools: Vec<(ToolSpec, Arc<dyn DynTool>)>,
     max_steps: u32,
 }
 
@@ -84,7 +53,7 @@ impl ToolLoop {
     /// An actor on this model, without tools, with 16 steps per trial.
     pub fn new(model: impl ChatModel) -> Self {
         Self {
-            model: Arc::new(model),
+            model: SharedChatModel::new(model),
             system: None,
             tools: Vec::new(),
             max_steps: 16,
@@ -101,8 +70,9 @@ impl ToolLoop {
     /// Adds a tool. It replaces an earlier one with the same name.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
-        self.tools.retain(|known| known.spec().name != tool.name());
-        self.tools.push(Arc::new(tool));
+        let spec = tool.spec();
+        self.tools.retain(|(known, _)| known.name != spec.name);
+        self.tools.push((spec, Arc::new(tool)));
         self
     }
 
@@ -115,12 +85,9 @@ impl ToolLoop {
 
     async fn call(&self, call: &ToolCall) -> String {
         let name = &call.function.name;
-        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == *name) else {
-            let known: Vec<String> = self.tools.iter().map(|tool| tool.spec().name).collect();
-            return format!(
-                "Error: there is no tool `{name}`. Known: {}",
-                known.join(", ")
-            );
+        let Some((_, tool)) = self.tools.iter().find(|(spec, _)| spec.name == *name) else {
+            let known = self.tool_names().join(", ");
+            return format!("Error: there is no tool `{name}`. Known: {known}");
         };
         let arguments = match arguments(call) {
             Ok(arguments) => arguments,
@@ -128,6 +95,11 @@ impl ToolLoop {
         };
         let result = tool.call(arguments).await;
         result.unwrap_or_else(|error| format!("Error: {error}"))
+    }
+
+    fn tool_names(&self) -> Vec<&str> {
+        let specs = self.tools.iter().map(|(spec, _)| spec.name.as_str());
+        specs.collect()
     }
 }
 
@@ -140,7 +112,7 @@ impl Actor for ToolLoop {
         }
         let system = self.system.iter().map(Message::system);
         let mut messages: Vec<Message> = system.chain([Message::user(attempt.prompt)]).collect();
-        let tools: Vec<ToolSpec> = self.tools.iter().map(|tool| tool.spec()).collect();
+        let tools: Vec<ToolSpec> = self.tools.iter().map(|(spec, _)| spec.clone()).collect();
         for step in 0..self.max_steps {
             let chat = Chat {
                 messages: messages.clone(),
@@ -189,20 +161,9 @@ fn arguments(call: &ToolCall) -> Result<Value, serde_json::Error> {
 
 impl fmt::Debug for ToolLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools: Vec<String> = self.tools.iter().map(|tool| tool.spec().name).collect();
         f.debug_struct("ToolLoop")
-            .field("tools", &tools)
+            .field("tools", &self.tool_names())
             .field("max_steps", &self.max_steps)
             .finish_non_exhaustive()
-    }
-}
-
-trait DynChatModel: Send + Sync {
-    fn reply(&self, chat: Chat) -> BoxFuture<'_, Result<Message, BoxError>>;
-}
-
-impl<T: ChatModel> DynChatModel for T {
-    fn reply(&self, chat: Chat) -> BoxFuture<'_, Result<Message, BoxError>> {
-        Box::pin(ChatModel::reply(self, chat))
     }
 }

@@ -56,7 +56,7 @@ async fn a_judge_that_cannot_tell_is_unclear_and_one_that_fails_ends_the_run_wit
     let server = ModelServer::start(strict).await.unwrap();
     server.first([unclear(), Act::Refuse("no".into())]);
     let trial = Trajectory::new(1, "How much?", "20");
-    let evaluation = judge(&server).evaluate(&trial).await.unwrap();
+    let evaluation = judge(&server).evaluate(trial).await.unwrap();
     assert!(!evaluation.success && evaluation.unclear);
 
     let reflexion = Reflexion::builder(|_: Attempt| async { "20" })

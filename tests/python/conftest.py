@@ -8,7 +8,7 @@ import pytest
 from reflect_sdk import ReflectClient
 
 MASTER = "rf_live_test_0123456789abcdef0123456789abcdef"
-BOOTSTRAP = "let-me-in"
+BOOTSTRAP = "cF8rVb2Qy6nZ1xKd0sJ4mW7tLh3uPgAe"
 
 
 class Server:

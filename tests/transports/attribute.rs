@@ -1,6 +1,7 @@
 //! Functions under `#[reflect_trace]`, on every transport.
 
 use std::cell::Cell;
+use std::fmt;
 use std::future::pending;
 use std::panic::catch_unwind;
 
@@ -21,6 +22,7 @@ on_every_transport!(
     every_option_arrives,
     an_error_is_recorded_as_a_failed_run_and_returned,
     a_panic_is_recorded_as_a_failed_run_and_goes_on,
+    options_that_panic_are_left_out,
     a_cancelled_call_is_recorded_without_a_verdict,
     a_call_within_a_call_names_its_parent,
     a_strict_function_does_not_run_without_its_memories,
@@ -276,4 +278,31 @@ fn calls_from_many_threads_are_all_recorded(world: &World) {
     for trace in traces {
         assert_eq!(trace.final_response, trace.task.to_uppercase());
     }
+}
+
+/// A value that panics when it is shown.
+struct Panics;
+
+impl fmt::Display for Panics {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("the option panicked")
+    }
+}
+
+#[reflect_trace(
+    client = client, task = "Tidy up", model = Panics, metadata = [("key", Panics.to_string())],
+    reference_context = "kept", inject_context = false
+)]
+fn tidy_up(client: &BlockingClient) -> String {
+    "Tidied.".to_owned()
+}
+
+fn options_that_panic_are_left_out(world: &World) {
+    let client = world.client();
+    assert_eq!(tidy_up(&client), "Tidied.");
+    let stats = client.flush(LIMIT);
+    assert!(stats.all_sent() && stats.options_panicked == 2, "{stats:?}");
+    let traces = world.traces();
+    assert_eq!((&*traces[0].task, &traces[0].model), ("Tidy up", &None));
+    assert!(traces[0].metadata.is_empty());
 }

@@ -7,31 +7,10 @@ use async_trait::async_trait;
 use reflect_engine::model::{Error, Extractive, JudgedRun, Reflection, ReflectionWriter};
 use reflect_sdk::{IngestStatus, ReviewStatus};
 
+use crate::on_every_transport;
 use crate::world::World;
 
-macro_rules! on_every_transport {
-    ($($behaviour:ident),+ $(,)?) => {
-        mod embedded {
-            $(
-                #[test]
-                fn $behaviour() {
-                    super::$behaviour($crate::world::World::embedded_with);
-                }
-            )+
-        }
-
-        mod http {
-            $(
-                #[test]
-                fn $behaviour() {
-                    super::$behaviour($crate::world::World::http_with);
-                }
-            )+
-        }
-    };
-}
-
-on_every_transport!(
+on_every_transport!(World::embedded_with, World::http_with =>
     a_review_that_cannot_be_learned_from_says_why_and_can_be_retried,
     what_has_not_failed_is_not_retried,
 );

@@ -19,25 +19,23 @@ mod runs;
 mod upkeep;
 mod world;
 
-/// Declares the behaviours of a module; each becomes one test per transport.
+/// Declares the behaviours of a module; each becomes one test per transport. Their argument is a
+/// world, unless the declaration starts with one argument per transport.
 macro_rules! on_every_transport {
     ($($behaviour:ident),+ $(,)?) => {
+        $crate::on_every_transport!(&World::embedded(), &World::http() => $($behaviour,)+);
+    };
+    ($embedded:expr, $http:expr => $($behaviour:ident),+ $(,)?) => {
         mod embedded {
-            $(
-                #[test]
-                fn $behaviour() {
-                    super::$behaviour(&$crate::world::World::embedded());
-                }
-            )+
+            use super::World;
+
+            $(#[test] fn $behaviour() { super::$behaviour($embedded); })+
         }
 
         mod http {
-            $(
-                #[test]
-                fn $behaviour() {
-                    super::$behaviour(&$crate::world::World::http());
-                }
-            )+
+            use super::World;
+
+            $(#[test] fn $behaviour() { super::$behaviour($http); })+
         }
     };
 }

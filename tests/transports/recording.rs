@@ -44,70 +44,48 @@ fn every_form_of_a_trajectory_becomes_messages(world: &World) {
     let client = world.client();
     let stored = |trajectory: reflect_sdk::Trajectory| {
         let receipt = client.create_trace("t", trajectory).call().unwrap();
-        client
-            .get_trace(receipt.trace_id)
-            .call()
-            .unwrap()
-            .trajectory
+        let trace = client.get_trace(receipt.trace_id).call().unwrap();
+        trace.trajectory
     };
     let expected = [Message::assistant("42")];
     assert_eq!(stored(vec![Message::assistant("42")].into()), expected);
-    assert_eq!(
-        stored(r#"[{"role": "assistant", "content": "42"}]"#.into()),
-        expected
-    );
-    assert_eq!(
-        stored("42 apples".into()),
-        [Message::assistant("42 apples")]
-    );
+    let json = r#"[{"role": "assistant", "content": "42"}]"#;
+    assert_eq!(stored(json.into()), expected);
+    let prose = [Message::assistant("42 apples")];
+    assert_eq!(stored("42 apples".into()), prose);
     assert!(stored(Vec::<Message>::new().into()).is_empty());
 }
 
 fn the_answer_is_the_last_assistant_message_unless_said(world: &World) {
     let client = world.client();
-    let run = || {
-        vec![
-            Message::assistant("first"),
-            Message::assistant("last"),
-            Message::user("ok"),
-        ]
-    };
-    let answer = |said: Option<&str>| {
-        let call = client.create_trace("t", run());
-        let call = match said {
-            Some(said) => call.final_response(said),
-            None => call,
-        };
+    let run = vec![
+        Message::assistant("first"),
+        Message::assistant("last"),
+        Message::user("ok"),
+    ];
+    for (call, answer) in [
+        (client.create_trace("t", run.clone()), "last"),
+        (
+            client.create_trace("t", run).final_response("other"),
+            "other",
+        ),
+    ] {
         let receipt = call.call().unwrap();
-        client
-            .get_trace(receipt.trace_id)
-            .call()
-            .unwrap()
-            .final_response
-    };
-    assert_eq!(
-        (answer(None).as_str(), answer(Some("other")).as_str()),
-        ("last", "other")
-    );
+        let trace = client.get_trace(receipt.trace_id).call().unwrap();
+        assert_eq!(trace.final_response, answer);
+    }
 }
 
 fn one_idempotency_key_stores_one_trace(world: &World) {
     let client = world.client();
     let submit = || {
-        client
-            .create_trace("t", "prose")
-            .pass()
-            .idempotency_key("once")
-            .call()
-            .unwrap()
+        let call = client.create_trace("t", "prose").pass();
+        call.idempotency_key("once").call().unwrap()
     };
     let (first, second) = (submit(), submit());
     assert_eq!(first.trace_id, second.trace_id);
-    client
-        .wait_for_trace(&first.trace_id)
-        .require_reviewed()
-        .call()
-        .unwrap();
+    let wait = client.wait_for_trace(&first.trace_id);
+    wait.require_reviewed().call().unwrap();
     assert_eq!(client.list_traces().call().unwrap().len(), 1);
     assert_eq!(world.recall("t").len(), 1);
 }

@@ -14,7 +14,6 @@ use crate::world::World;
 
 on_every_transport!(
     the_lesson_of_a_failed_trial_is_recalled_word_for_word,
-    the_lesson_of_a_run_that_came_right_is_recalled,
     the_next_run_recalls_at_once_what_a_run_taught,
     a_run_counts_once_for_what_it_recalled_however_many_trials_fail,
     a_run_that_cannot_be_stored_is_not_affected,
@@ -77,17 +76,6 @@ fn the_lesson_of_a_failed_trial_is_recalled_word_for_word(world: &World) {
     let second = run(persist(), "Refund order 8");
     assert_eq!(second.trials.len(), 1, "it knew from the start");
     assert!(!second.recalled.is_empty());
-}
-
-fn the_lesson_of_a_run_that_came_right_is_recalled(world: &World) {
-    let client = world.client();
-    let persist = || agent().recall(&client, 5).persist(&client, Persist::Final);
-    let first = run(persist(), "Refund order 7");
-    let traces = learned(world, &first);
-    assert_eq!(traces.len(), 1);
-    assert_eq!(traces[0].final_response, "looked up, then declined");
-    assert_eq!(traces[0].metadata["reflexion"]["trials"], 2);
-    assert_eq!(run(persist(), "Refund order 8").trials.len(), 1);
 }
 
 fn the_next_run_recalls_at_once_what_a_run_taught(world: &World) {

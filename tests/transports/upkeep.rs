@@ -11,6 +11,7 @@ on_every_transport!(
     traces_are_listed_newest_first_in_pages,
     deleting_a_trace_keeps_what_was_learned_unless_asked,
     a_skill_is_written_from_memories_and_counts_its_versions,
+    what_was_taught_is_taken_back,
     a_deleted_project_is_empty,
     health_is_ok,
 );
@@ -18,13 +19,8 @@ on_every_transport!(
 fn traces_are_listed_newest_first_in_pages(world: &World) {
     let client = world.client();
     let ids: Vec<TraceId> = (0..5)
-        .map(|n| {
-            client
-                .create_trace(format!("task {n}"), "prose")
-                .call()
-                .unwrap()
-                .trace_id
-        })
+        .map(|n| client.create_trace(format!("task {n}"), "prose"))
+        .map(|call| call.call().unwrap().trace_id)
         .collect();
     world.learn("reviewed", None, &[]);
 
@@ -34,16 +30,10 @@ fn traces_are_listed_newest_first_in_pages(world: &World) {
         traces.into_iter().map(|trace| trace.id).collect()
     };
     assert_eq!(page(client.list_traces().pending()), newest_first);
-    assert_eq!(
-        page(client.list_traces().pending().limit(2)),
-        newest_first[..2]
-    );
-    let rest = client
-        .list_traces()
-        .pending()
-        .limit(9)
-        .before(&newest_first[1]);
-    assert_eq!(page(rest), newest_first[2..]);
+    let newest = client.list_traces().pending().limit(2);
+    assert_eq!(page(newest), newest_first[..2]);
+    let rest = client.list_traces().pending().limit(9);
+    assert_eq!(page(rest.before(&newest_first[1])), newest_first[2..]);
     assert_eq!(page(client.list_traces().reviewed()).len(), 1);
     assert_eq!(page(client.list_traces()).len(), 6);
 }
@@ -51,23 +41,16 @@ fn traces_are_listed_newest_first_in_pages(world: &World) {
 fn deleting_a_trace_keeps_what_was_learned_unless_asked(world: &World) {
     let client = world.client();
     let first = world.learn("Refund order 7", None, &[]);
-    let gone = client
-        .delete_traces([first.id.as_str(), "no-such-trace"])
-        .call()
-        .unwrap();
+    let gone = client.delete_traces([first.id.as_str(), "no-such-trace"]);
+    let gone = gone.call().unwrap();
     assert_eq!((gone.deleted, gone.trace_ids), (1, vec![first.id.clone()]));
-    assert_eq!(
-        client.get_trace(&first.id).call().unwrap_err().status(),
-        Some(404)
-    );
+    let absent = client.get_trace(&first.id).call().unwrap_err();
+    assert_eq!(absent.status(), Some(404));
     assert_eq!(world.recall("Refund order 7").len(), 1);
 
     let second = world.learn("Refund order 8", None, &[]);
-    client
-        .delete_traces([&second.id])
-        .and_memories()
-        .call()
-        .unwrap();
+    let gone = client.delete_traces([&second.id]).and_memories();
+    gone.call().unwrap();
     let left = world.recall("Refund order 7");
     assert_eq!(left.len(), 1);
     assert_eq!(Some(&left[0].id), first.created_memory_id.as_ref());
@@ -76,18 +59,12 @@ fn deleting_a_trace_keeps_what_was_learned_unless_asked(world: &World) {
 fn a_skill_is_written_from_memories_and_counts_its_versions(world: &World) {
     let client = world.client();
     assert_eq!(client.get_skill().call().unwrap(), None);
-    world.learn(
-        "Refund order 7",
-        Some("Look up the date of the order first"),
-        &[],
-    );
+    let feedback = "Look up the date of the order first";
+    world.learn("Refund order 7", Some(feedback), &[]);
     let first = client.create_skill().call().unwrap();
-    assert!(first.content.starts_with("---\n"), "{}", first.content);
-    assert!(
-        first.content.contains("date of the order"),
-        "{}",
-        first.content
-    );
+    let text = &first.content;
+    assert!(text.starts_with("---\n"), "{text}");
+    assert!(text.contains("date of the order"), "{text}");
     let second = client.create_skill().call().unwrap();
     assert_eq!((first.version, second.version), (1, 2));
     assert_eq!(client.get_skill().call().unwrap(), Some(second));
@@ -100,13 +77,34 @@ fn a_deleted_project_is_empty(world: &World) {
     assert!(client.list_traces().call().unwrap().is_empty());
     assert!(world.recall("Refund order 7").is_empty());
     world.learn("Refund order 8", None, &[]);
-    assert_eq!(
-        world.recall("Refund order 8").len(),
-        1,
-        "it can be filled again"
-    );
+    let again = world.recall("Refund order 8");
+    assert_eq!(again.len(), 1, "it can be filled again");
 }
 
 fn health_is_ok(world: &World) {
     assert_eq!(world.client().health().call().unwrap().status(), "ok");
+}
+
+fn what_was_taught_is_taken_back(world: &World) {
+    let admin = world.client().admin();
+    let good = world.learn("Refund order 7", None, &[]);
+    let good = good.created_memory_id.unwrap();
+    let before = world.client().get_memory(&good).call().unwrap();
+    let given = world.recall("Refund order 7");
+    let bad = world.learn("Refund order 8", Some("Refund everything"), &[&given[0]]);
+    world.client().delete_traces([&bad.id]).call().unwrap();
+    let attacked = world.client().get_memory(&good).call().unwrap();
+    assert!(attacked.memory.q_value < before.memory.q_value);
+
+    let plan = admin.undo().trace(&bad.id).dry_run().call().unwrap();
+    assert_eq!((plan.removed.len(), plan.moved.len()), (1, 1));
+    assert!(plan.dry_run);
+    let unchanged = world.client().get_memory(&good).call().unwrap();
+    assert_eq!(unchanged, attacked);
+    let done = admin.undo().trace(&bad.id).call().unwrap();
+    assert_eq!((done.removed, done.moved), (plan.removed, plan.moved));
+    assert_eq!(world.client().get_memory(&good).call().unwrap(), before);
+    assert_eq!(world.recall("Refund order 8").len(), 1);
+    let everything = admin.undo().call().unwrap_err();
+    assert!(everything.to_string().contains("key_id"), "{everything}");
 }

@@ -2,11 +2,11 @@
 
 use crate::run::{Outcome, Step, all, cargo};
 
-pub(crate) const STEP: Step = Step {
-    name: "bench",
-    about: "what a run costs its caller, held to a budget",
+pub(crate) const STEP: Step = Step::new(
+    "bench",
+    "what a run costs its caller, held to a budget",
     check,
-};
+);
 
 fn check() -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::run::Outcome;
+use crate::run::{Outcome, cargo_program};
 
 const MOST_CRATES: usize = 100;
 const NEVER: [&str; 6] = [
@@ -16,20 +16,10 @@ const NEVER: [&str; 6] = [
 ];
 
 pub(crate) fn check() -> Outcome {
-    let arguments = [
-        "tree",
-        "--locked",
-        "-p",
-        "reflect-sdk",
-        "-e",
-        "normal",
-        "--prefix",
-        "none",
-        "--no-dedupe",
-    ];
-    println!("$ cargo {}", arguments.join(" "));
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = match Command::new(cargo).args(arguments).output() {
+    let command = "tree --locked -p reflect-sdk -e normal --prefix none --no-dedupe";
+    println!("$ cargo {command}");
+    let mut tree = Command::new(cargo_program());
+    let output = match tree.args(command.split(' ')).output() {
         Ok(output) if output.status.success() => output,
         Ok(output) => return Outcome::Failed(String::from_utf8_lossy(&output.stderr).into_owned()),
         Err(error) => return Outcome::Failed(format!("cargo could not be started: {error}")),

@@ -9,17 +9,17 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use crate::run::{Outcome, Step};
+use crate::run::{Outcome, Step, cargo_program, target};
 
 const FUNCTIONS: usize = 600;
-/// To see whether a function costs the same in a small crate.
+/// The functions of a small crate, where each must cost the same.
 const FEW: usize = 150;
 const ROUNDS: usize = 3;
 
-/// Milliseconds of `cargo check` that one attribute may take.
+/// The budget of one attribute, in milliseconds of `cargo check`.
 const MOST: f64 = 8.0;
-/// How much dearer it may be among many functions than among few. It would be four times as dear if
-/// the work grew with the square of their number.
+/// The largest ratio of its cost among many functions to that among few. Quadratic work would make
+/// it 4.
 const STEEPEST: f64 = 2.0;
 
 struct Kind {
@@ -28,41 +28,34 @@ struct Kind {
     context: &'static str,
 }
 
-const PLAIN: Kind = Kind {
-    name: "plain",
-    attribute: "",
-    context: "",
-};
-
+const PLAIN: Kind = other("plain", "");
+const OTHERS: [Kind; 3] = [
+    other("#[tracing::instrument]", "#[tracing::instrument(skip_all)]"),
+    other(
+        "#[tracing::instrument(err)]",
+        "#[tracing::instrument(skip_all, err)]",
+    ),
+    other("#[fastrace::trace]", "#[fastrace::trace]"),
+];
 const TRACED: Kind = Kind {
     name: "#[reflect_trace]",
     attribute: "#[reflect_sdk::reflect_trace(client = client)]",
     context: "ctx: &reflect_sdk::TraceContext, ",
 };
 
-const OTHERS: [Kind; 3] = [
+const fn other(name: &'static str, attribute: &'static str) -> Kind {
     Kind {
-        name: "#[tracing::instrument]",
-        attribute: "#[tracing::instrument(skip_all)]",
+        name,
+        attribute,
         context: "",
-    },
-    Kind {
-        name: "#[tracing::instrument(err)]",
-        attribute: "#[tracing::instrument(skip_all, err)]",
-        context: "",
-    },
-    Kind {
-        name: "#[fastrace::trace]",
-        attribute: "#[fastrace::trace]",
-        context: "",
-    },
-];
+    }
+}
 
-pub(crate) const STEP: Step = Step {
-    name: "compile-time",
-    about: "what `#[reflect_trace]` costs at compile time",
+pub(crate) const STEP: Step = Step::new(
+    "compile-time",
+    "what `#[reflect_trace]` costs at compile time",
     check,
-};
+);
 
 fn check() -> Outcome {
     match measure() {
@@ -140,7 +133,7 @@ struct Fixture(PathBuf);
 impl Fixture {
     fn new() -> io::Result<Self> {
         let root = env::current_dir()?;
-        let folder = target(&root).join("compile-time");
+        let folder = target().join("compile-time");
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("Cargo.toml"), manifest(&root)?)?;
         // The versions of the workspace, which are at hand.
@@ -151,9 +144,8 @@ impl Fixture {
     /// How long a check of the crate takes, its dependencies aside.
     fn time(&self, kind: &Kind, functions: usize) -> io::Result<Duration> {
         fs::write(self.0.join("src/lib.rs"), code(kind, functions))?;
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let start = Instant::now();
-        let done = Command::new(cargo)
+        let done = Command::new(cargo_program())
             .args(["check", "--quiet"])
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_TARGET_DIR", self.0.join("target"))
@@ -163,16 +155,10 @@ impl Fixture {
         if done.status.success() {
             return Ok(took);
         }
-        let told = String::from_utf8_lossy(&done.stderr);
-        Err(io::Error::other(format!(
-            "{} does not compile:\n{told}",
-            kind.name
-        )))
+        let (name, errors) = (kind.name, String::from_utf8_lossy(&done.stderr));
+        let text = format!("{name} does not compile:\n{errors}");
+        Err(io::Error::other(text))
     }
-}
-
-fn target(root: &Path) -> PathBuf {
-    root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 fn manifest(root: &Path) -> io::Result<String> {

@@ -11,6 +11,16 @@ pub(crate) struct Step {
     pub(crate) check: fn() -> Outcome,
 }
 
+impl Step {
+    pub(crate) const fn new(
+        name: &'static str,
+        about: &'static str,
+        check: fn() -> Outcome,
+    ) -> Self {
+        Self { name, about, check }
+    }
+}
+
 /// The result of a step, with the reason.
 pub(crate) enum Outcome {
     Passed,
@@ -74,8 +84,12 @@ impl Runner {
 
 /// Runs `cargo` with the arguments.
 pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    command(Path::new(&cargo), arguments, variables)
+    command(&cargo_program(), arguments, variables)
+}
+
+/// The `cargo` that runs this program.
+pub(crate) fn cargo_program() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 
 /// Runs a program with the arguments.

@@ -5,51 +5,23 @@ use crate::python;
 use crate::run::{Outcome, Step, all, cargo, command, target};
 
 pub(crate) const ALL: &[Step] = &[
-    Step {
-        name: "format",
-        about: "the code is formatted",
-        check: format,
-    },
-    Step {
-        name: "budget",
-        about: "the default SDK stays light",
-        check: budget::check,
-    },
-    Step {
-        name: "clippy",
-        about: "no warnings anywhere",
-        check: clippy,
-    },
-    Step {
-        name: "features",
-        about: "each feature builds alone",
-        check: features,
-    },
-    Step {
-        name: "tests",
-        about: "unit, integration and documentation tests",
-        check: tests,
-    },
-    Step {
-        name: "python",
-        about: "the published Python client, MCP and a fuzzer against the server",
-        check: python::check,
-    },
-    Step {
-        name: "load",
-        about: "the server answers 64 connections for a minute without an error",
-        check: load,
-    },
-    Step {
-        name: "examples",
-        about: "every offline example runs",
-        check: examples,
-    },
-    Step {
-        name: "docs",
-        about: "the documentation builds without warnings",
-        check: docs,
-    },
+    Step::new("format", "the code is formatted", format),
+    Step::new("budget", "the default SDK stays light", budget::check),
+    Step::new("clippy", "no warnings anywhere", clippy),
+    Step::new("features", "each feature builds alone", features),
+    Step::new("tests", "unit, integration and documentation tests", tests),
+    Step::new(
+        "python",
+        "the published Python client, MCP and a fuzzer against the server",
+        python::check,
+    ),
+    Step::new(
+        "load",
+        "the server answers 64 connections for a minute without an error",
+        load,
+    ),
+    Step::new("examples", "every offline example runs", examples),
+    Step::new("docs", "the documentation builds without warnings", docs),
 ];
 
 fn format() -> Outcome {
@@ -57,18 +29,8 @@ fn format() -> Outcome {
 }
 
 fn clippy() -> Outcome {
-    cargo(
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[],
-    )
+    let all = ["clippy", "--workspace", "--all-targets", "--locked"];
+    cargo(&[&all[..], &["--", "-D", "warnings"]].concat(), &[])
 }
 
 /// A package and the feature sets that must build without its default ones.

@@ -1,15 +1,15 @@
 use clap::Args;
 use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
-use reflect_server::keys::KeyText;
-use reflect_types::{IngestStatus, KeyStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
+use reflect_server::keys::{KeyText, is_valid};
+use reflect_types::{IngestStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::file::File;
 use crate::place::Place;
-use crate::{models, output, secret};
+use crate::{models, output, permissions, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -156,7 +156,7 @@ async fn check_master_key(file: &File, findings: &mut Findings) {
         Err(error) => Err(error),
     };
     match masters {
-        Ok(keys) if keys.iter().any(|key| key.status == KeyStatus::Active) => {
+        Ok(keys) if keys.iter().any(is_valid) => {
             findings.good("the file has a master key");
         }
         Ok(_) => findings.warn(
@@ -213,24 +213,16 @@ async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<
     }
 }
 
-#[cfg(unix)]
 fn check_permissions(place: &Place, findings: &mut Findings) {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let path = place.data.as_ref();
-    let Some(metadata) = path.and_then(|path| path.metadata().ok()) else {
-        return;
-    };
-    if metadata.permissions().mode() & 0o007 != 0 {
+    if let Some(path) = &place.data
+        && permissions::is_shared(path)
+    {
         findings.warn(
-            "every user of this machine can read the database",
-            "chmod o-rwx the file and its folder",
+            "other users of this machine have access to the database",
+            &format!("run `chmod 600 {}`", path.display()),
         );
     }
 }
-
-#[cfg(not(unix))]
-fn check_permissions(_: &Place, _: &mut Findings) {}
 
 async fn check_server(place: &Place, findings: &mut Findings) {
     let key = match secret::read("--key", place.key.clone(), place.key_file.clone()) {
@@ -264,7 +256,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
     match client.list_traces().limit(1).await {
         Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
         Err(error) if error.status() == Some(401) => findings.bad(
-            "the server rejects the key: it is unknown or revoked",
+            "the server rejects the key: it is unknown, revoked or expired",
             "create one with `reflect keys create` and set --key (REFLECT_API_KEY)",
         ),
         // A key of another project and a key without the scope are both a 403.

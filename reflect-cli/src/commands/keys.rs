@@ -1,6 +1,9 @@
 use clap::{Args, Subcommand};
-use reflect_types::{ApiKey, CreatedApiKey, Environment, KeyId, Scope};
+use jiff::Timestamp;
+use reflect_server::keys::{KeyText, has_expired};
+use reflect_types::{ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyId, KeyStatus, Scope};
 
+use crate::commands::expiry;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -34,10 +37,20 @@ enum Action {
         /// Create a test key.
         #[arg(long)]
         test: bool,
+        /// When the key expires: after a time such as `90d` or `12h`, or at the beginning of a day
+        /// (UTC) such as `2027-01-31`.
+        #[arg(long, value_parser = expiry::parse, value_name = "TIME")]
+        expires: Option<Timestamp>,
+        /// The largest `alpha` of a review with the key, from 0 to 1.
+        #[arg(long, value_name = "ALPHA")]
+        max_alpha: Option<f64>,
         /// Create a master key, which opens every project. Needs --data.
         #[arg(long, conflicts_with_all = ["scopes", "all", "test"])]
         master: bool,
     },
+    /// Print a new random secret, for `serve --master-key-file` or `--bootstrap-token-file`. Nothing is
+    /// stored.
+    Generate,
     /// Revoke a key.
     Revoke {
         /// The key's id.
@@ -71,6 +84,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             scopes,
             all,
             test,
+            expires,
+            max_alpha,
             master,
         } => {
             let scopes = if all { Scope::KNOWN.to_vec() } else { scopes };
@@ -79,24 +94,29 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                     "a key needs scopes: use --scope memory:read --scope trace:write, or --all",
                 ));
             }
-            let created = if master {
-                let keys = place.master_key_file().await?.keys().await?;
-                keys.create_master(&label).await?
-            } else {
-                let environment = if test {
+            let create = CreateApiKey {
+                scopes,
+                environment: if test {
                     Environment::Test
                 } else {
                     Environment::Live
-                };
-                let client = place.client().await?;
-                client
-                    .admin()
-                    .create_api_key(label)
-                    .scopes(scopes)
-                    .environment(environment)
-                    .await?
+                },
+                expires_at: expires.map(|at| at.to_string()),
+                max_alpha,
+                ..CreateApiKey::new(label)
+            };
+            let created = if master {
+                let keys = place.master_key_file().await?.keys().await?;
+                keys.create_master(create).await?
+            } else {
+                place.client().await?.request(create).await?
             };
             show_created(&place, &created)
+        }
+        Action::Generate => {
+            let generated = KeyText::generate(Environment::Live)
+                .map_err(|error| Failure::general(format!("no random numbers: {error}")))?;
+            output::say(format_args!("{}", generated.reveal()))
         }
         Action::Revoke { id, master } => {
             let key = if master {
@@ -133,10 +153,13 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
             [
                 key.id.to_string(),
                 format!("rf_{}_{}_…", key.environment, key.public_id),
-                key.status.to_string(),
-                key.last_used_at
-                    .clone()
-                    .unwrap_or_else(|| "never".to_owned()),
+                if key.status == KeyStatus::Active && has_expired(key) {
+                    "expired".to_owned()
+                } else {
+                    key.status.to_string()
+                },
+                or_never(key.last_used_at.as_ref()),
+                or_never(key.expires_at.as_ref()),
                 output::line(&key.label, 30),
                 if every {
                     "all".to_owned()
@@ -147,9 +170,21 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
         })
         .collect();
     output::table(
-        ["ID", "KEY", "STATUS", "LAST USED", "LABEL", "SCOPES"],
+        [
+            "ID",
+            "KEY",
+            "STATUS",
+            "LAST USED",
+            "EXPIRES",
+            "LABEL",
+            "SCOPES",
+        ],
         &rows,
     )
+}
+
+fn or_never(time: Option<&String>) -> String {
+    time.map_or("never", String::as_str).to_owned()
 }
 
 fn scope(text: &str) -> Result<Scope, String> {

@@ -237,6 +237,10 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
         memory.q_value, memory.uses
     )?;
     writeln!(out, "trace    {}", memory.trace_id)?;
+    if !memory.reflection.written_by.is_empty() {
+        let writer = output::line(&memory.reflection.written_by, 100);
+        writeln!(out, "writer   {writer}")?;
+    }
     writeln!(out, "\n{}", output::block(&memory.reflection.text()))?;
     for event in &history.events {
         let UtilityEvent {
@@ -279,4 +283,34 @@ fn pair(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("write it as key=value")?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     Ok((key.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_memory_names_its_writer() {
+        let history = |written_by: &str| -> MemoryHistory {
+            serde_json::from_value(json!({
+                "id": "m", "trace_id": "t", "task": "Refund", "success": false, "q_value": 0.5,
+                "uses": 0, "metadata": {}, "created_at": "2026-01-01T00:00:00Z", "events": [],
+                "feedback": "Too old.", "summary": "Failed.", "written_by": written_by,
+            }))
+            .unwrap()
+        };
+        let shown = |written_by: &str| {
+            let mut out = Vec::new();
+            show(&history(written_by), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let fallback = shown("extractive (fallback)");
+        assert!(
+            fallback.contains("writer   extractive (fallback)\n\nReviewer: Too old.\nFailed."),
+            "{fallback}"
+        );
+        assert!(!shown("").contains("writer"));
+    }
 }

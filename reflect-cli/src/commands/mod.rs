@@ -3,6 +3,7 @@
 pub(crate) mod bundle;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+mod expiry;
 pub(crate) mod judge;
 pub(crate) mod keys;
 pub(crate) mod memories;

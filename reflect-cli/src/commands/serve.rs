@@ -5,18 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, value_parser};
 use reflect_engine::Engine;
-use reflect_server::keys::Keys;
-use reflect_server::{App, CountedJudge, Settings, serve_until};
-use reflect_types::KeyStatus;
-use secrecy::{ExposeSecret as _, SecretString};
+use reflect_server::keys::{self, Keys};
+use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::failure::Failure;
-use crate::{file, models, secret};
-
-/// A shorter master key can be guessed.
-const MIN_KEY_LENGTH: usize = 32;
+use crate::{file, models, permissions, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -26,14 +22,14 @@ pub(crate) struct Options {
     /// The database file, created if missing.
     #[arg(long, env = "REFLECT_DATA", default_value = "reflect.db")]
     data: PathBuf,
-    /// A key that opens every project. Without it, the first start on a database creates one and
-    /// shows it once.
+    /// A key that opens every project, such as one of `reflect keys generate`. Without it, the first
+    /// start on a database creates one and shows it once.
     #[arg(long, env = "REFLECT_MASTER_KEY", hide_env_values = true, value_parser = secret::parse)]
     master_key: Option<SecretString>,
     /// A file containing the master key.
     #[arg(long, env = "REFLECT_MASTER_KEY_FILE")]
     master_key_file: Option<PathBuf>,
-    /// The token that enables `/v1/bootstrap`.
+    /// The token that enables `/v1/bootstrap`, such as one of `reflect keys generate`.
     #[arg(
         long, env = "REFLECT_BOOTSTRAP_TOKEN", hide_env_values = true,
         value_parser = secret::parse
@@ -42,6 +38,18 @@ pub(crate) struct Options {
     /// A file containing the bootstrap token.
     #[arg(long, env = "REFLECT_BOOTSTRAP_TOKEN_FILE")]
     bootstrap_token_file: Option<PathBuf>,
+    /// The certificate chain to serve HTTPS with, a PEM file. Renewed files are loaded within a minute.
+    #[arg(long, env = "REFLECT_TLS_CERT")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, a PEM file.
+    #[arg(long, env = "REFLECT_TLS_KEY")]
+    tls_key: Option<PathBuf>,
+    /// The network of a proxy whose `X-Forwarded-For` or `Forwarded` header names the client, such as
+    /// `10.0.0.0/8`; may be repeated.
+    #[arg(
+        long, env = "REFLECT_TRUSTED_PROXY", value_delimiter = ',', value_parser = network
+    )]
+    trusted_proxy: Vec<IpNet>,
     /// Maximum request body, in bytes.
     #[arg(
         long, env = "REFLECT_BODY_LIMIT",
@@ -105,12 +113,14 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let bootstrap_token = secret::read(
+    let bootstrap_token = secret::read_strong(
         "--bootstrap-token",
         options.bootstrap_token,
         options.bootstrap_token_file,
     )?;
-    let master = secret::read("--master-key", options.master_key, options.master_key_file)?;
+    let master = secret::read_strong("--master-key", options.master_key, options.master_key_file)?;
+    let tls = tls(options.tls_cert, options.tls_key).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let settings = Settings {
         body_limit: options.body_limit.get(),
         request_timeout: Duration::from_secs(options.request_timeout),
@@ -118,6 +128,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         rate_limit: options.rate_limit,
         shutdown_grace: Duration::from_secs(options.shutdown_grace),
         bootstrap_token,
+        trusted_proxies: options.trusted_proxy,
+        tls,
         allowed_hosts: if options.allowed_hosts.iter().any(|host| host == "*") {
             Vec::new()
         } else {
@@ -136,6 +148,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         ))
     })?;
     let store = file::open_store(options.data.clone()).await?;
+    permissions::warn_if_shared("the database", &options.data);
     let key_store = file::open_key_store(options.data.clone()).await?;
     let mut engine = Engine::builder()
         .store(Arc::new(store))
@@ -152,16 +165,15 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     // A file from an import or an embedded engine has projects, and no server has used it.
     let is_new = key_store.is_new() || engine.list_projects().await?.is_empty();
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
-    match &master {
-        Some(key) => warn_if_short(key),
-        None => ensure_master_key(&keys, is_new, &options.data).await?,
+    if master.is_none() {
+        ensure_master_key(&keys, is_new, &options.data).await?;
     }
     keys.ensure_projects(&engine).await?;
     let address = listener.local_addr()?;
     // Before the address is printed: a client that knows it may send a signal.
     let signals = signals()?;
     // On standard output, so that scripts can read the chosen port.
-    println!("reflect listens on http://{address}");
+    println!("reflect listens on {scheme}://{address}");
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
     let mut app = App::new(engine, keys, settings);
     for (name, model) in [("llm", &models.llm), ("embeddings", &models.embeddings)] {
@@ -214,10 +226,35 @@ fn alpha(given: Option<f64>) -> Result<f64, Failure> {
     }
 }
 
-fn warn_if_short(master: &SecretString) {
-    if master.expose_secret().len() < MIN_KEY_LENGTH {
-        tracing::warn!("the master key is short: use one of `reflect keys create --master`");
-    }
+/// The certificate of the flags.
+async fn tls(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, Failure> {
+    let (certificate, key) = match (certificate, key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => {
+            return Err(Failure::usage(
+                "--tls-cert needs --tls-key (REFLECT_TLS_KEY)",
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(Failure::usage(
+                "--tls-key needs --tls-cert (REFLECT_TLS_CERT)",
+            ));
+        }
+    };
+    permissions::warn_if_shared("the private key", &key);
+    let loaded = tokio::task::spawn_blocking(|| Tls::load(certificate, key)).await;
+    let loaded = loaded.map_err(|error| Failure::general(format!("TLS cannot start: {error}")))?;
+    let tls = loaded.map_err(|error| Failure::usage(format!("--tls-cert, --tls-key: {error}")))?;
+    Ok(Some(tls))
+}
+
+/// A network, or a single address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "expected an address or a network, such as `10.0.0.0/8`".to_owned())
 }
 
 /// Creates a master key on a new database and prints it, once. A server that was started without its
@@ -233,7 +270,7 @@ async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Path) -> Result<(),
         return Ok(());
     }
     let masters = keys.list(None).await?;
-    if !masters.iter().any(|key| key.status == KeyStatus::Active) {
+    if !masters.iter().any(keys::is_valid) {
         tracing::warn!(
             "no master key: start with --master-key, or create one with `reflect keys create LABEL \
              --master --data {}`",

@@ -232,7 +232,7 @@ fn table(traces: &[Trace]) -> Result<(), Failure> {
             let reviewer = review.map_or("-", |review| review.model().unwrap_or("human"));
             [
                 trace.id.to_string(),
-                trace.review_status.to_string(),
+                transcript::review_state(trace).to_owned(),
                 verdict.to_owned(),
                 output::line(reviewer, 40),
                 trace.ingest_status.to_string(),

@@ -11,5 +11,7 @@ mod lists;
 mod managed;
 mod models;
 mod review;
+mod secrets;
 mod support;
+mod tls;
 mod usage;

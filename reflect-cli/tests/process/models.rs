@@ -200,6 +200,40 @@ async fn judge_reviews_pending_runs_and_people_overrule_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_failed_judgement_is_shown_with_its_trace() {
+    let world = World {
+        models: ModelServer::start(|_| Act::Refuse("not my business".to_owned()))
+            .await
+            .unwrap(),
+        ..World::new().await
+    };
+    let server = world.serve(&["--judge"]);
+    let client = server.client(KEY);
+    let trace = client.create_trace("Refund order 7", "Refunded.").await;
+    let id = trace.unwrap().trace_id;
+    let error = loop {
+        if let Some(error) = client.get_trace(&id).await.unwrap().judge_error {
+            break error;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(error.contains("declined: `not my business`"), "{error}");
+    let shown = |arguments: &[&str]| {
+        let mut command = reflect();
+        command.args(arguments).args(["--project", "support"]);
+        let output = command.arg("--data").arg(world.data()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = shown(&["traces", "list"]);
+    assert!(listed.contains("judge failed"), "{listed}");
+    let shown = shown(&["traces", "show", id.as_str()]);
+    assert!(
+        shown.contains("judge    failed: the model declined"),
+        "{shown}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn failed_ingestions_are_listed_and_retried_together() {
     let world = World::new().await;
     let server = world.serve(&[]);

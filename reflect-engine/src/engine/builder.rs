@@ -50,6 +50,7 @@ pub struct Builder {
     lease: Option<Duration>,
     index_room: Option<usize>,
     only_on_call: bool,
+    keep_personal_values: bool,
 }
 
 impl Builder {
@@ -113,6 +114,31 @@ impl Builder {
     #[must_use]
     pub fn similarity_floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
+        self
+    }
+
+    /// Keeps values that identify a person or a case in the reflections that the engine writes.
+    /// Default: each is replaced by its role.
+    ///
+    /// A value is replaced where it occurs as a whole word, also in the reviewer's words:
+    ///
+    /// | value | role |
+    /// |---|---|
+    /// | under a key `id`, `…_id` or `…Id` of a tool's arguments or answer, with a digit or in capitals; any if the key names a person, as `user_id` | the key |
+    /// | codes in a list or as keys of an object, as `"reservations": ["JMO1MG"]` | the list's key in the singular, with `_id` |
+    /// | under the key of a name, address, birth date, phone, mail or card, as `first_name`, `dob`, `last_four` | the key |
+    /// | capitalised words in the task after "name is", or at least two after "You are", "I am" or "I'm" | `name` |
+    /// | a mail address | `email` |
+    /// | 13 to 19 digits with a valid check digit | `card_number` |
+    /// | `+` and 7 to 15 digits, or digits in groups of 3, 3 and 4 | `phone` |
+    /// | a word that ends in `_` and at least four digits, as `mia_li_3668` | `id` |
+    /// | any other number of at least seven digits | `number` |
+    ///
+    /// Keyed values have at least four characters, names two. The task of a memory, the trace and
+    /// reflections written by callers stay as they were sent.
+    #[must_use]
+    pub fn keep_personal_values(mut self) -> Self {
+        self.keep_personal_values = true;
         self
     }
 
@@ -184,6 +210,7 @@ impl Builder {
                 None => f64::from(embedder.noise_floor()),
             },
             embedder,
+            keep_personal_values: self.keep_personal_values,
             concurrency: self.concurrency.unwrap_or(concurrency).max(1),
             lease: self.lease.unwrap_or(Self::DEFAULT_LEASE),
             work: Notify::new(),

@@ -47,6 +47,11 @@ impl Engine {
         }
     }
 
+    /// The learning rate of reviews that do not set one.
+    pub fn default_alpha(&self) -> f64 {
+        self.core().alpha
+    }
+
     /// The same engine for a caller that must not create projects: a write to a missing project is
     /// [`Error::NoProject`](crate::Error::NoProject).
     #[must_use]

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, ProjectId, ReviewMode, Trace, TraceId, Verdict};
+use reflect_types::{Backoff, IngestStatus, ProjectId, ReviewMode, Trace, TraceId, Verdict};
 
-use super::backoff::Backoff;
 use super::giving::{Given, give, new_review};
 use super::held::HeldJob;
 use super::setback::given_up;
@@ -28,15 +27,17 @@ const MAX_ATTEMPTS: u32 = 4;
 
 /// Delays of a trace that failed.
 const RETRY: Backoff = Backoff {
-    first: Duration::from_secs(5),
+    initial: Duration::from_secs(10),
     factor: 4,
-    longest: Duration::from_secs(600),
+    cap: Duration::from_secs(600),
+    jitter: 0.5,
 };
 /// Pauses of a model that is unavailable.
 const OUTAGE: Backoff = Backoff {
-    first: Duration::from_secs(5),
+    initial: Duration::from_secs(10),
     factor: 4,
-    longest: Duration::from_secs(60),
+    cap: Duration::from_secs(60),
+    jitter: 0.5,
 };
 /// The pause after an error in the model's settings, such as a wrong key.
 const SETUP_PAUSE: Duration = Duration::from_secs(300);
@@ -165,7 +166,7 @@ impl Work for JudgementWork {
                 job.fail(if job.attempts >= MAX_ATTEMPTS {
                     left_to_people(&error)
                 } else {
-                    let delay = RETRY.delay(job.attempts);
+                    let delay = RETRY.delay(job.attempts, fastrand::f64());
                     Setback {
                         error,
                         next: NextAttempt::At(later(self.core.now(), delay)),
@@ -274,7 +275,7 @@ impl JudgementWork {
         let until = paused.unwrap_or_else(|| {
             // Once for all traces that met the same outage.
             state.outages = state.outages.saturating_add(1);
-            later(now, OUTAGE.delay(state.outages))
+            later(now, OUTAGE.delay(state.outages, fastrand::f64()))
         });
         let until = until.max(later(now, asked));
         state.paused_until = Some(until);

@@ -24,7 +24,11 @@ pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Resu
             feedback: feedback(&review),
             reference_context: trace.reference_context.as_deref(),
         };
-        model::without_tags(core.reflector.reflect(&run).await?)
+        let mut reflection = core.reflector.reflect(&run).await?;
+        if reflection.written_by.is_empty() {
+            core.reflector.id().clone_into(&mut reflection.written_by);
+        }
+        model::finish(reflection, &run, core.keep_personal_values)
     };
     let memory = memory(core, &trace.task, reflection).await?;
     Ok(LearnedReview { review, memory })

@@ -5,7 +5,6 @@
 //! another worker takes over from one that died, and is finished in one transaction that checks the
 //! lease: a review makes exactly one memory.
 
-mod backoff;
 mod giving;
 mod held;
 mod judgement;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reflect_types::Backoff;
 
-use super::backoff::Backoff;
 use super::held::HeldJob;
 use super::worker::Work;
 use crate::clock::later;
@@ -25,9 +25,10 @@ use crate::task::isolate;
 const BATCH: usize = 128;
 
 const RETRY: Backoff = Backoff {
-    first: Duration::from_secs(15),
+    initial: Duration::from_secs(30),
     factor: 2,
-    longest: Duration::from_secs(300),
+    cap: Duration::from_secs(300),
+    jitter: 0.5,
 };
 
 /// The work on memories of another embedder.
@@ -117,7 +118,7 @@ impl Work for ReembeddingWork {
             }
             Some(Err(error)) => {
                 tracing::warn!(%error, "could not re-embed memories: trying again");
-                let delay = RETRY.delay_or(job.attempts, error.retry_after());
+                let delay = RETRY.delay_or(job.attempts, fastrand::f64(), error.retry_after());
                 job.fail(Setback {
                     error: error.to_string(),
                     next: NextAttempt::At(later(self.core.now(), delay)),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::backoff::Backoff;
+use reflect_types::Backoff;
+
 use crate::clock::later;
 use crate::core::Core;
 use crate::error::Error;
@@ -14,15 +15,17 @@ pub(super) const MAX_ATTEMPTS: u32 = 5;
 
 /// Failures that may pass, such as an outage of a model.
 const RETRY: Backoff = Backoff {
-    first: Duration::from_millis(500),
+    initial: Duration::from_secs(1),
     factor: 4,
-    longest: Duration::from_secs(3_600),
+    cap: Duration::from_secs(3_600),
+    jitter: 0.5,
 };
 /// Failures of the settings, such as a wrong key, which a person has to correct.
 const SETUP: Backoff = Backoff {
-    first: Duration::from_secs(300),
+    initial: Duration::from_secs(600),
     factor: 2,
-    longest: Duration::from_secs(2 * 3_600),
+    cap: Duration::from_secs(2 * 3_600),
+    jitter: 0.5,
 };
 
 /// What happens to a review after so many attempts, the last of which failed with `error`.
@@ -33,10 +36,13 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
         // Reported as failed at once, because a person has to correct it, and retried in case it
         // has been corrected.
         Error::Model(error) if model::is_setup(error) => {
-            NextAttempt::FailedUntil(after(SETUP.delay(attempts)))
+            NextAttempt::FailedUntil(after(SETUP.delay(attempts, fastrand::f64())))
         }
         Error::Model(error) if !error.retryable => NextAttempt::Never,
-        error => NextAttempt::At(after(RETRY.delay_or(attempts, error.retry_after()))),
+        error => {
+            let delay = RETRY.delay_or(attempts, fastrand::f64(), error.retry_after());
+            NextAttempt::At(after(delay))
+        }
     };
     Setback {
         error: error.to_string(),

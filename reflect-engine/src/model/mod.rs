@@ -5,16 +5,20 @@
 
 mod error;
 mod extractive;
+mod finish;
 mod hash;
 #[cfg(any(test, feature = "test-support"))]
 mod hashed;
 #[cfg(feature = "models")]
 mod llm;
+mod personal;
 mod port;
 mod prose;
-mod sanitize;
+#[cfg(test)]
+mod real_runs;
 mod skill;
 mod static_table;
+mod steps;
 mod vector;
 
 pub use reflect_types::Reflection;
@@ -22,11 +26,11 @@ pub use reflect_types::Reflection;
 pub use error::Error;
 pub(crate) use error::{is_setup, retry_after};
 pub use extractive::Extractive;
+pub(crate) use finish::finish;
 #[cfg(any(test, feature = "test-support"))]
 pub use hashed::HashedEmbedder;
 #[cfg(feature = "models")]
 pub use llm::{LlmReflectionWriter, LlmSkillWriter, ModelEmbedder};
 pub use port::{Embedder, Judge, JudgeOutcome, JudgedRun, ReflectionWriter, SkillWriter};
-pub(crate) use sanitize::without_tags;
 pub use skill::{Guide, SourceMemory, write_skill};
 pub use static_table::StaticEmbedder;

@@ -11,6 +11,10 @@ use crate::model::Reflection;
 
 /// One step in the life of a trace's review.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an action lives for one transaction, and most of them learn"
+)]
 pub enum Action {
     /// Stores the review's memory, moves the utilities of the memories the trace was given, marks
     /// the trace reviewed and ends its job.

@@ -245,27 +245,27 @@ impl Effects {
         let outcome = match restored {
             _ if stays => Outcome::Stays,
             None => Outcome::Unreviewed,
-            Some((state, review)) => {
-                let memory = review.memory.clone().zip(state.learned.clone());
-                match (memory, Move::of(review.verdict, review.alpha)) {
-                    (Some((memory, learned)), Some(change)) => {
-                        self.contents.insert(memory, (state.key, learned));
-                        let teacher = state.given.teacher.clone();
-                        self.revised.insert(review.id.clone(), (change, teacher));
-                        Outcome::Restored(state.key)
-                    }
-                    _ => {
-                        self.erased.insert(review.id.clone());
-                        Outcome::Requeued(state.key)
-                    }
-                }
-            }
+            Some((state, review)) => self.put_back(state, review),
         };
         Some(TraceChange {
             trace: history.trace,
             outcome,
             forget: gone.iter().map(|state| state.key).collect(),
         })
+    }
+
+    /// A past state is the review again.
+    fn put_back(&mut self, state: &PastState, review: &PastReview) -> Outcome {
+        let change = Move::of(review.verdict, review.alpha);
+        let memory = review.memory.clone().zip(state.learned.clone());
+        let (Some((memory, learned)), Some(change)) = (memory, change) else {
+            self.erased.insert(review.id.clone());
+            return Outcome::Requeued(state.key);
+        };
+        self.contents.insert(memory, (state.key, learned));
+        let taught = (change, state.given.teacher.clone());
+        self.revised.insert(review.id.clone(), taught);
+        Outcome::Restored(state.key)
     }
 
     fn removes(&self, memory: &TaughtMemory, selection: &Selection) -> bool {

@@ -66,7 +66,64 @@ async fn with_a_fallback_the_memory_is_extracted() {
     .await;
     let trace = until(&engine, &id, IngestStatus::Completed).await;
     let memory = memory_of(&engine, &trace).await;
-    assert_eq!(memory.reflection.key_mistake, "It was too old");
+    assert_eq!(memory.reflection.feedback, "It was too old");
+    assert_eq!(memory.reflection.key_mistake, "");
+    assert_eq!(memory.reflection.written_by, "extractive (fallback)");
+}
+
+#[tokio::test]
+async fn the_reviewers_words_are_kept_whatever_the_model_writes() {
+    let written = json!({
+        "summary": "A refund of order #W2611340 for mia.li@example.com.", "key_mistake": "Too old.",
+        "guidance": "Never refund #W2611340.",
+    });
+    let (home, server) = (
+        Home::on_sqlite(),
+        server([Act::Say(written.to_string())]).await,
+    );
+    let engine = with_model(&home, &server).start().unwrap();
+    let messages = vec![
+        Message::tool_calls([ToolCall::new(
+            "c1",
+            "refund",
+            r##"{"order_id":"#W2611340"}"##,
+        )]),
+        Message::tool("c1", "refunded"),
+    ];
+    let review = "First look. Then ask. Then wait. Then refund. Never before 30 days.";
+    let trace = CreateTrace {
+        review: Some(Review::fail(review)),
+        ..CreateTrace::new("Refund my order", messages)
+    };
+    let id = record(&engine, trace).await;
+    let trace = until(&engine, &id, IngestStatus::Completed).await;
+    let memory = memory_of(&engine, &trace).await;
+    assert_eq!(
+        memory.reflection.text(),
+        format!(
+            "Reviewer: {review}\nA refund of order order_id for email.\nMistake: Too old.\n\
+             Next time: Never refund order_id."
+        )
+    );
+    assert_eq!(memory.reflection.written_by, "llm:test-model");
+    let format = &server.asked()[0].body["response_format"];
+    assert_eq!(format["type"], "json_schema");
+}
+
+#[tokio::test]
+async fn a_model_that_repeats_the_template_is_replaced_by_extraction() {
+    let echo = json!({
+        "summary": "what was asked and how it ended, in one or two sentences", "key_mistake": "x",
+        "guidance": "what to do next time, in one to three sentences",
+    });
+    let acts = vec![Act::Say(echo.to_string()); 3];
+    let (home, server) = (Home::in_memory(), server(acts).await);
+    let engine = with_model(&home, &server).start().unwrap();
+    let id = record(&engine, reviewed("Refund order 7", Review::fail("too old"))).await;
+    let trace = until(&engine, &id, IngestStatus::Completed).await;
+    let memory = memory_of(&engine, &trace).await;
+    assert_eq!(memory.reflection.written_by, "extractive (fallback)");
+    assert_eq!(memory.reflection.feedback, "too old");
 }
 
 #[tokio::test]

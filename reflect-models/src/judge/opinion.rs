@@ -1,7 +1,8 @@
 use reflect_types::{Review, Verdict};
 use serde::Deserialize;
 
-use crate::{json, lenient, tokens};
+use super::run::FORM;
+use crate::{echoes, json, lenient, tokens};
 
 /// The longest feedback, in tokens: it shapes reflections, and those are short.
 const MAX_FEEDBACK_TOKENS: usize = 300;
@@ -66,10 +67,28 @@ pub(super) struct JudgeAnswer {
 }
 
 impl JudgeAnswer {
+    /// Refuses an answer that judges nothing: a verdict needs a reason of its own, and a score on its
+    /// side of 0.5. `unclear` may have any score and no reason.
     pub(super) fn check(&self) -> Result<(), String> {
-        match self.verdict.trim().to_ascii_lowercase().as_str() {
-            "pass" | "fail" | "unclear" => Ok(()),
-            _ => Err("`verdict` must be \"pass\", \"fail\" or \"unclear\"".to_owned()),
+        let score = self.score.filter(|score| (0.0..=1.0).contains(score));
+        let contradicts = match self.verdict.trim().to_ascii_lowercase().as_str() {
+            "unclear" => return Ok(()),
+            "pass" => score.is_some_and(|score| score < 0.5),
+            "fail" => score.is_some_and(|score| score > 0.5),
+            _ => return Err("`verdict` must be \"pass\", \"fail\" or \"unclear\"".to_owned()),
+        };
+        if echoes(&self.feedback, FORM) {
+            return Err(
+                "`feedback` is empty or repeats the template: say what is right or wrong in this run"
+                    .to_owned(),
+            );
         }
+        if contradicts {
+            return Err(
+                "`score` contradicts `verdict`: a pass has at least 0.5, a fail at most 0.5"
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 }

@@ -142,6 +142,16 @@ impl<M> Call<CreateApiKey, M> {
     pub fn environment(self, environment: Environment) -> Self {
         self.set(|key| key.environment = environment)
     }
+
+    /// When the key expires, in RFC 3339, such as `2027-01-31T00:00:00Z`; never by default.
+    pub fn expires_at(self, time: impl Into<String>) -> Self {
+        self.set(|key| key.expires_at = Some(time.into()))
+    }
+
+    /// The largest `alpha` of a review with the key, from 0 to 1; any by default.
+    pub fn max_alpha(self, alpha: f64) -> Self {
+        self.set(|key| key.max_alpha = Some(alpha))
+    }
 }
 
 impl<M> Call<Undo, M> {

@@ -12,6 +12,18 @@ pub struct AugmentedTask {
     pub memories: Vec<Memory>,
     /// The task and the memories as one text for a prompt; the task alone if there are none.
     pub augmented_task: String,
+    style: Style,
+}
+
+/// How memories are written into a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Style {
+    /// Tags, outcome, utility and instructions on how to weigh them.
+    #[default]
+    Full,
+    /// Two short lines a memory, for small models, which long instructions distract.
+    Compact,
 }
 
 /// Tells the model how to read the memories.
@@ -21,27 +33,36 @@ weigh unknown with care. q_value, from 0 to 1, says how often the memory has hel
 high values more. Use what fits the task above and ignore the rest; a memory is advice, not part \
 of the task.";
 
+/// The heading of memories in the compact style.
+const COMPACT_HEADING: &str = "Notes on similar tasks, as advice:";
+
 impl AugmentedTask {
     /// Appends the memories to the task. Their texts are escaped, so that none of them can close its
     /// own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
+        Self::styled(task, memories, Style::Full)
+    }
+
+    /// Like [`new`](Self::new), in this style.
+    pub fn styled(task: impl Into<String>, memories: Vec<Memory>, style: Style) -> Self {
         let task = task.into();
         let augmented_task = if memories.is_empty() {
             task.clone()
         } else {
-            augmented(&task, &memories)
+            augmented(&task, &memories, style)
         };
         Self {
             task,
             memories,
             augmented_task,
+            style,
         }
     }
 
     /// The memories alone, escaped, for a prompt with words of its own around them; empty if there
     /// are none.
     pub fn memory_blocks(&self) -> String {
-        blocks(&self.memories)
+        blocks(&self.memories, self.style)
     }
 
     /// The ids to pass with the trace, so that its review can credit the memories.
@@ -54,17 +75,62 @@ impl AugmentedTask {
 }
 
 /// The task and the memories as one text.
-pub(crate) fn augmented(task: &str, memories: &[Memory]) -> String {
-    format!(
-        "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{}\n\
-         </relevant_memories>",
-        blocks(memories)
-    )
+pub(crate) fn augmented(task: &str, memories: &[Memory], style: Style) -> String {
+    let blocks = blocks(memories, style);
+    match style {
+        Style::Full => format!(
+            "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{blocks}\n\
+             </relevant_memories>"
+        ),
+        Style::Compact => format!("{task}\n\n{COMPACT_HEADING}\n{blocks}"),
+    }
 }
 
-fn blocks(memories: &[Memory]) -> String {
-    let blocks: Vec<String> = memories.iter().map(block).collect();
-    blocks.join("\n\n")
+fn blocks(memories: &[Memory], style: Style) -> String {
+    let (block, between): (fn(&Memory) -> String, _) = match style {
+        Style::Full => (block, "\n\n"),
+        Style::Compact => (note, "\n"),
+    };
+    memories.iter().map(block).collect::<Vec<_>>().join(between)
+}
+
+/// The memory in two lines: its task, and the reviewer's words with what was done or is advised.
+fn note(memory: &Memory) -> String {
+    const TASK: usize = 60;
+    const FEEDBACK: usize = 120;
+    const DONE: usize = 40;
+    let (label, done) = [
+        ("Next time: ", &memory.guidance),
+        ("", &memory.summary),
+        ("", &memory.reflection),
+    ]
+    .into_iter()
+    .find(|(_, text)| !text.trim().is_empty())
+    .unwrap_or(("", &memory.summary));
+    let mut note = format!("- Similar task: {}\n ", one_line(&memory.task, TASK));
+    for (label, text, words) in [
+        ("Reviewer: ", &memory.feedback, FEEDBACK),
+        (label, done, DONE),
+    ] {
+        let text = one_line(text, words);
+        if !text.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(note, " {label}{text}");
+        }
+    }
+    note
+}
+
+/// The first words of a text on one line, escaped.
+fn one_line(text: &str, limit: usize) -> String {
+    /// Bounds languages that write without spaces.
+    const CHARS_PER_WORD: usize = 12;
+    let mut words = text.split_whitespace();
+    let line: Vec<&str> = words.by_ref().take(limit).collect();
+    let line = line.join(" ");
+    let short: String = line.chars().take(limit * CHARS_PER_WORD).collect();
+    let whole = words.next().is_none() && short.len() == line.len();
+    escaped(&short) + if whole { "" } else { " …" }
 }
 
 fn block(memory: &Memory) -> String {
@@ -80,13 +146,19 @@ fn block(memory: &Memory) -> String {
         memory.similarity,
     );
     let advice = if memory.guidance.is_empty() {
-        ("reflection", &memory.reflection)
+        ("reflection", memory.reflection.as_str())
     } else {
-        ("guidance", &memory.guidance)
+        ("guidance", memory.guidance.as_str())
+    };
+    // The text of a reflection begins with the reviewer's words.
+    let feedback = match advice {
+        ("guidance", _) => memory.feedback.as_str(),
+        _ => "",
     };
     let optional = [
-        ("correct_action", &memory.correct_action),
-        ("key_mistake", &memory.key_mistake),
+        ("feedback", feedback),
+        ("correct_action", memory.correct_action.as_str()),
+        ("key_mistake", memory.key_mistake.as_str()),
         advice,
     ];
     element(&mut block, "past_task", &memory.task);
@@ -168,6 +240,44 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_reviewers_words_come_before_the_advice() {
+        let written = json!({"feedback": "Ask <b>first</b>.", "guidance": "ask"});
+        let shown = AugmentedTask::new("t", vec![memory(&written)]).memory_blocks();
+        let expected =
+            "</past_task>\n<feedback>Ask &lt;b&gt;first&lt;/b&gt;.</feedback>\n<guidance>";
+        assert!(shown.contains(expected), "{shown}");
+        let extracted = json!({"feedback": "Ask.", "reflection": "Reviewer: Ask.\nFailed."});
+        let shown = AugmentedTask::new("t", vec![memory(&extracted)]).memory_blocks();
+        assert_eq!(shown.matches("Ask.").count(), 1, "{shown}");
+    }
+
+    #[test]
+    fn a_compact_memory_takes_two_lines() {
+        let memories = vec![
+            memory(&json!({
+                "task": "Which topic:\nmy card?", "feedback": "The topic is cards & cash.",
+                "summary": "Failed: answered \"loans\"", "key_mistake": "not shown",
+            })),
+            memory(&json!({"guidance": "Ask first.", "summary": "not shown"})),
+            memory(&json!({"summary": "word ".repeat(50)})),
+        ];
+        let augmented = AugmentedTask::styled("Which topic: my loan?", memories, Style::Compact);
+        assert_eq!(
+            augmented.augmented_task,
+            format!(
+                "Which topic: my loan?\n\nNotes on similar tasks, as advice:\n\
+                 - Similar task: Which topic: my card?\n  \
+                 Reviewer: The topic is cards &amp; cash. Failed: answered &quot;loans&quot;\n\
+                 - Similar task: old task\n  Next time: Ask first.\n\
+                 - Similar task: old task\n  {}…",
+                "word ".repeat(40)
+            )
+        );
+        let none = AugmentedTask::styled("t", vec![], Style::Compact);
+        assert_eq!(none.augmented_task, "t");
+    }
+
     proptest! {
         #[test]
         fn no_memory_can_close_its_own_tag(id: String, task: String, text in ".*</memory>.*\".*") {
@@ -177,6 +287,16 @@ mod tests {
             prop_assert_eq!(shown.matches("<memory ").count(), 1);
             prop_assert_eq!(shown.matches("</relevant_memories>").count(), 1);
             prop_assert_eq!(shown.matches('"').count(), 8);
+        }
+
+        #[test]
+        fn no_memory_can_open_a_line_or_a_tag_in_the_compact_style(text: String) {
+            let hostile = format!("{text}\n- </task>\u{2028}{text}");
+            let hostile = memory(&json!({"task": hostile, "feedback": hostile, "summary": hostile}));
+            let shown = AugmentedTask::styled("t", vec![hostile], Style::Compact).memory_blocks();
+            prop_assert_eq!(shown.lines().count(), 2);
+            let special = shown.contains(['<', '>', '\u{2028}']);
+            prop_assert!(!special, "{shown}");
         }
     }
 }

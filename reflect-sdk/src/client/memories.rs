@@ -7,7 +7,7 @@ use reflect_types::{
 use serde_json::Value;
 
 use super::ReflectClient;
-use super::augment::AugmentedTask;
+use super::augment::{AugmentedTask, Style};
 use super::call::{Action, Call, CallContext};
 use super::query::QueryOptions;
 use crate::error::Result;
@@ -42,7 +42,10 @@ impl<M> ReflectClient<M> {
     /// }
     /// ```
     pub fn augment_with_memories(&self, task: impl Into<String>) -> Call<AugmentWithMemories, M> {
-        self.call(AugmentWithMemories(QueryMemories::new(task)))
+        self.call(AugmentWithMemories {
+            query: QueryMemories::new(task),
+            style: Style::Full,
+        })
     }
 
     /// Memories with the history of their utility, newest first.
@@ -166,19 +169,22 @@ impl<M> Call<ListMemories, M> {
 
 /// Appends memories to a task; see [`ReflectClient::augment_with_memories`].
 #[derive(Clone, Debug)]
-pub struct AugmentWithMemories(QueryMemories);
+pub struct AugmentWithMemories {
+    query: QueryMemories,
+    style: Style,
+}
 
 impl Action for AugmentWithMemories {
     type Output = AugmentedTask;
 
     fn check(&self) -> Result<(), InvalidField> {
-        self.0.validate()
+        self.query.validate()
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
-        let task = self.0.task.clone();
-        let memories = core.call(self.0).await?;
-        Ok(AugmentedTask::new(task, memories))
+        let task = self.query.task.clone();
+        let memories = core.call(self.query).await?;
+        Ok(AugmentedTask::styled(task, memories, self.style))
     }
 }
 
@@ -186,6 +192,11 @@ impl Action for AugmentWithMemories {
 pub trait HasQuery {
     #[doc(hidden)]
     fn query(&mut self) -> &mut QueryMemories;
+
+    #[doc(hidden)]
+    fn set_style(&mut self, style: Style) {
+        let _ = style;
+    }
 }
 
 impl HasQuery for QueryMemories {
@@ -196,7 +207,18 @@ impl HasQuery for QueryMemories {
 
 impl HasQuery for AugmentWithMemories {
     fn query(&mut self) -> &mut QueryMemories {
-        &mut self.0
+        &mut self.query
+    }
+
+    fn set_style(&mut self, style: Style) {
+        self.style = style;
+    }
+}
+
+impl<M> Call<AugmentWithMemories, M> {
+    /// How the memories are written into the prompt; [`Style::Full`] by default.
+    pub fn style(self, style: Style) -> Self {
+        self.set(|augment| augment.style = style)
     }
 }
 
@@ -204,7 +226,11 @@ impl HasQuery for AugmentWithMemories {
 impl<A: HasQuery, M> Call<A, M> {
     /// Replaces all options of the query.
     pub fn options(self, options: QueryOptions) -> Self {
-        self.set_query(|query| *query = options.query(mem::take(&mut query.task)))
+        self.set(|call| {
+            call.set_style(options.style);
+            let query = call.query();
+            *query = options.query(mem::take(&mut query.task));
+        })
     }
 
     /// The maximum number of memories, from 1 to 100; 10 by default.

@@ -28,8 +28,8 @@ use reflect_types::{GetHealth, Operation, ProjectId};
 pub use self::admin::{Admin, BootstrapProject, bootstrap};
 #[cfg(feature = "macros")]
 pub use self::as_client::{AsClient, Installed, client};
-pub use self::augment::AugmentedTask;
 pub(crate) use self::augment::augmented;
+pub use self::augment::{AugmentedTask, Style};
 pub use self::builder::ClientBuilder;
 pub use self::call::{Action, Async, Blocking, Call, CallContext};
 pub use self::create_memory::CreateMemory;

@@ -1,6 +1,8 @@
 use reflect_types::{Metadata, QueryMemories};
 use serde_json::Value;
 
+use super::augment::Style;
+
 /// The options of a query for memories: what is retrieved, and how it is ranked.
 ///
 /// A [query](crate::calls::Call::options), a [run](crate::TraceBuilder::options) and
@@ -26,6 +28,8 @@ pub struct QueryOptions {
     pub metadata_filter: Option<Metadata>,
     /// The lowest cosine similarity of a result; the server's choice by default.
     pub similarity_threshold: Option<f64>,
+    /// How the memories are written into a prompt; [`Style::Full`] by default.
+    pub style: Style,
 }
 
 impl QueryOptions {
@@ -65,6 +69,13 @@ impl QueryOptions {
         self
     }
 
+    /// Sets how the memories are written into a prompt.
+    #[must_use]
+    pub fn style(mut self, style: Style) -> Self {
+        self.style = style;
+        self
+    }
+
     /// The query of these options for a task.
     pub fn query(self, task: impl Into<String>) -> QueryMemories {
         let Self {
@@ -73,6 +84,7 @@ impl QueryOptions {
             mmr_lambda,
             metadata_filter,
             similarity_threshold,
+            style: _,
         } = self;
         QueryMemories {
             task: task.into(),
@@ -93,6 +105,7 @@ impl Default for QueryOptions {
             mmr_lambda: QueryMemories::DEFAULT_MMR_LAMBDA,
             metadata_filter: None,
             similarity_threshold: None,
+            style: Style::Full,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use self::notice::warn_once;
 pub(crate) use self::notice::{Cause, Notices};
 pub use self::retry::RetryPolicy;
 use self::retry::with_retries;
-pub(crate) use self::retry::{Backoff, far};
+pub(crate) use self::retry::{Retries, Wait, far};
 pub use self::settings::Overflow;
 pub(crate) use self::settings::Settings;
 pub(crate) use self::stats::Counters;

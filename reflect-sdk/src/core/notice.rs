@@ -14,6 +14,8 @@ const QUIET: Duration = Duration::from_secs(60);
 pub(crate) enum Cause {
     /// Memories could not be retrieved, or not in time.
     Retrieval,
+    /// The value of an option panicked.
+    Option,
     /// A run could not be sent.
     Submission,
     /// A run was refused for good.

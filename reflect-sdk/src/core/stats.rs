@@ -26,6 +26,8 @@ pub struct DeliveryStats {
     pub retrievals_failed: u64,
     /// Stored runs whose memory timed out or could not be made.
     pub not_learned: u64,
+    /// Options of runs that were left out because their values panicked.
+    pub options_panicked: u64,
     /// The text of the last warning.
     pub last_problem: Option<String>,
 }
@@ -49,6 +51,7 @@ pub(crate) struct Counts {
     pub(crate) discarded: Counter,
     pub(crate) retrievals_failed: Counter,
     pub(crate) not_learned: Counter,
+    pub(crate) options_panicked: Counter,
 }
 
 #[derive(Debug, Default)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use crate::core::{Backoff, RetryPolicy, far};
+use crate::core::{Retries, RetryPolicy, Wait, far};
 use crate::error::{Error, Result};
 
 /// The attempts at one submission. Between them its owner lets it rest.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    backoff: Backoff,
+    retries: Retries,
     /// The end of its time, which begins with the first attempt.
     deadline: Option<Instant>,
 }
@@ -22,7 +22,7 @@ pub(super) enum Attempt<T> {
     /// It succeeded, or another attempt is pointless.
     Last(Result<T>),
     /// Another attempt is due after this wait.
-    Rest(Duration),
+    Rest(Wait),
 }
 
 impl Attempts {
@@ -37,13 +37,9 @@ impl Attempts {
         /// The time of the last attempt, if the deadline has passed already.
         const LAST: Duration = Duration::from_secs(10);
 
+        let at_least = self.deadline.map_or(Duration::ZERO, |_| LAST);
         let deadline = *self.deadline.get_or_insert_with(|| far(limit));
         let left = |now: Instant| deadline.saturating_duration_since(now);
-        let at_least = if self.backoff.is_first() {
-            Duration::ZERO
-        } else {
-            LAST
-        };
         let outcome = timeout(left(Instant::now()).max(at_least), call).await;
         let outcome = outcome.unwrap_or_else(|_| {
             Err(Error::Timeout {
@@ -59,10 +55,15 @@ impl Attempts {
         if !error.is_retryable() || left.is_zero() {
             return Attempt::Last(Err(error));
         }
-        match self.backoff.after(policy, &error) {
+        match self.retries.after(policy, &error) {
             Some(wait) => Attempt::Rest(wait.min(left)),
             None => Attempt::Last(Err(error)),
         }
+    }
+
+    /// Takes the last failed attempt back.
+    pub(super) fn uncount(&mut self) {
+        self.retries.uncount();
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
             calls += 1;
             match attempts.make(policy, LIMIT, async { outcome }).await {
                 Attempt::Last(outcome) => return (outcome, calls, start.elapsed()),
-                Attempt::Rest(wait) => sleep(wait).await,
+                Attempt::Rest(wait) => sleep(wait.total).await,
             }
         }
     }
@@ -145,7 +146,7 @@ mod tests {
         let Attempt::Rest(wait) = attempts.make::<u32>(patient(), LIMIT, fault).await else {
             panic!("there is time left");
         };
-        sleep(wait).await;
+        sleep(wait.total).await;
         let hung = std::future::pending::<Result<u32>>();
         let hung = attempts.make(patient(), LIMIT, hung).await;
         assert!(

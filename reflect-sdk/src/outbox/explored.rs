@@ -64,6 +64,9 @@ mod pending_run {
             self.is_on_disk
         }
 
+        #[expect(clippy::unused_self, reason = "it is like that of a run")]
+        pub(super) fn uncount_attempt(&mut self) {}
+
         pub(super) fn leave_on_disk(&mut self) -> bool {
             self.is_in_memory &= !self.is_on_disk;
             self.is_on_disk
@@ -79,7 +82,7 @@ use std::time::Duration;
 // Not explored: the test's own records are no part of the protocol.
 use std::sync::{Arc, Mutex};
 
-use super::numbers;
+use super::{numbers, resting};
 use pending_run::PendingRun;
 use queue::{Queue, QueuedRun, Submission};
 use shuttle::future::{block_on, spawn};
@@ -162,19 +165,24 @@ async fn lane(world: Arc<World>, first: QueuedRun) {
         shuttle::future::yield_now().await;
         if run.faults > 0 {
             run.faults -= 1;
-            let mut queued = QueuedRun { ticket, run };
-            next = world.queue.rest_and_take(&mut queued);
-            drop(spawn(rest(Arc::clone(&world), queued)));
+            let held = run.name % 2 == 0;
+            let queued = QueuedRun { ticket, run };
+            let number;
+            (number, next) = world.queue.rest_and_take(queued, held);
+            drop(spawn(rest(Arc::clone(&world), number)));
             continue;
         }
         world.delivered.lock().unwrap().push(run.name);
+        world.queue.wake_after_success();
         next = world.queue.settle_and_take(ticket);
     }
 }
 
-async fn rest(world: Arc<World>, run: QueuedRun) {
+async fn rest(world: Arc<World>, number: u64) {
     shuttle::future::yield_now().await;
-    world.queue.resume(run);
+    world.queue.end_asked_wait(number);
+    shuttle::future::yield_now().await;
+    world.queue.end_rest(number);
 }
 
 /// Two threads submit three runs each while a third one flushes twice.
@@ -213,10 +221,12 @@ fn explore_with_faults(
 }
 
 fn flush_blocking(queue: &Queue) {
+    queue.wake_all();
     queue.wait_blocking(EVER);
 }
 
 fn flush_async(queue: &Queue) {
+    queue.wake_all();
     block_on(queue.settled_up_to(queue.mark()));
 }
 

@@ -3,25 +3,26 @@
 #[cfg(feature = "flush-at-exit")]
 pub(crate) mod at_exit;
 mod attempts;
-mod delivery;
 #[cfg(test)]
 mod explored;
 mod numbers;
+mod outcome;
 mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 pub(crate) mod registry;
+mod resting;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-pub(crate) use self::delivery::Delivery;
+pub(crate) use self::outcome::DeliveryOutcome;
 pub(crate) use self::pending_run::PendingRun;
 use self::pending_run::{Progress, report_failure};
 use self::queue::{Queue, QueuedRun, Submission};
-use crate::core::{Cause, Core, DeliveryStats, Overflow};
+use crate::core::{Cause, Core, DeliveryStats, Overflow, Wait};
 use crate::error::Error;
 use crate::per_process::PerProcess;
 use crate::spool::Spool;
@@ -129,11 +130,13 @@ impl Outbox {
         self.in_use().map(Queue::mark)
     }
 
-    /// Waits until all runs before the mark are settled, for at most `limit`.
+    /// Waits until all runs before the mark are settled, for at most `limit`. Runs that wait for
+    /// another attempt are sent at once.
     pub(crate) async fn wait(&self, mark: u64, limit: Duration) {
-        if self.queues.is_settled(mark) {
+        if self.queues.is_settled(mark) || limit.is_zero() {
             return;
         }
+        self.queues.wake_all();
         let queues = Arc::clone(&self.queues);
         // On the I/O thread, where a clock is certain.
         let waiting = self.core.worker().spawn(async move {
@@ -147,10 +150,11 @@ impl Outbox {
     }
 
     /// Waits until all runs so far are settled, for at most `limit`; not on the I/O thread, which
-    /// settles them.
+    /// settles them. Runs that wait for another attempt are sent at once.
     pub(crate) fn wait_blocking(&self, limit: Duration) {
         let Some(queue) = self.in_use() else { return };
         if !limit.is_zero() && !self.core.worker().is_this_thread() {
+            queue.wake_all();
             queue.wait_blocking(limit);
         }
     }
@@ -167,6 +171,7 @@ impl Outbox {
             discarded: counters.discarded.get(),
             retrievals_failed: counters.retrievals_failed.get(),
             not_learned: counters.not_learned.get(),
+            options_panicked: counters.options_panicked.get(),
             last_problem: self.core.notices.last_problem(),
         }
     }
@@ -200,11 +205,13 @@ async fn lane(queues: Arc<Queues>, first: QueuedRun) {
         // A task of its own, so that a panic in a transport ends this run alone.
         match tokio::spawn(run.deliver()).await {
             Ok(Progress::Rest(run, wait)) => {
-                let mut run = QueuedRun { ticket, run: *run };
-                next = queues.rest_and_take(&mut run);
-                tokio::spawn(rest(Arc::clone(&queues), run, wait));
+                let run = QueuedRun { ticket, run: *run };
+                let number;
+                (number, next) = queues.rest_and_take(run, !wait.asked.is_zero());
+                tokio::spawn(rest(Arc::clone(&queues), number, wait));
                 continue;
             }
+            Ok(Progress::Arrived) => queues.wake_after_success(),
             Ok(Progress::Settled) => {}
             Ok(Progress::PutOff) => try_later(&core, &queues, twin),
             Err(panic) => {
@@ -218,9 +225,15 @@ async fn lane(queues: Arc<Queues>, first: QueuedRun) {
     }
 }
 
-async fn rest(queues: Arc<Queues>, run: QueuedRun, wait: Duration) {
-    sleep(wait).await;
-    queues.resume(run);
+/// Ends a rest in time. A success of another run, or a caller who waits, may end it before, but not
+/// before the time that the server asked for.
+async fn rest(queues: Arc<Queues>, number: u64, wait: Wait) {
+    if !wait.asked.is_zero() {
+        sleep(wait.asked).await;
+        queues.end_asked_wait(number);
+    }
+    sleep(wait.total.saturating_sub(wait.asked)).await;
+    queues.end_rest(number);
 }
 
 /// Sends a spooled run again after a while. If the client is gone by then, the next one sends it.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use reflect_types::{CreateTrace, IngestStatus, Operation as _, Request, TraceReceipt, Validate};
 
 use super::attempts::{Attempt, Attempts};
-use super::delivery::Delivery;
-use crate::core::{Cause, Core, Polling, wait_for};
+use super::outcome::DeliveryOutcome;
+use crate::core::{Cause, Core, Polling, Wait, wait_for};
 use crate::error::{Error, Result};
 use crate::spool::{Entry, Missing};
 
@@ -17,7 +17,7 @@ use crate::spool::{Entry, Missing};
 pub(crate) struct PendingRun {
     core: Arc<Core>,
     content: Content,
-    delivery: Arc<Delivery>,
+    delivery: Arc<DeliveryOutcome>,
     /// The time that a caller waits for the memory.
     blocking: Option<Duration>,
     entry: Option<Entry>,
@@ -34,10 +34,12 @@ enum Content {
 /// The state of a run after an attempt.
 #[derive(Debug)]
 pub(super) enum Progress {
-    /// It has arrived, or never will.
+    /// Reflect has taken it.
+    Arrived,
+    /// It never will arrive, or another process sends it.
     Settled,
     /// It is to be sent again after this wait.
-    Rest(Box<PendingRun>, Duration),
+    Rest(Box<PendingRun>, Wait),
     /// It was not sent within its time. If it is on disk it may be sent later.
     PutOff,
 }
@@ -46,7 +48,7 @@ pub(super) enum Progress {
 #[derive(Debug)]
 pub(super) struct SpooledRun {
     entry: Entry,
-    delivery: Arc<Delivery>,
+    delivery: Arc<DeliveryOutcome>,
 }
 
 impl SpooledRun {
@@ -63,7 +65,7 @@ impl PendingRun {
     pub(crate) fn new(
         core: Arc<Core>,
         trace: CreateTrace,
-        delivery: Arc<Delivery>,
+        delivery: Arc<DeliveryOutcome>,
         blocking: Option<Duration>,
     ) -> Self {
         Self {
@@ -105,7 +107,7 @@ impl PendingRun {
         &self.core
     }
 
-    pub(super) fn delivery(&self) -> &Arc<Delivery> {
+    pub(super) fn delivery(&self) -> &Arc<DeliveryOutcome> {
         &self.delivery
     }
 
@@ -123,6 +125,11 @@ impl PendingRun {
             self.content = Content::OnDisk;
         }
         self.is_on_disk()
+    }
+
+    /// Takes a failed attempt back, because the next one comes before its time.
+    pub(super) fn uncount_attempt(&mut self) {
+        self.attempts.uncount();
     }
 
     pub(super) fn drop_for_lack_of_room(self) {
@@ -166,7 +173,7 @@ impl PendingRun {
                 self.core.counters.sent.add_one();
                 let limit = self.blocking.filter(|_| trace.review.is_some());
                 settle(&self.core, self.delivery, receipt, limit);
-                Progress::Settled
+                Progress::Arrived
             }
             Err(error) if error.is_refusal() => {
                 self.reject(&trace, &error);
@@ -258,7 +265,7 @@ impl PendingRun {
 /// Settles the delivery of a stored run, once the memory exists if a caller waits for it.
 fn settle(
     core: &Arc<Core>,
-    delivery: Arc<Delivery>,
+    delivery: Arc<DeliveryOutcome>,
     receipt: TraceReceipt,
     wait: Option<Duration>,
 ) {
@@ -284,7 +291,7 @@ fn settle(
 }
 
 /// Counts and reports a run that has not arrived. One on disk is not given up.
-pub(super) fn report_failure(core: &Core, delivery: &Delivery, error: Error, on_disk: bool) {
+pub(super) fn report_failure(core: &Core, delivery: &DeliveryOutcome, error: Error, on_disk: bool) {
     let cause = if error.is_refusal() {
         Cause::Refused
     } else {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::numbers::Numbers;
 use super::pending_run::PendingRun;
+use super::resting::Resting;
 use super::sync::{Condvar, Mutex, MutexGuard, Notify, PoisonError};
 use super::{LANES, MAX_RETRYING};
 
@@ -52,11 +53,15 @@ pub(super) struct Ticket {
     on_disk: bool,
     /// Whether an attempt has failed.
     retrying: bool,
+    /// Whether the success of another run has cut its last rest short.
+    woken_by_success: bool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<QueuedRun>,
+    /// Runs that wait for another attempt.
+    resting: Resting<QueuedRun>,
     /// Runs that have rested and are due for another attempt.
     rested: VecDeque<QueuedRun>,
     /// The number of waiting runs that are in memory. Only these count against the capacity: one run
@@ -187,22 +192,66 @@ impl Queue {
         next
     }
 
-    /// Takes a run out of its lane until it [resumes](Self::resume), and takes the next one or closes
-    /// the lane.
-    pub(super) fn rest_and_take(&self, run: &mut QueuedRun) -> Option<QueuedRun> {
+    /// Lays a run to rest, and takes the next one or closes the lane. Returns the number of the rest,
+    /// which [`end_rest`](Self::end_rest) ends. If `held`, only the end of the wait that the server
+    /// asked for lets other events end it.
+    pub(super) fn rest_and_take(&self, mut run: QueuedRun, held: bool) -> (u64, Option<QueuedRun>) {
         let mut state = self.lock();
         state.retrying += usize::from(!mem::replace(&mut run.ticket.retrying, true));
+        let number = state.resting.add(run, held);
         let next = state.take_or_close();
         drop(state);
         self.changed.notify_all();
-        next
+        (number, next)
     }
 
-    /// Queues a run that has rested.
-    pub(super) fn resume(&self, run: QueuedRun) {
+    /// Ends the part of a rest that the server asked for.
+    pub(super) fn end_asked_wait(&self, number: u64) {
+        self.resume(|state| state.resting.release(number).into_iter().collect());
+    }
+
+    /// Ends a rest, unless it was cut short.
+    pub(super) fn end_rest(&self, number: u64) {
+        self.resume(|state| {
+            let mut run = state.resting.end(number);
+            if let Some(run) = &mut run {
+                run.ticket.woken_by_success = false;
+            }
+            run.into_iter().collect()
+        });
+    }
+
+    /// Cuts every rest short, for a caller who waits.
+    pub(super) fn wake_all(&self) {
+        self.resume(|state| {
+            state.resting.wake(|QueuedRun { ticket, run }| {
+                ticket.woken_by_success = false;
+                run.uncount_attempt();
+                true
+            })
+        });
+    }
+
+    /// Cuts rests short because Reflect has taken another run. A run that fails nevertheless rests in
+    /// full: the fault may be its own.
+    pub(super) fn wake_after_success(&self) {
+        self.resume(|state| {
+            state.resting.wake(|QueuedRun { ticket, run }| {
+                let wakes = !mem::replace(&mut ticket.woken_by_success, true);
+                if wakes {
+                    run.uncount_attempt();
+                }
+                wakes
+            })
+        });
+    }
+
+    /// Queues runs that have rested.
+    fn resume(&self, rested: impl FnOnce(&mut State) -> Vec<QueuedRun>) {
         let mut state = self.lock();
-        state.rested.push_back(run);
-        let wake = state.wakes();
+        let rested = rested(&mut state);
+        let wake = !rested.is_empty() && state.wakes();
+        state.rested.extend(rested);
         drop(state);
         if wake {
             self.work.notify_one();
@@ -241,6 +290,7 @@ impl State {
             number: self.numbers.issue(),
             on_disk: run.is_on_disk(),
             retrying: false,
+            woken_by_success: false,
         };
         self.in_memory += usize::from(run.is_in_memory());
         self.not_on_disk += u64::from(!ticket.on_disk);

@@ -100,7 +100,7 @@ struct Version {
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = folder.join(format!(".{name}.tmp"));
+    let unfinished = folder.join(unfinished(&name));
     let written = create(&unfinished)
         .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&unfinished, path));
@@ -112,9 +112,20 @@ pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// The name of a file while it is written.
+fn unfinished(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// The owner of a file that was not written to its end; `None` for the name of another file.
+pub(super) fn owner_of_unfinished(file: &str) -> Option<&str> {
+    let name = file.strip_prefix('.')?.strip_suffix(".json.tmp")?;
+    name.split('@').nth(1)
+}
+
 /// Checks that a folder can be written to, before the first run ends.
 pub(super) fn try_out(folder: &Path, owner: &str) -> io::Result<()> {
-    let probe = folder.join(format!(".probe-{owner}.tmp"));
+    let probe = folder.join(unfinished(&format!("probe@{owner}.json")));
     drop(create(&probe)?);
     // An owner of the same name in another container may have removed it.
     ignore_missing(fs::remove_file(&probe))

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::file::{ignore_missing, owner_of_unfinished};
 use super::name::Name;
 use super::{Entry, Spool, owner};
 
@@ -20,7 +21,7 @@ pub(crate) struct LeftOver {
 }
 
 impl Spool {
-    /// Takes over the runs whose owners are gone.
+    /// Takes over the runs whose owners are gone, and removes what they did not write to its end.
     pub(crate) fn take_over(&self) -> LeftOver {
         match fs::read_dir(&self.folder) {
             Ok(items) => self.take_over_of(items),
@@ -51,10 +52,26 @@ impl Spool {
 
     fn take_over_one(&self, item: &fs::DirEntry, foreign: &mut usize) -> io::Result<Option<Entry>> {
         let file = item.file_name();
-        let Some((name, whole)) = file.to_str().and_then(Name::parse_any) else {
+        let file = file.to_str().unwrap_or_default();
+        if let Some(owner) = owner_of_unfinished(file) {
+            // Its run was never acknowledged, so nothing is lost.
+            if !owner::is_alive(owner) && !may_be_written(item, owner) {
+                ignore_missing(fs::remove_file(item.path()))?;
+            }
+            return Ok(None);
+        }
+        let Some(name) = Name::parse(file) else {
             return Ok(None);
         };
-        if owner::is_alive(&name.owner) || (!whole && may_be_written(item, &name.owner)) {
+        if owner::is_alive(&name.owner) {
+            return Ok(None);
+        }
+        // Earlier versions took over files that were not written to their end.
+        if item
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() == 0)
+        {
+            ignore_missing(fs::remove_file(item.path()))?;
             return Ok(None);
         }
         if name.server.is_some() && name.server != self.server() {

@@ -66,13 +66,6 @@ impl Name {
         })
     }
 
-    /// Also reads the name of an incomplete file. The second value is whether the file is complete.
-    pub(super) fn parse_any(file: &str) -> Option<(Self, bool)> {
-        let unfinished = file.strip_prefix('.').and_then(|f| f.strip_suffix(".tmp"));
-        let name = Self::parse(unfinished.unwrap_or(file))?;
-        Some((name, unfinished.is_none()))
-    }
-
     pub(super) fn file(&self) -> String {
         let Self {
             millis, key, owner, ..

@@ -1,19 +1,18 @@
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
-use std::path::Path;
+use tempfile::TempDir;
 
 use super::left_over::LeftOver;
 use super::*;
 
 /// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(test: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("reflect-spool-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
     }
 
     fn open(&self, limit: Option<u64>) -> Spool {
@@ -22,16 +21,10 @@ impl Folder {
 
     fn open_for(&self, server: Option<&str>, limit: Option<u64>) -> Spool {
         let settings = SpoolSettings {
-            directory: Some(self.0.clone()),
+            directory: Some(self.0.path().to_owned()),
             limit,
         };
         Spool::open(settings, to(server)).unwrap().unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -65,7 +58,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_kept_run_can_be_read_by_people_and_read_back() {
-    let folder = Folder::new("kept");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let entry = spool.keep(&trace("key-1")).unwrap();
     let text = fs::read_to_string(&entry.path).unwrap();
@@ -83,7 +76,7 @@ fn a_kept_run_can_be_read_by_people_and_read_back() {
 #[test]
 fn a_kept_run_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("mode");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let entry = spool.keep(&trace("key-1")).unwrap();
     let mode = fs::metadata(&entry.path).unwrap().permissions().mode();
@@ -92,7 +85,7 @@ fn a_kept_run_is_its_owners_alone() {
 
 #[test]
 fn only_the_runs_of_a_client_that_is_gone_are_taken_over() {
-    let folder = Folder::new("over");
+    let folder = Folder::new();
     let gone = folder.open(None);
     gone.keep(&trace("key-1")).unwrap();
     gone.keep(&trace("key-2")).unwrap();
@@ -106,7 +99,7 @@ fn only_the_runs_of_a_client_that_is_gone_are_taken_over() {
 
 #[test]
 fn a_run_for_another_server_is_left_alone() {
-    let folder = Folder::new("server");
+    let folder = Folder::new();
     let staging = folder.open_for(Some("https://staging"), None);
     let entry = staging.keep(&trace("key-1")).unwrap();
     let text = fs::read_to_string(&entry.path).unwrap();
@@ -125,7 +118,7 @@ fn a_run_for_another_server_is_left_alone() {
 
 #[test]
 fn a_run_that_names_no_server_is_for_any() {
-    let folder = Folder::new("any");
+    let folder = Folder::new();
     let path = folder
         .open(None)
         .folder
@@ -143,7 +136,7 @@ fn a_run_that_names_no_server_is_for_any() {
 
 #[test]
 fn what_was_taken_over_before_a_fault_is_ours_to_send() {
-    let folder = Folder::new("fault");
+    let folder = Folder::new();
     let gone = folder.open(None);
     gone.keep(&trace("key-1")).unwrap();
     gone.keep(&trace("key-2")).unwrap();
@@ -159,7 +152,7 @@ fn what_was_taken_over_before_a_fault_is_ours_to_send() {
 
 #[test]
 fn of_two_clients_only_one_takes_a_run_over() {
-    let folder = Folder::new("race");
+    let folder = Folder::new();
     let gone = folder.open(None);
     for key in 0..50 {
         gone.keep(&trace(&format!("key-{key}"))).unwrap();
@@ -176,7 +169,7 @@ fn of_two_clients_only_one_takes_a_run_over() {
 
 #[test]
 fn a_full_spool_says_so_and_takes_more_once_some_are_sent() {
-    let folder = Folder::new("full");
+    let folder = Folder::new();
     let spool = folder.open(Some(500));
     let first = spool.keep(&trace("key-1")).unwrap();
     let error = (0..5).find_map(|key| spool.keep(&trace(&key.to_string())).err());
@@ -191,7 +184,7 @@ fn a_full_spool_says_so_and_takes_more_once_some_are_sent() {
 
 #[test]
 fn room_that_another_process_made_is_found() {
-    let folder = Folder::new("other");
+    let folder = Folder::new();
     let (a, b) = (folder.open(Some(400)), folder.open(Some(400)));
     let entry = a.keep(&trace("key-1")).unwrap();
     b.count_bytes().unwrap();
@@ -202,7 +195,7 @@ fn room_that_another_process_made_is_found() {
 
 #[test]
 fn what_cannot_be_read_is_set_aside() {
-    let folder = Folder::new("corrupt");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let cut_short = spool.keep(&trace("key-1")).unwrap();
     fs::write(&cut_short.path, "{\"version\": 1, \"trace\"").unwrap();
@@ -219,7 +212,7 @@ fn what_cannot_be_read_is_set_aside() {
 
 #[test]
 fn what_a_newer_program_wrote_is_left_to_a_newer_program() {
-    let folder = Folder::new("newer");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let newer = spool.keep(&trace("key-1")).unwrap();
     // Nothing else about it is known.
@@ -235,7 +228,7 @@ fn what_a_newer_program_wrote_is_left_to_a_newer_program() {
 
 #[test]
 fn a_file_that_the_system_does_not_hand_out_stays_where_it_is() {
-    let folder = Folder::new("not-now");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let entry = spool.keep(&trace("key-1")).unwrap();
     let content = fs::read(&entry.path).unwrap();
@@ -250,7 +243,7 @@ fn a_file_that_the_system_does_not_hand_out_stays_where_it_is() {
 
 #[test]
 fn a_refused_run_is_kept_with_the_reason() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     let spool = folder.open(None);
     let entry = spool.keep(&trace("key-1")).unwrap();
     spool
@@ -267,10 +260,11 @@ fn a_refused_run_is_kept_with_the_reason() {
 
 #[test]
 fn a_folder_that_cannot_be_used_is_named_when_the_client_is_built() {
-    let folder = Folder::new("file");
-    fs::write(&folder.0, "not a folder").unwrap();
+    let folder = Folder::new();
+    let file = folder.0.path().join("reflect-spool");
+    fs::write(&file, "not a folder").unwrap();
     let settings = SpoolSettings {
-        directory: Some(folder.0.clone()),
+        directory: Some(file),
         limit: None,
     };
     let error = Spool::open(settings, to(None)).unwrap_err().to_string();
@@ -278,32 +272,52 @@ fn a_folder_that_cannot_be_used_is_named_when_the_client_is_built() {
         error.contains("reflect-spool") && error.contains(".spool("),
         "{error}"
     );
-    fs::remove_file(&folder.0).unwrap();
+}
+
+#[test]
+fn a_file_that_was_not_written_to_its_end_is_removed() {
+    let folder = Folder::new();
+    let spool = folder.open(None);
+    let owner = "4294967295-1-0";
+    let name = |key| Name::new(key, owner.to_owned(), spool.server(), SystemTime::now()).file();
+    let unfinished = |file: &str| spool.folder.join(format!(".{file}.tmp"));
+    let torn = [
+        (unfinished(&name("empty")), ""),
+        (unfinished(&name("torn")), "{\"ver"),
+        (unfinished(&format!("probe@{owner}.json")), ""),
+        (spool.folder.join(name("renamed")), ""),
+    ];
+    for (path, content) in &torn {
+        let mut file = fs::File::create(path).unwrap();
+        file.write_all(content.as_bytes()).unwrap();
+        // Elsewhere only its age tells that its owner is gone.
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        file.set_modified(long_ago).unwrap();
+    }
+    assert_eq!(keys(&spool.take_over()), [""; 0]);
+    assert_eq!(files(&spool.folder), [""; 0]);
+    assert_eq!(spool.waiting(), 0);
 }
 
 #[test]
 fn a_file_that_may_still_be_written_is_left_alone() {
-    let folder = Folder::new("unfinished");
+    let folder = Folder::new();
     let spool = folder.open(None);
-    // Nobody can tell whether such an owner is there.
-    let name = |key, owner: &str| Name::new(key, owner.to_owned(), None, SystemTime::now());
-    let (nobody, gone) = (name("key-1", "somebody"), name("key-2", "4294967295-1-0"));
-    let path = |name: &Name| spool.folder.join(format!(".{}.tmp", name.file()));
-    let young = fs::File::create(path(&nobody)).unwrap();
-    fs::write(path(&gone), "{").unwrap();
-    if cfg!(target_os = "linux") {
-        assert_eq!(keys(&spool.take_over()), ["key-2"]);
-    } else {
-        assert_eq!(keys(&spool.take_over()), [""; 0]);
-    }
+    // Whether such an owner exists cannot be known.
+    let name = Name::new("key-1", "unknown".to_owned(), None, SystemTime::now());
+    let path = spool.folder.join(format!(".{}.tmp", name.file()));
+    let young = fs::File::create(&path).unwrap();
+    assert_eq!(keys(&spool.take_over()), [""; 0]);
+    assert!(path.exists());
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     young.set_modified(long_ago).unwrap();
-    assert_eq!(keys(&spool.take_over())[0], "key-1");
+    assert_eq!(keys(&spool.take_over()), [""; 0]);
+    assert!(!path.exists());
 }
 
 #[test]
 fn many_clients_may_try_out_the_same_folder_at_once() {
-    let folder = Folder::new("probes");
+    let folder = Folder::new();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {

@@ -8,6 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::builder::TraceBuilder;
+use super::panic_hook::survive;
+use super::user_code::value_of;
+use crate::client::ReflectClient;
 
 /// A value that can be the task of a run.
 #[diagnostic::on_unimplemented(
@@ -27,11 +30,26 @@ impl<T: Display + ?Sized> TaskText for T {
     }
 }
 
-/// The text of the task.
+/// The text of a value.
+pub fn task_text<T: TaskText + ?Sized>(task: &T) -> String {
+    task.text()
+}
+
+/// The task of a run; empty if it panics.
 #[cold]
 #[inline(never)]
-pub fn task<T: TaskText + ?Sized>(task: &T) -> String {
-    task.text()
+pub fn task(client: &Option<ReflectClient>, text: impl FnOnce() -> String) -> String {
+    match client {
+        Some(client) => value_of(client.core(), "task", text),
+        // Nothing is recorded, so nothing is left out.
+        None => survive(text).ok(),
+    }
+    .unwrap_or_default()
+}
+
+/// The value of an option; `None` if it panics.
+pub fn value<T>(run: &TraceBuilder, option: &'static str, value: impl FnOnce() -> T) -> Option<T> {
+    run.value(option, value)
 }
 
 /// A value with a text, such as the name of a model.
@@ -107,18 +125,18 @@ impl<T: ?Sized> Text<'_, T> {
 }
 
 /// Sets the model.
-pub fn model(builder: TraceBuilder, name: Option<String>) -> TraceBuilder {
-    match name {
-        Some(name) => builder.model(name),
-        None => builder,
+pub fn model(run: TraceBuilder, name: impl FnOnce() -> Option<String>) -> TraceBuilder {
+    match run.value("model", name).flatten() {
+        Some(name) => run.model(name),
+        None => run,
     }
 }
 
 /// Sets the reference context.
-pub fn reference_context(builder: TraceBuilder, text: Option<String>) -> TraceBuilder {
-    match text {
-        Some(text) => builder.reference_context(text),
-        None => builder,
+pub fn reference_context(run: TraceBuilder, text: impl FnOnce() -> Option<String>) -> TraceBuilder {
+    match run.value("reference_context", text).flatten() {
+        Some(text) => run.reference_context(text),
+        None => run,
     }
 }
 
@@ -145,26 +163,35 @@ impl<T: Serialize + ?Sized> Pairs for T {
     }
 }
 
+/// The pairs of a value.
+pub fn pairs<T: Pairs + ?Sized>(value: &T) -> Option<Metadata> {
+    value.pairs()
+}
+
 /// Adds a map, or a list of pairs, to the metadata.
-pub fn metadata<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
-    pairs("metadata", value)
-        .into_iter()
-        .fold(builder, |builder, (key, value)| {
-            builder.metadata(key, value)
-        })
+pub fn metadata(run: TraceBuilder, pairs: impl FnOnce() -> Option<Metadata>) -> TraceBuilder {
+    let pairs = checked(&run, "metadata", pairs).into_iter();
+    pairs.fold(run, |run, (key, value)| run.metadata(key, value))
 }
 
 /// Retrieves only memories whose metadata has all of these pairs.
-pub fn metadata_filter<T: Pairs + ?Sized>(builder: TraceBuilder, value: &T) -> TraceBuilder {
-    pairs("metadata_filter", value)
-        .into_iter()
-        .fold(builder, |builder, (key, value)| {
-            builder.metadata_filter(key, value)
-        })
+pub fn metadata_filter(
+    run: TraceBuilder,
+    pairs: impl FnOnce() -> Option<Metadata>,
+) -> TraceBuilder {
+    let pairs = checked(&run, "metadata_filter", pairs).into_iter();
+    pairs.fold(run, |run, (key, value)| run.metadata_filter(key, value))
 }
 
-fn pairs<T: Pairs + ?Sized>(option: &str, value: &T) -> Metadata {
-    value.pairs().unwrap_or_else(|| {
+fn checked(
+    run: &TraceBuilder,
+    option: &'static str,
+    pairs: impl FnOnce() -> Option<Metadata>,
+) -> Metadata {
+    let Some(pairs) = run.value(option, pairs) else {
+        return Metadata::new();
+    };
+    pairs.unwrap_or_else(|| {
         tracing::warn!(
             target: "reflect",
             "`{option}` of a traced function is left out: it is neither a map with texts as keys \
@@ -206,15 +233,12 @@ mod tests {
     #[test]
     fn maps_structs_pairs_and_nothing_are_metadata() {
         let expected = json!({"customer": "acme"});
-        let of = |value| Value::Object(value);
-        assert_eq!(of(pairs("m", &expected)), expected);
-        assert_eq!(of(pairs("m", &[("customer", "acme")])), expected);
-        assert_eq!(
-            of(pairs("m", &BTreeMap::from([("customer", "acme")]))),
-            expected
-        );
-        assert_eq!(of(pairs("m", &None::<Value>)), json!({}));
-        assert_eq!(of(pairs("m", &["acme"])), json!({}));
-        assert_eq!(of(pairs("m", &7)), json!({}));
+        let of = |pairs: Option<Metadata>| pairs.map(Value::Object);
+        assert_eq!(of(pairs(&expected)), Some(expected.clone()));
+        assert_eq!(of(pairs(&[("customer", "acme")])), Some(expected.clone()));
+        let map = BTreeMap::from([("customer", "acme")]);
+        assert_eq!(of(pairs(&map)), Some(expected));
+        assert_eq!(of(pairs(&None::<Value>)), Some(json!({})));
+        assert_eq!((pairs(&["acme"]), pairs(&7)), (None, None));
     }
 }

@@ -12,6 +12,7 @@ use super::context::TraceContext;
 use super::guard::TraceGuard;
 use super::open::OpenRun;
 use super::options::{BlockingLimit, OnCancel, Options};
+use super::user_code::value_of;
 use crate::client::{Handle, QueryOptions, ReflectClient};
 use crate::core::{Cause, Core};
 use crate::error::{Error, Result};
@@ -40,12 +41,16 @@ impl<M> ReflectClient<M> {
     /// }
     /// ```
     ///
+    /// A value of an option that panics, such as an `Into` of yours, leaves the option unset; without a
+    /// task the run is not recorded. [`stats`](ReflectClient::stats) count it.
+    ///
     /// In a function that returns early with `?`, prefer `run` or `run_async`: they record the error,
     /// which [a guard does not see](TraceGuard#early-returns).
     pub fn trace(&self, task: impl Into<String>) -> TraceBuilder {
+        let task = value_of(self.core(), "task", || task.into());
         TraceBuilder {
             client: Arc::clone(self.handle()),
-            task: task.into(),
+            task: task.unwrap_or_default(),
             query: QueryOptions::default(),
             retrieve: true,
             retrieval_timeout: self.core().settings.retrieval_timeout,
@@ -101,7 +106,10 @@ impl TraceBuilder {
     /// Only memories whose metadata has this value under this key, or a list that holds it. Further
     /// calls narrow the result.
     pub fn metadata_filter(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.query = self.query.metadata_filter(key, value);
+        if let Some((key, value)) = self.value("metadata_filter", || (key.into(), value.into())) {
+            let filter = self.query.metadata_filter.get_or_insert_default();
+            filter.insert(key, value);
+        }
         self
     }
 
@@ -143,7 +151,9 @@ impl TraceBuilder {
 
     /// The policy or rules of the run, for the reflection.
     pub fn reference_context(mut self, context: impl Into<String>) -> Self {
-        self.options.reference_context = Some(context.into());
+        if let Some(context) = self.value("reference_context", || context.into()) {
+            self.options.reference_context = Some(context);
+        }
         self
     }
 
@@ -156,13 +166,17 @@ impl TraceBuilder {
 
     /// The model, unless the output sets it.
     pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.options.model = Some(model.into());
+        if let Some(model) = self.value("model", || model.into()) {
+            self.options.model = Some(model);
+        }
         self
     }
 
     /// Adds to the metadata. The output's value under the same key wins.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.options.metadata.insert(key.into(), value.into());
+        if let Some((key, value)) = self.value("metadata", || (key.into(), value.into())) {
+            self.options.metadata.insert(key, value);
+        }
         self
     }
 
@@ -174,6 +188,11 @@ impl TraceBuilder {
     /// Starts the run, blocking the thread during the retrieval.
     pub fn start_blocking(self) -> TraceGuard {
         TraceGuard::new(self.open_blocking())
+    }
+
+    /// The value of an option; `None` if it panicked.
+    pub(super) fn value<T>(&self, option: &'static str, value: impl FnOnce() -> T) -> Option<T> {
+        value_of(self.client.core(), option, value)
     }
 
     #[cfg(feature = "macros")]
@@ -225,7 +244,7 @@ impl TraceBuilder {
     }
 
     fn start(self, memories: Result<Vec<Memory>>) -> OpenRun {
-        let context = TraceContext::new(self.task, memories, parent());
+        let context = TraceContext::new(self.task, memories, self.query.style, parent());
         OpenRun::new(self.client, context, self.options)
     }
 

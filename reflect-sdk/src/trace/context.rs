@@ -9,9 +9,9 @@ use tracing::Span;
 
 use super::handle::TraceHandle;
 use super::output::TraceOutput;
-use crate::client::{augmented, idempotency_key};
+use crate::client::{Style, augmented, idempotency_key};
 use crate::error::Error;
-use crate::outbox::Delivery;
+use crate::outbox::DeliveryOutcome;
 
 /// The task of a run and the memories retrieved for it.
 ///
@@ -39,7 +39,7 @@ struct Live {
     recorded: Mutex<Vec<Message>>,
     conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
-    delivery: Arc<Delivery>,
+    delivery: Arc<DeliveryOutcome>,
     span: Span,
 }
 
@@ -59,6 +59,7 @@ impl TraceContext {
     pub(super) fn new(
         task: String,
         memories: Result<Vec<Memory>, Error>,
+        style: Style,
         parent: Option<TraceContext>,
     ) -> Self {
         let (memories, retrieval_error) = match memories {
@@ -80,7 +81,7 @@ impl TraceContext {
             otel.status_code = tracing::field::Empty,
             otel.status_description = tracing::field::Empty,
         );
-        let augmented = (!memories.is_empty()).then(|| augmented(&task, &memories));
+        let augmented = (!memories.is_empty()).then(|| augmented(&task, &memories, style));
         let live = Live {
             memories,
             augmented,
@@ -153,7 +154,7 @@ impl TraceContext {
     /// and of one that ends with [`TraceOutput::recorded`](super::TraceOutput::recorded).
     pub fn record(&self, message: Message) {
         if let Some(live) = self.live() {
-            super::panics::forget_handled();
+            super::panic_hook::forget_handled();
             live.recorded().push(message);
         }
     }
@@ -188,7 +189,7 @@ impl TraceContext {
     }
 
     /// `None` for a run of a disabled client.
-    pub(super) fn delivery(&self) -> Option<&Arc<Delivery>> {
+    pub(super) fn delivery(&self) -> Option<&Arc<DeliveryOutcome>> {
         self.live().map(|live| &live.delivery)
     }
 

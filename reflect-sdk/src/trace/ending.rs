@@ -5,8 +5,9 @@ use reflect_types::{CreateTrace, Review, Reviewer, Verdict};
 use super::context::TraceContext;
 use super::options::{OnCancel, Options};
 use super::output::TraceOutput;
-use super::panics::Panic;
+use super::panic_hook::Panic;
 use super::returns::TraceRecord;
+use super::user_code::PanickedOption;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -38,6 +39,17 @@ impl Ending {
             location: None,
         };
         Self::Failed { cause, output }
+    }
+
+    /// The options of the output whose values panicked.
+    pub(super) fn panicked_options(&self) -> &[PanickedOption] {
+        let output = match self {
+            Self::Output(output) => Some(output),
+            Self::Failed { output, .. } => output.as_ref(),
+            Self::Cancelled | Self::Abandoned | Self::Discarded => None,
+        };
+        let panicked = output.and_then(|output| output.panicked.as_deref());
+        panicked.map_or(&[], |panicked| &panicked.0)
     }
 
     /// The value of `outcome` in the run's span.

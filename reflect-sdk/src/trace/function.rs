@@ -3,18 +3,20 @@
 //! Code that only traced calls need is kept out of line, so that untraced calls stay cheap.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
 
 use super::ambient::is_within_a_run;
-use super::arguments::TaskText;
 use super::builder::TraceBuilder;
 use super::context::TraceContext;
 use super::handle::TraceHandle;
 use super::open::run_idle;
+use super::panic_hook::survive;
 use super::returns::{ReturnValue, TraceReturn};
 use super::start::Start;
+use super::user_code::value_of;
 use crate::client::{AsClient, Handle, ReflectClient, client};
+use crate::core::warn_once;
 use crate::error::{Error, Result};
 
 /// The start of a run of a disabled client.
@@ -33,12 +35,33 @@ pub fn described(builder: TraceBuilder) -> Start {
 /// The start of a run without options.
 #[cold]
 #[inline(never)]
+pub fn start(client: ReflectClient, task: impl FnOnce() -> String) -> Start {
+    described(trace(client, task))
+}
+
+/// A run with this task; an empty one if it panics.
+#[cold]
+#[inline(never)]
 #[expect(
     clippy::needless_pass_by_value,
     reason = "so the caller has nothing left to drop"
 )]
-pub fn start<T: TaskText + ?Sized>(client: ReflectClient, task: &T) -> Start {
-    described(client.trace(task.text()))
+pub fn trace(client: ReflectClient, task: impl FnOnce() -> String) -> TraceBuilder {
+    let task = value_of(client.core(), "task", task);
+    client.trace(task.unwrap_or_default())
+}
+
+/// The client that an expression returns; `None` if it panics.
+pub fn survived_client(client: impl FnOnce() -> Option<ReflectClient>) -> Option<ReflectClient> {
+    static WARNED: Once = Once::new();
+
+    survive(client).unwrap_or_else(|_| {
+        warn_once(
+            &WARNED,
+            "a traced function runs untraced because its `client` panicked",
+        );
+        None
+    })
 }
 
 /// The client of a run whose body sees no context; `None` for a plain call.

@@ -1,5 +1,4 @@
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -9,8 +8,9 @@ use reflect_types::{Memory, MemoryId, Message, TraceReceipt};
 use super::context::{Conclusion, TraceContext};
 use super::ending::Ending;
 use super::handle::TraceHandle;
-use super::open::{OpenRun, wait_if_blocking};
+use super::open::{OpenRun, UNSHOWN, wait_if_blocking};
 use super::output::TraceOutput;
+use super::panic_hook::survive;
 use crate::error::{Error, Result};
 
 /// A run in progress, submitted when the guard is dropped.
@@ -82,6 +82,10 @@ use crate::error::{Error, Result};
 /// hook, one that was caught before and that the guard was not used after.
 /// [`run`](super::TraceBuilder::run), [`run_async`](super::TraceBuilder::run_async) and traced
 /// functions record exactly their own panic.
+///
+/// A hook that you [set](std::panic::set_hook) replaces that of the SDK, unless it chains it; the next
+/// run that starts, or guard that is changed, installs it again. A guard that a panic drops in between
+/// says only "panicked". Best set a hook of your own before the first run.
 ///
 /// Where panics abort, the hook records the run, if the panic is on the thread that created the guard
 /// or last changed it.
@@ -172,8 +176,7 @@ impl TraceGuard {
     /// ```
     pub fn fail_on_err<T, E: Display>(&self, result: Result<T, E>) -> Result<T, E> {
         if let Err(error) = &result {
-            let text = catch_unwind(AssertUnwindSafe(|| error.to_string()));
-            let text = text.unwrap_or_else(|_| "an error that cannot be shown".to_owned());
+            let text = survive(|| error.to_string()).unwrap_or_else(|_| UNSHOWN.to_owned());
             self.context
                 .conclude(|conclusion| conclusion.error = Some(text));
         }
@@ -245,6 +248,9 @@ impl TraceGuard {
 
     /// A guard that is changed proves that earlier panics were handled.
     fn renew(&self) {
+        if self.context.is_idle() {
+            return;
+        }
         if let Some(open) = &self.open {
             open.mark.renew();
         }

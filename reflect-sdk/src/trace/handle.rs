@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::client::Handle;
 use crate::error::{Error, Result};
-use crate::outbox::Delivery;
+use crate::outbox::DeliveryOutcome;
 
 /// The delivery of a run. It outlives the guard.
 ///
@@ -25,21 +25,21 @@ use crate::outbox::Delivery;
 /// }
 /// ```
 #[derive(Clone, Debug)]
-pub struct TraceHandle(Arc<Delivery>);
+pub struct TraceHandle(Arc<DeliveryOutcome>);
 
 /// A delivery changes in one step, under a lock that survives being poisoned.
 impl UnwindSafe for TraceHandle {}
 impl RefUnwindSafe for TraceHandle {}
 
 impl TraceHandle {
-    pub(super) fn new(delivery: Arc<Delivery>) -> Self {
+    pub(super) fn new(delivery: Arc<DeliveryOutcome>) -> Self {
         Self(delivery)
     }
 
     /// The handle of all runs of disabled clients.
     pub(super) fn disabled() -> &'static Self {
         static DISABLED: LazyLock<TraceHandle> = LazyLock::new(|| {
-            let delivery = Delivery::default();
+            let delivery = DeliveryOutcome::default();
             delivery.settle(Err(Error::Disabled));
             TraceHandle::new(Arc::new(delivery))
         });

@@ -23,7 +23,7 @@ mod handle;
 mod open;
 mod options;
 mod output;
-mod panics;
+mod panic_hook;
 #[cfg(feature = "macros")]
 mod parameter;
 #[cfg(feature = "panic-hook")]
@@ -31,6 +31,7 @@ mod rescue;
 mod result;
 mod returns;
 mod start;
+mod user_code;
 
 pub use self::ambient::InScope;
 pub use self::builder::{StrictTrace, TraceBuilder};
@@ -45,13 +46,13 @@ pub use self::returns::{TraceRecord, TraceReturn};
 pub use self::{
     ambient::context,
     arguments::{
-        OptionalText, Pairs, TaskText, Text, TextValue, metadata, metadata_filter, model,
-        reference_context, task, text,
+        OptionalText, Pairs, TaskText, Text, TextValue, metadata, metadata_filter, model, pairs,
+        reference_context, task, task_text, text, value,
     },
     begin::{Begin, begin, begin_strictly},
     function::{
         Refusal, described, foreign, idle, is_recorded, run, run_whole, start, start_strictly,
-        unseen_client,
+        survived_client, trace, unseen_client,
     },
     future::{Traced, UntilLearned, traced, traced_whole},
     open::OpenRun,

@@ -11,10 +11,11 @@ use super::context::TraceContext;
 use super::ending::Ending;
 use super::handle::TraceHandle;
 use super::options::Options;
-use super::panics::{Mark, Panic};
+use super::panic_hook::{Mark, Panic, survive};
 #[cfg(feature = "panic-hook")]
 use super::rescue;
 use super::returns::{TraceRecord, TraceReturn};
+use super::user_code::{report, value_of};
 use crate::client::Handle;
 use crate::core::{Cause, Core};
 use crate::error::Error;
@@ -63,8 +64,9 @@ impl OpenRun {
 
     /// Ends the run with the value that its body returned.
     pub(super) fn end_with(self, value: &mut impl TraceReturn) -> TraceHandle {
+        let client = Arc::clone(&self.client);
         let handle = self.end(record(value).into());
-        value.attach(&handle);
+        value_of(client.core(), "attach", || value.attach(&handle));
         handle
     }
 
@@ -139,6 +141,9 @@ fn end(client: &Handle, context: &TraceContext, options: Options, ending: Ending
         return;
     }
     note_in_span(context, &ending);
+    for panicked in ending.panicked_options() {
+        report(core, panicked);
+    }
     match &ending {
         Ending::Abandoned => core.counters.abandoned.add_one(),
         Ending::Discarded => core.counters.discarded.add_one(),
@@ -166,10 +171,12 @@ fn note_in_span(context: &TraceContext, ending: &Ending) {
     }
 }
 
+/// The feedback of a run whose error panics when it is formatted.
+pub(super) const UNSHOWN: &str = "an error that cannot be shown";
+
 /// The record of the value. Formatting an error is user code, and may panic.
 fn record(value: &impl TraceReturn) -> TraceRecord {
-    catch_unwind(AssertUnwindSafe(|| value.record()))
-        .unwrap_or_else(|_| TraceRecord::Error("an error that cannot be shown".to_owned()))
+    survive(|| value.record()).unwrap_or_else(|_| TraceRecord::Error(UNSHOWN.to_owned()))
 }
 
 /// Blocks the thread until the delivery of a blocking run is known.

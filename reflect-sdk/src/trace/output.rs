@@ -1,6 +1,9 @@
 use reflect_types::{AuthoredReflection, Metadata, Review, Reviewer, Trajectory, Verdict};
 use serde_json::Value;
 
+use super::panic_hook::survive;
+use super::user_code::{PanickedOption, PanickedOptions};
+
 /// The output of a run; see [`TraceGuard::set_output`](super::TraceGuard::set_output).
 ///
 /// ```
@@ -25,15 +28,20 @@ pub struct TraceOutput {
     pub(super) metadata: Metadata,
     pub(super) task: Option<String>,
     pub(super) alpha: Option<f64>,
+    /// Boxed, because most outputs have none.
+    pub(super) panicked: Option<Box<PanickedOptions>>,
 }
 
 impl TraceOutput {
     /// An output with this trajectory and no verdict.
     pub fn new(trajectory: impl Into<Trajectory>) -> Self {
-        Self {
-            trajectory: Some(trajectory.into()),
-            ..Self::default()
-        }
+        Self::default().set(
+            "trajectory",
+            || trajectory.into(),
+            |output, trajectory| {
+                output.trajectory = Some(trajectory);
+            },
+        )
     }
 
     /// An output with the messages that were [recorded](super::TraceContext::record) during the run,
@@ -47,8 +55,31 @@ impl TraceOutput {
         Self::new(text).final_response(text)
     }
 
-    pub(super) fn output_mut(&mut self) -> &mut Self {
+    fn set<T>(
+        mut self,
+        option: &'static str,
+        value: impl FnOnce() -> T,
+        set: impl FnOnce(&mut Self, T),
+    ) -> Self {
+        self.set_mut(option, value, set);
         self
+    }
+
+    /// Sets an option, unless its value panics.
+    pub(super) fn set_mut<T>(
+        &mut self,
+        option: &'static str,
+        value: impl FnOnce() -> T,
+        set: impl FnOnce(&mut Self, T),
+    ) {
+        match survive(value) {
+            Ok(value) => set(self, value),
+            Err(message) => self
+                .panicked
+                .get_or_insert_default()
+                .0
+                .push(PanickedOption { option, message }),
+        }
     }
 }
 
@@ -68,58 +99,54 @@ macro_rules! output_options {
             }
 
             /// Sets the verdict. Without one, the run can be reviewed later.
-            pub fn verdict(mut self, verdict: Verdict) -> Self {
-                self.output_mut().verdict = Some(verdict);
-                self
+            pub fn verdict(self, verdict: Verdict) -> Self {
+                self.set("verdict", || verdict, |output, verdict| output.verdict = Some(verdict))
             }
 
             /// Sets the feedback, which goes with a verdict.
-            pub fn feedback(mut self, text: impl Into<String>) -> Self {
-                self.output_mut().feedback = Some(text.into());
-                self
+            pub fn feedback(self, text: impl Into<String>) -> Self {
+                self.set("feedback", || text.into(), |output, text| output.feedback = Some(text))
             }
 
             /// Sets the review as a whole, with its reflection if it has one.
-            pub fn review(mut self, review: impl Into<Review>) -> Self {
-                let review = review.into();
-                let output = self.output_mut();
-                output.verdict = Some(review.result);
-                output.feedback = review.feedback_text;
-                output.reflection = review.reflection.map(Box::new);
-                output.alpha = review.alpha;
-                output.reviewer = review.reviewer;
-                self
+            pub fn review(self, review: impl Into<Review>) -> Self {
+                self.set("review", || review.into(), |output, review| {
+                    output.verdict = Some(review.result);
+                    output.feedback = review.feedback_text;
+                    output.reflection = review.reflection.map(Box::new);
+                    output.alpha = review.alpha;
+                    output.reviewer = review.reviewer;
+                })
             }
 
             /// Sets the model.
-            pub fn model(mut self, model: impl Into<String>) -> Self {
-                self.output_mut().model = Some(model.into());
-                self
+            pub fn model(self, model: impl Into<String>) -> Self {
+                self.set("model", || model.into(), |output, model| output.model = Some(model))
             }
 
             /// Adds to the metadata, which the memory inherits.
-            pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.output_mut().metadata.insert(key.into(), value.into());
-                self
+            pub fn metadata(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+                self.set("metadata", || (key.into(), value.into()), |output, (key, value)| {
+                    output.metadata.insert(key, value);
+                })
             }
 
             /// Replaces the task, under which the memory is found.
-            pub fn task(mut self, task: impl Into<String>) -> Self {
-                self.output_mut().task = Some(task.into());
-                self
+            pub fn task(self, task: impl Into<String>) -> Self {
+                self.set("task", || task.into(), |output, task| output.task = Some(task))
             }
 
             /// Sets how far the review moves the utility of the retrieved memories, from 0 to 1. It
             /// goes with a verdict.
-            pub fn alpha(mut self, alpha: f64) -> Self {
-                self.output_mut().alpha = Some(alpha);
-                self
+            pub fn alpha(self, alpha: f64) -> Self {
+                self.set("alpha", || alpha, |output, alpha| output.alpha = Some(alpha))
             }
 
             /// Sets the final response; by default the last assistant message.
-            pub fn final_response(mut self, response: impl Into<String>) -> Self {
-                self.output_mut().final_response = Some(response.into());
-                self
+            pub fn final_response(self, response: impl Into<String>) -> Self {
+                self.set("final_response", || response.into(), |output, response| {
+                    output.final_response = Some(response);
+                })
             }
         }
     };

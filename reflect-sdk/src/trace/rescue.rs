@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::context::TraceContext;
-use super::panics::{self, Panic};
+use super::panic_hook::{self, Panic};
 use crate::outbox::registry;
 
 /// The open runs of clients with `flush_on_panic`, by run ID.
@@ -24,7 +24,7 @@ struct Rescue {
 
 /// Adds the rescue to the panic hook.
 pub(super) fn install() {
-    panics::set_listener(on_panic);
+    panic_hook::set_listener(on_panic);
 }
 
 /// Registers an open run.

@@ -56,8 +56,14 @@ impl<T> TraceResult<T> {
         self.handle.as_ref().and_then(TraceHandle::trace_id)
     }
 
-    fn output_mut(&mut self) -> &mut TraceOutput {
-        &mut self.record
+    fn set<V>(
+        mut self,
+        option: &'static str,
+        value: impl FnOnce() -> V,
+        set: impl FnOnce(&mut TraceOutput, V),
+    ) -> Self {
+        self.record.set_mut(option, value, set);
+        self
     }
 }
 

@@ -13,6 +13,7 @@ mod holding;
 mod lints;
 mod names;
 mod options;
+mod panicking;
 mod patterns;
 mod query;
 mod returns;

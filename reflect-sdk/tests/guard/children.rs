@@ -7,6 +7,7 @@ use std::thread;
 use reflect_sdk::{ReflectClient, TraceOutput};
 
 use crate::LIMIT;
+use crate::panicking::{OnDrop, run_with_panicking_options};
 use crate::script::{Script, builder, client};
 use crate::visibility::Log;
 
@@ -83,6 +84,22 @@ fn aborts_with_a_spool() {
     let client = spooling();
     end_one(&client);
     process::abort();
+}
+
+/// A panic that leaves a destructor while its thread unwinds aborts the process.
+#[test]
+#[ignore = "a part of another test"]
+fn has_panicking_options_while_it_unwinds() {
+    let client = remote();
+    let unwinding = std::panic::catch_unwind(|| {
+        let _options = OnDrop(|| {
+            assert!(thread::panicking());
+            run_with_panicking_options(&client);
+        });
+        panic!("the agent panicked");
+    });
+    assert!(unwinding.is_err());
+    assert!(client.blocking().flush(LIMIT).all_sent());
 }
 
 /// A panic ends this process, as it does where panics abort.

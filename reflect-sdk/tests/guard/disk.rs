@@ -1,43 +1,41 @@
-//! A client with a spool.
+//! Clients with a spool.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy, TraceHandle, TraceOutput};
+use reflect_sdk::{ClientBuilder, Overflow, ReflectClient, RetryPolicy};
 use reflect_types::ErrorCode;
+use tempfile::TempDir;
 use wiremock::MockServer;
 
 use crate::LIMIT;
-use crate::script::{Script, Step, builder};
+use crate::script::{Script, Step, builder, end_one};
 
 /// A folder that is removed at the end of the test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    pub(crate) fn new(test: &str) -> Self {
-        let name = format!("reflect-guard-{}-{test}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // It is there only if an earlier process had the same id.
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().unwrap())
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// The runs in a folder of the project.
     pub(crate) fn runs(&self, folder: &str) -> Vec<PathBuf> {
-        let items = fs::read_dir(self.0.join("default").join(folder));
+        let items = fs::read_dir(self.path().join("default").join(folder));
         let paths = items.into_iter().flatten().map(|item| item.unwrap().path());
         paths.filter(|path| path.is_file()).collect()
     }
 
-    /// Makes the owners of all runs ones that are gone; tells where the runs are now.
+    /// Gives all runs an owner that is gone, and returns their files.
     fn orphan(&self) -> Vec<PathBuf> {
         let runs = self.runs("").into_iter().map(|run| {
             let name = run.file_name().unwrap().to_str().unwrap();
@@ -58,28 +56,16 @@ impl Folder {
 
     fn build(&self, builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
         builder
-            .spool(&self.0)
+            .spool(self.path())
             .shutdown_timeout(Duration::ZERO)
             .transport(Arc::clone(script) as _)
             .unwrap()
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn end_one(client: &ReflectClient) -> TraceHandle {
-    let run = client.trace("task").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    run.handle()
-}
-
 #[test]
 fn a_run_is_on_disk_when_the_drop_returns_and_gone_when_it_has_arrived() {
-    let folder = Folder::new("there");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.client(&script);
     let handle = end_one(&client);
@@ -96,7 +82,7 @@ fn a_run_is_on_disk_when_the_drop_returns_and_gone_when_it_has_arrived() {
 
 #[test]
 fn a_full_queue_loses_nothing_with_a_spool() {
-    let folder = Folder::new("overflow");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.build(builder().queue(2, Overflow::Drop), &script);
     let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
@@ -112,8 +98,8 @@ fn a_full_queue_loses_nothing_with_a_spool() {
 }
 
 #[test]
-fn what_could_not_be_sent_is_sent_by_the_next_client() {
-    let folder = Folder::new("next");
+fn a_run_that_could_not_be_sent_is_sent_by_the_next_client() {
+    let folder = Folder::new();
     let down = Arc::new(Script::steps(
         (0..100).map(|_| Step::Refuse(ErrorCode::Unavailable)),
     ));
@@ -129,7 +115,7 @@ fn what_could_not_be_sent_is_sent_by_the_next_client() {
     let next = folder.client(&up);
     assert!(next.blocking().flush(LIMIT).all_sent());
     assert_eq!(up.taken().len(), 3);
-    // Those that ended in the same moment may be sent in any order.
+    // Runs that end in the same millisecond are sent in any order.
     let sorted = |mut keys: Vec<String>| {
         keys.sort();
         keys
@@ -140,7 +126,7 @@ fn what_could_not_be_sent_is_sent_by_the_next_client() {
 
 #[test]
 fn a_run_that_a_revoked_key_could_not_send_stays_on_disk() {
-    let folder = Folder::new("revoked");
+    let folder = Folder::new();
     let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::Unauthorized)]));
     let client = folder.client(&script);
     assert!(end_one(&client).wait_blocking(LIMIT).is_err());
@@ -156,7 +142,7 @@ fn a_run_that_a_revoked_key_could_not_send_stays_on_disk() {
 
 #[test]
 fn a_run_of_another_project_is_left_alone() {
-    let folder = Folder::new("project");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let theirs = folder.build(builder().project("theirs"), &script);
     end_one(&theirs);
@@ -169,16 +155,16 @@ fn a_run_of_another_project_is_left_alone() {
 
 #[tokio::test]
 async fn a_run_for_another_server_is_left_alone_and_reported() {
-    let folder = Folder::new("server");
+    let folder = Folder::new();
     let client = |url: String| {
         let settings = builder().shutdown_timeout(Duration::ZERO);
         settings.spool(folder.path()).http(url, "key").unwrap()
     };
-    // As long as nobody accepts, nobody answers.
+    // Connections are not accepted, so requests are not answered.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let staging = client(format!("http://{}", listener.local_addr().unwrap()));
     end_one(&staging);
-    // As if its process had been killed.
+    // Like a process that was killed.
     let run = folder.orphan().pop().unwrap();
 
     let server = MockServer::start().await;
@@ -191,8 +177,8 @@ async fn a_run_for_another_server_is_left_alone_and_reported() {
 }
 
 #[test]
-fn a_run_that_rests_is_on_disk_alone_and_read_again_when_its_turn_comes() {
-    let folder = Folder::new("rests");
+fn a_run_between_two_attempts_is_on_disk_alone_and_read_again() {
+    let folder = Folder::new();
     let script = Arc::new(Script::default());
     *script.poison.lock().unwrap() = Some("task");
     let attempts_after = |count| {
@@ -207,7 +193,7 @@ fn a_run_that_rests_is_on_disk_alone_and_read_again_when_its_turn_comes() {
     let client = folder.build(settings, &script);
     let handle = end_one(&client);
     attempts_after(1);
-    // What is sent in the end shows where it was read.
+    // The run that arrives shows where it was read from.
     let run = folder.runs("").pop().unwrap();
     let text = fs::read_to_string(&run).unwrap();
     let edited = folder.path().join("edited");
@@ -223,12 +209,12 @@ fn a_run_that_rests_is_on_disk_alone_and_read_again_when_its_turn_comes() {
 
 #[test]
 fn a_run_that_cannot_be_read_now_is_not_given_up() {
-    let folder = Folder::new("not-now");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     end_one(&folder.client(&script));
     let run = folder.orphan().pop().unwrap();
     fs::remove_file(&run).unwrap();
-    // What is a folder cannot be read, as little as anything when there are too many open files.
+    // A folder in place of the file is an error of the system, like too many open files.
     fs::create_dir(&run).unwrap();
     let client = folder.client(&Arc::new(Script::default()));
     let report = client.blocking().flush(LIMIT);
@@ -239,7 +225,7 @@ fn a_run_that_cannot_be_read_now_is_not_given_up() {
 
 #[test]
 fn a_refused_run_is_put_aside_with_the_reason() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     let script = Arc::new(Script::steps([Step::Refuse(ErrorCode::InvalidField)]));
     let client = folder.client(&script);
     assert!(end_one(&client).wait_blocking(LIMIT).is_err());
@@ -253,7 +239,7 @@ fn a_refused_run_is_put_aside_with_the_reason() {
 
 #[test]
 fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
-    let folder = Folder::new("unreadable");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.client(&script);
     end_one(&client);
@@ -269,7 +255,31 @@ fn an_unreadable_file_is_set_aside_and_the_others_are_sent() {
     assert!(problem.contains("cannot be read"), "{problem}");
 }
 
-/// A client that finds the runs of another as if its process had been killed.
+#[test]
+fn what_a_killed_process_did_not_write_to_its_end_is_removed_and_counts_as_nothing() {
+    let folder = Folder::new();
+    let shut = Arc::new(Script::shut());
+    end_one(&folder.client(&shut));
+    let whole = folder.orphan().pop().unwrap();
+    let name = whole.file_name().unwrap().to_str().unwrap();
+    for (key, content) in [("empty", ""), ("torn", "{\"version\": 1, \"idem")] {
+        let torn = format!(".{}.tmp", name.replacen('-', &format!("-{key}-"), 1));
+        let torn = fs::File::create(whole.with_file_name(torn)).map(|mut file| {
+            file.write_all(content.as_bytes()).unwrap();
+            file
+        });
+        // Elsewhere than on Linux only its age tells that its owner is gone.
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        torn.unwrap().set_modified(long_ago).unwrap();
+    }
+    assert_eq!(folder.runs("").len(), 3);
+    let next = folder.client(&Arc::new(Script::default()));
+    let stats = next.blocking().flush(LIMIT);
+    assert!(stats.all_sent() && stats.sent == 1, "{stats:?}");
+    assert!(folder.runs("").is_empty() && folder.runs("unreadable").is_empty());
+}
+
+/// A client that takes over the runs of a process that was killed.
 fn take_over(folder: &Folder, script: &Arc<Script>) -> ReflectClient {
     folder.orphan();
     folder.client(script)
@@ -277,7 +287,7 @@ fn take_over(folder: &Folder, script: &Arc<Script>) -> ReflectClient {
 
 #[test]
 fn a_full_spool_is_reported_and_the_run_is_sent_from_memory() {
-    let folder = Folder::new("full");
+    let folder = Folder::new();
     let script = Arc::new(Script::shut());
     let client = folder.build(builder().spool_limit(10), &script);
     let handle = end_one(&client);
@@ -291,7 +301,7 @@ fn a_full_spool_is_reported_and_the_run_is_sent_from_memory() {
 
 #[test]
 fn a_client_with_nothing_left_over_starts_no_work() {
-    let folder = Folder::new("idle");
+    let folder = Folder::new();
     let script = Arc::new(Script::default());
     let client = folder.client(&script);
     assert_eq!(*script.attempts.lock().unwrap(), 0);

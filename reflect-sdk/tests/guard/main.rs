@@ -8,6 +8,8 @@ mod closures;
 mod disk;
 mod endings;
 mod options;
+mod outages;
+mod panicking;
 mod places;
 mod processes;
 mod queue;

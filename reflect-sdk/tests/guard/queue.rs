@@ -1,4 +1,4 @@
-//! The way from the end of a run to Reflect.
+//! The delivery of finished runs.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,22 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use reflect_sdk::{
-    ClientBuilder, DeliveryStats, Error, Overflow, ReflectClient, RetryPolicy, TraceHandle,
-    TraceOutput,
+    ClientBuilder, DeliveryStats, Error, Overflow, ReflectClient, RetryPolicy, TraceOutput,
 };
 use reflect_types::ErrorCode;
 use serde_json::json;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::script::{Script, Step, builder, client};
+use crate::script::{Script, Step, builder, client, end_one};
 use crate::{LIMIT, SOON};
-
-fn end_one(client: &ReflectClient) -> TraceHandle {
-    let run = client.trace("task").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    run.handle()
-}
 
 fn build(builder: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
     builder.transport(Arc::clone(script) as _).unwrap()
@@ -36,7 +29,7 @@ fn counts(report: &DeliveryStats) -> (u64, u64, u64) {
 fn a_full_queue_drops_the_newest_counts_it_and_does_not_hold_up_a_flush() {
     let script = Arc::new(Script::shut());
     let client = build(builder().queue(10, Overflow::Drop), &script);
-    // The lanes take some out of the queue; how many of the first ones depends on timing.
+    // The lanes take up to eight runs out of the queue, depending on timing.
     let handles: Vec<_> = (0..100).map(|_| end_one(&client)).collect();
     let dropped = client.stats().dropped;
     assert!((82..=90).contains(&dropped), "{dropped}");
@@ -49,11 +42,11 @@ fn a_full_queue_drops_the_newest_counts_it_and_does_not_hold_up_a_flush() {
     let report = client.blocking().flush(LIMIT);
     assert_eq!(report.sent + report.dropped, 100, "{report:?}");
     assert_eq!(report.dropped, dropped);
-    let told = handles.iter().filter(|handle| {
+    let refused = handles.iter().filter(|handle| {
         let outcome = handle.wait_blocking(LIMIT);
         matches!(outcome, Err(Error::NotRecorded(why)) if why.contains(".spool("))
     });
-    assert_eq!(told.count() as u64, dropped);
+    assert_eq!(refused.count() as u64, dropped);
 }
 
 #[test]
@@ -61,7 +54,7 @@ fn a_full_queue_makes_the_caller_wait_for_room() {
     let script = Arc::new(Script::shut());
     let client = build(builder().queue(1, Overflow::Block(LIMIT)), &script);
     thread::scope(|scope| {
-        // More than the lanes and the queue hold together.
+        // More than fit into the lanes and the queue.
         let producers: Vec<_> = (0..20).map(|_| scope.spawn(|| end_one(&client))).collect();
         script.open();
         for producer in producers {
@@ -85,7 +78,7 @@ fn waiting_for_room_ends_at_its_limit() {
 }
 
 #[test]
-fn a_flush_among_producers_misses_nothing_that_was_accepted_before() {
+fn a_flush_among_producers_misses_no_earlier_run() {
     let script = Arc::new(Script::default());
     let client = build(builder().queue(100_000, Overflow::Drop), &script);
     thread::scope(|scope| {
@@ -105,7 +98,7 @@ fn a_flush_among_producers_misses_nothing_that_was_accepted_before() {
 }
 
 #[tokio::test]
-async fn an_awaited_flush_misses_nothing_either() {
+async fn an_awaited_flush_misses_no_earlier_run() {
     let client = client(&Arc::new(Script::default()));
     for _ in 0..1_000 {
         let mine = end_one(&client);
@@ -120,73 +113,12 @@ fn lost_runs_are_in_every_later_report() {
     let client = client(&Arc::new(Script::steps(faults)));
     assert_eq!(counts(&client.blocking().flush(LIMIT)), (0, 0, 0));
     end_one(&client);
-    // Somebody else, who flushes now and then.
+    // A flush elsewhere resets nothing.
     assert_eq!(counts(&client.clone().blocking().flush(LIMIT)), (0, 1, 0));
     end_one(&client);
     let report = client.blocking().flush(LIMIT);
     assert_eq!(counts(&report), (1, 1, 0));
     assert!(!report.all_sent());
-}
-
-/// A client whose failed runs are tried again only after this test is over.
-fn patient(settings: ClientBuilder, script: &Arc<Script>) -> ReflectClient {
-    let hours = Duration::from_secs(1_000_000);
-    let policy = RetryPolicy::default().backoff(hours, hours);
-    let settings = settings
-        .background_retry(policy.attempts(5), hours * 2)
-        .shutdown_timeout(Duration::ZERO);
-    build(settings, script)
-}
-
-#[test]
-fn runs_that_cannot_be_taken_hold_up_no_others() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("poison");
-    let client = patient(builder(), &script);
-    for _ in 0..20 {
-        let run = client.trace("poison").no_retrieval().start_blocking();
-        run.set_output(TraceOutput::new("done"));
-    }
-    let handles: Vec<_> = (0..50).map(|_| end_one(&client)).collect();
-    for handle in handles {
-        handle.wait_blocking(LIMIT).unwrap();
-    }
-    let report = client.blocking().flush(Duration::ZERO);
-    assert_eq!(report.sent, 50, "{report:?}");
-    // Nothing has become of these, and the lanes may not have settled the last of the others.
-    assert!((20..=28).contains(&report.pending), "{report:?}");
-}
-
-#[test]
-fn a_run_that_cannot_be_taken_leaves_a_small_queue_to_the_others() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("poison");
-    let client = patient(builder().queue(1, Overflow::Drop), &script);
-    let run = client.trace("poison").no_retrieval().start_blocking();
-    run.set_output(TraceOutput::new("done"));
-    drop(run);
-    while *script.attempts.lock().unwrap() == 0 {
-        thread::yield_now();
-    }
-    for _ in 0..20 {
-        end_one(&client).wait_blocking(LIMIT).unwrap();
-    }
-    assert_eq!(client.stats().dropped, 0);
-}
-
-#[test]
-fn an_outage_is_not_met_with_every_run_there_is() {
-    let script = Arc::new(Script::default());
-    *script.poison.lock().unwrap() = Some("task");
-    let client = patient(builder(), &script);
-    for _ in 0..200 {
-        end_one(&client);
-    }
-    let report = client.blocking().flush(Duration::from_millis(100));
-    assert_eq!(report.pending, 200, "{report:?}");
-    // The last of them may have been under way together.
-    let attempts = *script.attempts.lock().unwrap();
-    assert!((1..64 + 8).contains(&attempts), "{attempts}");
 }
 
 #[test]
@@ -260,7 +192,7 @@ async fn retry_after_is_honoured() {
 }
 
 #[test]
-fn a_connection_lost_in_the_middle_of_the_answer_is_tried_again() {
+fn a_run_is_sent_again_if_the_connection_breaks_during_the_reply() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let server = thread::spawn(move || {
@@ -284,7 +216,7 @@ fn a_connection_lost_in_the_middle_of_the_answer_is_tried_again() {
 }
 
 #[test]
-fn an_attempt_that_is_not_answered_in_time_is_made_again() {
+fn a_run_is_sent_again_if_the_reply_is_late() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -297,7 +229,7 @@ fn an_attempt_that_is_not_answered_in_time_is_made_again() {
         );
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            // On a busy machine it may be given up as well; then there is another.
+            // It may be late on a busy machine; then there is another.
             let _ = stream.read(&mut [0; 8192]);
             let _ = stream.write_all(format!("{head}{body}").as_bytes());
         }
@@ -326,7 +258,7 @@ fn a_retrieval_does_not_queue_behind_submissions() {
 }
 
 #[test]
-fn the_last_handle_waits_for_what_is_pending() {
+fn the_last_handle_waits_for_pending_runs() {
     let script = Arc::new(Script::shut());
     let client = client(&script);
     for _ in 0..50 {
@@ -350,14 +282,14 @@ fn the_last_handle_waits_no_longer_than_its_limit() {
         let start = Instant::now();
         drop(client);
         assert!((timeout..timeout + SOON).contains(&start.elapsed()));
-        // It was not cut off: the background carries on.
+        // The run is sent in the background.
         script.open();
         handle.wait_blocking(LIMIT).unwrap();
     }
 }
 
 #[test]
-fn a_guard_is_a_handle_too() {
+fn a_guard_is_a_handle_of_its_client() {
     let script = Arc::new(Script::shut());
     let run = client(&script)
         .trace("task")

@@ -1,4 +1,4 @@
-//! A transport that does as it is told, where a server would take its time.
+//! A transport with scripted replies.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,20 +9,22 @@ use reflect_sdk::transport::{BoxFuture, Reply, Request};
 use reflect_sdk::types::{CreateTrace, ErrorBody, QueryMemories};
 use reflect_sdk::{
     ClientBuilder, Error, ErrorCode, IngestStatus, Memory, ProjectId, ReflectClient, Result,
-    RetryPolicy, Trace, TraceId, TraceReceipt, Transport,
+    RetryPolicy, Trace, TraceHandle, TraceId, TraceOutput, TraceReceipt, Transport,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-/// What the next submission meets.
+/// The fate of the next submission.
 #[derive(Debug)]
 pub(crate) enum Step {
     Refuse(ErrorCode),
+    /// Refuse, with a `Retry-After`.
+    RefuseFor(ErrorCode, Duration),
     Panic,
     Hang,
 }
 
-/// What a look at a run shows that no memory comes of.
+/// Why a run gets no memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Unlearnable {
     Ingestion(&'static str),
@@ -33,22 +35,22 @@ pub(crate) struct Script {
     pub(crate) memories: Mutex<Result<Vec<Memory>, ErrorCode>>,
     pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) queries: Mutex<Vec<QueryMemories>>,
-    /// Everything that was submitted and taken, with its key.
+    /// Accepted submissions, with their keys.
     pub(crate) taken: Mutex<Vec<(String, CreateTrace)>>,
-    /// How often a submission was tried, and with which keys.
+    /// The number of attempts, and their keys.
     pub(crate) attempts: Mutex<usize>,
     pub(crate) tried_keys: Mutex<Vec<String>>,
-    /// Whether memories never come.
+    /// Whether queries hang.
     pub(crate) slow_queries: Mutex<bool>,
-    /// What the next query does on the I/O thread.
+    /// Run by the next query, on the I/O thread.
     pub(crate) errands: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
-    /// Runs with this task are never taken.
+    /// Runs with this task are refused as unavailable.
     pub(crate) poison: Mutex<Option<&'static str>>,
-    /// Why no memory comes of any run.
+    /// Why runs get no memory.
     pub(crate) unlearnable: Mutex<Option<Unlearnable>>,
-    /// A submission needs a permit; there are plenty unless a test takes them away.
+    /// A submission needs a permit; see [`Script::shut`].
     pub(crate) gate: Semaphore,
-    /// What a receipt says, and how many looks later the memory exists.
+    /// The number of polls before the memory exists; `None` if it exists at once.
     pub(crate) looks: Mutex<Option<usize>>,
 }
 
@@ -127,7 +129,7 @@ impl Script {
     }
 }
 
-/// A client of the script whose retries wait next to nothing.
+/// A client of the script, with retries after at most 2 ms.
 pub(crate) fn client(script: &Arc<Script>) -> ReflectClient {
     builder().transport(Arc::clone(script) as _).unwrap()
 }
@@ -137,6 +139,18 @@ pub(crate) fn builder() -> ClientBuilder {
     ReflectClient::builder()
         .retry(quick)
         .background_retry(quick.attempts(5), Duration::from_secs(30))
+}
+
+/// Ends a run.
+pub(crate) fn end_one(client: &ReflectClient) -> TraceHandle {
+    end_task(client, "task")
+}
+
+/// Ends a run with this task.
+pub(crate) fn end_task(client: &ReflectClient, task: &str) -> TraceHandle {
+    let run = client.trace(task).no_retrieval().start_blocking();
+    run.set_output(TraceOutput::new("done"));
+    run.handle()
 }
 
 fn refused(code: &ErrorCode) -> Error {
@@ -184,6 +198,13 @@ impl Script {
         let step = self.steps.lock().unwrap().pop_front();
         match step {
             Some(Step::Refuse(code)) => return Err(refused(&code)),
+            Some(Step::RefuseFor(code, wait)) => {
+                let mut error = refused(&code);
+                if let Error::Api(api) = &mut error {
+                    api.retry_after = Some(wait);
+                }
+                return Err(error);
+            }
             #[expect(clippy::panic, reason = "this is what the test is about")]
             Some(Step::Panic) => panic!("the transport panicked"),
             Some(Step::Hang) => std::future::pending().await,

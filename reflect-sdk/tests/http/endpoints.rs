@@ -1,5 +1,4 @@
-//! Every endpoint: what is sent, to the letter, and what is made of the reply. The fixtures state
-//! the API as it is documented, not as the client happens to be written.
+//! Every endpoint: the exact request, and the parsed reply. The fixtures are the documented API.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -36,8 +35,8 @@ struct Reply {
     body: Value,
 }
 
-/// Makes the call async and blocking against the fixture's reply, and holds what was sent against
-/// the fixture's request.
+/// Makes the call, async and blocking, with the fixture's reply, and compares the requests with the
+/// fixture's.
 async fn exchange<A: Action + Clone + Debug>(
     fixture: &str,
     call: impl Fn(ReflectClient) -> Call<A>,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const KEY: &str = "rf_live_abc123_secret456";
 
-/// A client whose retries wait next to nothing.
+/// A client with retries after at most 2 ms.
 fn client(base_url: &str) -> ReflectClient {
     ReflectClient::builder()
         .project("team/support ü")

@@ -1,4 +1,4 @@
-//! Bad input and bad replies: an error that helps, never a panic, never a secret.
+//! Bad input and bad replies are errors without secrets.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -88,7 +88,7 @@ async fn bad_input_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_refusal_tells_all_that_the_server_said() {
+async fn a_refusal_has_all_parts_of_the_reply() {
     let body =
         json!({"detail": "`limit` must be at least 1", "code": "invalid_field", "field": "limit"});
     let reply = ResponseTemplate::new(422)
@@ -117,7 +117,7 @@ async fn a_refusal_of_another_server_is_shown_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_not_what_was_promised_is_shown_with_its_status() {
+async fn a_malformed_reply_is_shown_with_its_status() {
     for body in [
         "<html>proxy login</html>",
         "",
@@ -148,13 +148,13 @@ async fn a_redirect_is_not_followed_but_explained() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_explained() {
+async fn an_unreachable_server_is_explained() {
     let error = client("http://127.0.0.1:9").health().await.unwrap_err();
     assert!(error.is_retryable());
     assert!(error.to_string().contains("check the base URL"), "{error}");
 }
 
-/// What a server makes of a token that it sends back.
+/// The error of a server that sends the token back.
 async fn bootstrap_failure(token: &str) -> Error {
     let echo = json!({"detail": format!("{token} is wrong"), "code": token, "field": token});
     let server = answering(ResponseTemplate::new(401).set_body_json(echo)).await;
@@ -166,7 +166,7 @@ async fn bootstrap_failure(token: &str) -> Error {
 }
 
 #[tokio::test]
-async fn a_reply_without_end_is_refused() {
+async fn an_endless_reply_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -174,7 +174,7 @@ async fn a_reply_without_end_is_refused() {
         let _ = stream.read(&mut [0; 4096]);
         let head = "HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();
-        // The client hangs up.
+        // The client closes the connection.
         let _ = stream.read(&mut [0; 1]);
     });
     let client = client(&format!("http://{address}"));

@@ -1,5 +1,4 @@
-//! Retrying over a real connection. The arithmetic of waiting is tested beside it, on a paused
-//! clock.
+//! Retries over a real connection. Unit tests of the SDK cover the waits, on a paused clock.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -63,7 +62,7 @@ async fn a_bad_request_is_sent_once() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_made_twice_when_the_first_answer_is_lost() {
+async fn a_key_is_created_once_when_the_reply_is_lost() {
     let server = MockServer::start().await;
     Mock::given(any())
         .respond_with(ResponseTemplate::new(502))
@@ -115,7 +114,7 @@ async fn retry_after_is_read_as_seconds_or_as_a_date() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_off_in_the_middle_is_tried_again() {
+async fn a_call_whose_connection_breaks_is_repeated() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -135,7 +134,7 @@ async fn a_connection_cut_off_in_the_middle_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_given_up_at_the_deadline() {
+async fn a_call_to_a_server_that_hangs_ends_at_the_deadline() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = ReflectClient::builder()
         .timeout(Duration::from_secs(60))

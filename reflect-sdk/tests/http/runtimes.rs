@@ -1,4 +1,4 @@
-//! A client works wherever it is called: in any runtime, in several, in none.
+//! Clients in any runtime, in several, and in none.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::client;
 
-/// A server on a runtime of its own, which is returned to keep it alive.
+/// A server, and its runtime.
 fn server() -> (Runtime, MockServer, ReflectClient) {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -40,7 +40,7 @@ async fn is_healthy(client: &ReflectClient) -> bool {
 }
 
 #[test]
-fn a_call_needs_no_runtime_of_the_callers() {
+fn a_call_needs_no_runtime() {
     let (_runtime, _server, client) = server();
     assert_eq!(client.blocking().health().call().unwrap().status(), "ok");
     assert!(pollster::block_on(is_healthy(&client)));
@@ -120,7 +120,7 @@ fn many_calls_at_once_are_all_answered() {
 }
 
 #[test]
-fn a_call_dropped_half_way_is_cancelled() {
+fn a_dropped_call_is_cancelled() {
     let (runtime, _server, _client) = server();
     runtime.block_on(async {
         let slow = MockServer::start().await;

@@ -1,4 +1,4 @@
-//! `wait_for_trace` and `create_trace_and_wait`, with their exact semantics.
+//! `wait_for_trace` and `create_trace_and_wait`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn not_there() -> ResponseTemplate {
     ResponseTemplate::new(404).set_body_json(json!({"detail": "no such trace"}))
 }
 
-/// A server that answers each look at the trace with the next reply, the last one for ever.
+/// A server that answers each poll with the next reply, and further ones with the last.
 async fn answering(looks: Vec<ResponseTemplate>) -> (MockServer, ReflectClient) {
     let server = MockServer::start().await;
     let last = looks.len() - 1;
@@ -58,7 +58,7 @@ async fn looks(server: &MockServer) -> usize {
 }
 
 #[tokio::test]
-async fn a_trace_that_is_not_there_yet_is_waited_for() {
+async fn a_trace_that_is_not_stored_yet_is_waited_for() {
     let looks_like = vec![
         not_there(),
         not_there(),
@@ -76,7 +76,7 @@ async fn a_trace_that_is_not_there_yet_is_waited_for() {
 }
 
 #[tokio::test]
-async fn without_require_reviewed_the_first_sight_is_enough() {
+async fn without_require_reviewed_a_stored_trace_is_enough() {
     let (server, client) = answering(vec![trace("pending", "queued", None)]).await;
     let trace = client.wait_for_trace("0198").await.unwrap();
     assert_eq!(trace.ingest_status, IngestStatus::Queued);
@@ -85,19 +85,19 @@ async fn without_require_reviewed_the_first_sight_is_enough() {
 
 #[tokio::test]
 async fn a_failed_ingestion_is_an_error_with_the_servers_reason() {
-    for (said, told) in [
+    for (reason, shown) in [
         (Some("model is down"), "model is down"),
         (None, "gave no reason"),
     ] {
-        let (_server, client) = answering(vec![trace("pending", "failed", said)]).await;
+        let (_server, client) = answering(vec![trace("pending", "failed", reason)]).await;
         let error = client.wait_for_trace("0198").await.unwrap_err();
         assert!(matches!(error, Error::IngestFailed { .. }), "{error:?}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(shown), "{error}");
     }
 }
 
 #[tokio::test]
-async fn the_timeout_never_comes_before_the_first_look() {
+async fn there_is_one_poll_however_short_the_timeout() {
     let (server, client) = answering(vec![trace("pending", "processing", None)]).await;
     let call = client
         .wait_for_trace("0198")

@@ -8,6 +8,8 @@ pub struct Caller {
     name: String,
     key: Option<KeyId>,
     reach: Reach,
+    max_alpha: Option<f64>,
+    expires_at: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ impl Caller {
             name: "master".to_owned(),
             key: None,
             reach: Reach::Everything,
+            max_alpha: None,
+            expires_at: None,
         }
     }
 
@@ -38,6 +42,8 @@ impl Caller {
                     scopes: record.key.scopes.clone(),
                 },
             },
+            max_alpha: record.key.max_alpha,
+            expires_at: record.key.expires_at.clone(),
         }
     }
 
@@ -62,6 +68,21 @@ impl Caller {
     /// Whether the key has access to the project.
     pub fn opens(&self, project: &ProjectId) -> bool {
         self.project().is_none_or(|own| own == project)
+    }
+
+    /// The largest `alpha` of a review with the key; `None` for any.
+    pub fn max_alpha(&self) -> Option<f64> {
+        self.max_alpha
+    }
+
+    /// When the key expires, in RFC 3339.
+    pub fn expires_at(&self) -> Option<&str> {
+        self.expires_at.as_deref()
+    }
+
+    /// The scopes that the key does not have.
+    pub fn lacking<'a>(&self, scopes: &'a [Scope]) -> Vec<&'a Scope> {
+        scopes.iter().filter(|scope| !self.may(scope)).collect()
     }
 
     /// Whether the key has the scope.

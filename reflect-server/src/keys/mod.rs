@@ -1,35 +1,41 @@
 //! API keys: creation, authentication and revocation.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use reflect_engine::{Engine, Error, Result};
 use reflect_types::{
-    ApiKey, Bootstrap, Bootstrapped, CreateApiKey, CreatedApiKey, KeyId, KeyStatus, ProjectId,
-    Scope, Validate as _,
+    ApiKey, Bootstrap, Bootstrapped, CreateApiKey, CreatedApiKey, KeyId, ProjectId, Scope,
+    Validate as _,
 };
 use secrecy::{ExposeSecret, SecretString};
-use uuid::Uuid;
 
 mod caller;
+mod new_key;
+mod recognition;
 mod sqlite;
 mod store;
+mod strength;
 mod text;
+mod time;
 
+#[cfg(test)]
+mod limit_tests;
 #[cfg(test)]
 mod tests;
 
+use new_key::new_key;
+
 pub use caller::Caller;
+pub use recognition::Recognition;
 pub use sqlite::Sqlite;
 pub use store::{KeyRecord, KeyStore};
+pub use strength::{WeakSecret, check_strength};
 pub use text::{KeyText, SecretHash};
-
-/// How long a lookup is cached. A key that another process revokes stays valid for at most this long;
-/// one that this process revokes is refused at once.
-const KEY_CACHE_TTL: Duration = Duration::from_secs(1);
+pub use time::{has_expired, is_valid};
 
 /// The keys of a server. Clones share their state.
 #[derive(Clone)]
@@ -48,6 +54,8 @@ struct Shared {
     /// Last uses that are not stored yet. They are written in batches: a write per request would cost
     /// more than the request.
     uses: Mutex<HashMap<KeyId, Timestamp>>,
+    /// The public ids of the store, read where unknown keys are presented too often to look up each.
+    listed: tokio::sync::Mutex<Option<(Instant, HashSet<String>)>>,
 }
 
 impl Keys {
@@ -60,6 +68,7 @@ impl Keys {
                 cache: Mutex::default(),
                 invalidations: AtomicU64::default(),
                 uses: Mutex::default(),
+                listed: tokio::sync::Mutex::default(),
             }),
         }
     }
@@ -71,46 +80,20 @@ impl Keys {
             return Ok(None);
         }
         let masters = self.shared.store.list(None).await?;
-        if masters
-            .iter()
-            .any(|record| record.key.status == KeyStatus::Active)
-        {
+        if masters.iter().any(|record| is_valid(&record.key)) {
             return Ok(None);
         }
-        self.create_master("Master key").await.map(Some)
+        let create = CreateApiKey::new("Master key");
+        self.create_master(create).await.map(Some)
     }
 
-    /// Creates a key that opens every project.
-    pub async fn create_master(&self, label: &str) -> Result<CreatedApiKey> {
+    /// Creates a key that opens every project, with every scope.
+    pub async fn create_master(&self, create: CreateApiKey) -> Result<CreatedApiKey> {
         let create = CreateApiKey {
             scopes: Scope::KNOWN.to_vec(),
-            ..CreateApiKey::new(label)
+            ..create
         };
         self.insert(None, create, None).await
-    }
-
-    /// The caller with this key; `None` if the key is unknown or revoked.
-    pub async fn recognise(&self, text: &str) -> Result<Option<Caller>> {
-        if let Some(configured) = &self.shared.configured
-            && configured.matches(&SecretHash::of(text))
-        {
-            return Ok(Some(Caller::configured()));
-        }
-        let Some(presented) = KeyText::parse(text) else {
-            return Ok(None);
-        };
-        let Some(record) = self.find(&presented.public_id).await? else {
-            return Ok(None);
-        };
-        let holds = record.hash.matches(&presented.hash())
-            && record.key.environment == presented.environment
-            && record.key.status == KeyStatus::Active;
-        if !holds {
-            return Ok(None);
-        }
-        let mut uses = lock(&self.shared.uses);
-        uses.insert(record.key.id.clone(), Timestamp::now());
-        Ok(Some(Caller::holding(&record)))
     }
 
     /// Creates a key for a project, and the project if it does not exist: a project key cannot.
@@ -137,6 +120,7 @@ impl Keys {
     ) -> Result<Option<CreatedApiKey>> {
         let (record, created) = new_key(Some(project), create, None)?;
         let stored = self.shared.store.insert_by(creator.name(), record).await?;
+        self.relist().await;
         Ok(stored.then_some(created))
     }
 
@@ -163,15 +147,16 @@ impl Keys {
             return Err(project_exists(&request.project_id));
         }
         let create = CreateApiKey {
-            label: request.key_label,
             scopes: Scope::KNOWN.to_vec(),
             environment: request.environment,
+            ..CreateApiKey::new(request.key_label)
         };
         let owner = Some(request.user_id.clone());
         let (record, created) = new_key(Some(&request.project_id), create, owner)?;
         if !self.shared.store.insert_first(record).await? {
             return Err(project_exists(&request.project_id));
         }
+        self.relist().await;
         engine.create_project(&request.project_id).await?;
         Ok(Bootstrapped {
             user_id: request.user_id,
@@ -190,11 +175,18 @@ impl Keys {
             .collect())
     }
 
+    /// A key of a project.
+    pub async fn get(&self, project: &ProjectId, id: &KeyId) -> Result<ApiKey> {
+        let keys = self.list(Some(project)).await?;
+        let key = keys.into_iter().find(|key| key.id == *id);
+        key.ok_or_else(|| Error::not_found("key", id.as_str()))
+    }
+
     /// Revokes a key of a project, or a master key (`None`).
     pub async fn revoke(&self, project: Option<&ProjectId>, id: &KeyId) -> Result<ApiKey> {
         validate(project)?;
         id.validate()?;
-        let now = text(Timestamp::now());
+        let now = time::text(Timestamp::now());
         let revoked = self.shared.store.revoke(project, id, &now).await?;
         let record = revoked.ok_or_else(|| Error::not_found("key", id.as_str()))?;
         self.invalidate(|known| known.key.id == record.key.id);
@@ -214,7 +206,7 @@ impl Keys {
         if uses.is_empty() {
             return Ok(());
         }
-        let texts = uses.iter().map(|(id, at)| (id.clone(), text(*at)));
+        let texts = uses.iter().map(|(id, at)| (id.clone(), time::text(*at)));
         let written = self.shared.store.touch(texts.collect()).await;
         if written.is_err() {
             // Retried by the next flush, unless a key was used again meanwhile.
@@ -226,42 +218,13 @@ impl Keys {
         written
     }
 
-    async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
-        if let Some((at, record)) = lock(&self.shared.cache).get(public_id)
-            && at.elapsed() < KEY_CACHE_TTL
-        {
-            return Ok(Some(record.clone()));
-        }
-        let (started, invalidations) = (Instant::now(), self.invalidations());
-        let found = self.shared.store.find(public_id).await?;
-        let mut cache = lock(&self.shared.cache);
-        cache.retain(|_, (at, _)| at.elapsed() < KEY_CACHE_TTL);
-        if let Some(record) = &found
-            && invalidations == self.invalidations()
-        {
-            cache.insert(public_id.to_owned(), (started, record.clone()));
-        }
-        Ok(found)
-    }
-
     /// The key with its last use, which may not be stored yet.
     fn with_last_use(&self, record: KeyRecord) -> ApiKey {
         let mut key = record.key;
         if let Some(at) = lock(&self.shared.uses).get(&key.id) {
-            key.last_used_at = Some(text(*at));
+            key.last_used_at = Some(time::text(*at));
         }
         key
-    }
-
-    /// Removes revoked and deleted keys from the cache.
-    fn invalidate(&self, is_stale: impl Fn(&KeyRecord) -> bool) {
-        let mut cache = lock(&self.shared.cache);
-        self.shared.invalidations.fetch_add(1, Ordering::SeqCst);
-        cache.retain(|_, (_, record)| !is_stale(record));
-    }
-
-    fn invalidations(&self) -> u64 {
-        self.shared.invalidations.load(Ordering::SeqCst)
     }
 
     async fn insert(
@@ -272,7 +235,13 @@ impl Keys {
     ) -> Result<CreatedApiKey> {
         let (record, created) = new_key(project, create, owner)?;
         self.shared.store.insert(record).await?;
+        self.relist().await;
         Ok(created)
+    }
+
+    /// Has the public ids read again, because there is a new one.
+    async fn relist(&self) {
+        *self.shared.listed.lock().await = None;
     }
 }
 
@@ -281,47 +250,6 @@ fn project_exists(project: &ProjectId) -> Error {
         "project `{project}` exists already: ask the owner of one of its keys, or of the master \
          key, for a key"
     ))
-}
-
-/// A key with a new secret: the record to store, and the key to show once.
-fn new_key(
-    project: Option<&ProjectId>,
-    create: CreateApiKey,
-    owner: Option<String>,
-) -> Result<(KeyRecord, CreatedApiKey)> {
-    validate(project)?;
-    create.validate()?;
-    let key = KeyText::generate(create.environment.clone())
-        .map_err(|error| Error::internal("the system provides no random numbers", error))?;
-    let mut scopes = Vec::new();
-    for scope in create.scopes {
-        if !scopes.contains(&scope) {
-            scopes.push(scope);
-        }
-    }
-    let listed = ApiKey {
-        id: KeyId::new(Uuid::now_v7().to_string()),
-        public_id: key.public_id.clone(),
-        label: create.label,
-        scopes,
-        environment: create.environment,
-        status: KeyStatus::Active,
-        is_master: project.is_none(),
-        created_at: Some(text(Timestamp::now())),
-        last_used_at: None,
-        revoked_at: None,
-    };
-    let record = KeyRecord {
-        key: listed.clone(),
-        project: project.cloned(),
-        owner,
-        hash: key.hash(),
-    };
-    let created = CreatedApiKey {
-        api_key: key.reveal(),
-        key: listed,
-    };
-    Ok((record, created))
 }
 
 impl std::fmt::Debug for Keys {
@@ -336,8 +264,4 @@ fn validate(project: Option<&ProjectId>) -> Result<()> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn text(time: Timestamp) -> String {
-    format!("{time:.3}")
 }

@@ -1,5 +1,6 @@
 //! Keys in SQLite: in the engine's file, in a table and on connections of their own, or in memory.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,13 +16,16 @@ use super::store::{KeyRecord, KeyStore};
 use super::text::SecretHash;
 
 /// The migrations, in order. The engine has its own.
-const MIGRATIONS: &[&str] = &[include_str!("0001_keys.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("0001_keys.sql"),
+    include_str!("0002_key_limits.sql"),
+];
 
 /// Time to wait for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, environment, \
-                       created_at, last_used_at, revoked_at";
+                       created_at, last_used_at, revoked_at, expires_at, max_alpha";
 
 /// Stores keys in the engine's SQLite file, or in memory.
 #[derive(Clone, Debug)]
@@ -141,9 +145,10 @@ impl KeyStore for Sqlite {
             let holds = transaction
                 .prepare_cached(
                     "SELECT 1 FROM api_key \
-                     WHERE public_id = ?1 AND project IS ?2 AND revoked_at IS NULL",
+                     WHERE public_id = ?1 AND project IS ?2 AND revoked_at IS NULL \
+                     AND (expires_at IS NULL OR expires_at > ?3)",
                 )?
-                .exists(params![creator, project])?;
+                .exists(params![creator, project, record.key.created_at])?;
             if holds {
                 insert(&transaction, &record)?;
             }
@@ -159,6 +164,15 @@ impl KeyStore for Sqlite {
             let mut rows = db.prepare_cached(query)?;
             let names = rows.query_map([], |row| Ok(ProjectId::new(row.get::<_, String>(0)?)))?;
             names.collect()
+        })
+        .await
+    }
+
+    async fn public_ids(&self) -> Result<HashSet<String>> {
+        self.read(|db| {
+            let query = "SELECT public_id FROM api_key WHERE revoked_at IS NULL";
+            let mut rows = db.prepare_cached(query)?;
+            rows.query_map([], |row| row.get(0))?.collect()
         })
         .await
     }
@@ -269,7 +283,8 @@ fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
     let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
     db.execute(
         &format!(
-            "INSERT INTO api_key ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+            "INSERT INTO api_key ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+             ?12, ?13)"
         ),
         params![
             key.id.as_str(),
@@ -283,6 +298,8 @@ fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
             key.created_at,
             key.last_used_at,
             key.revoked_at,
+            key.expires_at,
+            key.max_alpha,
         ],
     )?;
     Ok(())
@@ -310,6 +327,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
             created_at: row.get("created_at")?,
             last_used_at: row.get("last_used_at")?,
             revoked_at,
+            expires_at: row.get("expires_at")?,
+            max_alpha: row.get("max_alpha")?,
         },
         project: project.map(Into::into),
         owner: row.get("owner")?,

@@ -1,5 +1,7 @@
 //! The storage of keys.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use reflect_engine::Result;
 use reflect_types::{ApiKey, KeyId, ProjectId};
@@ -16,11 +18,14 @@ pub trait KeyStore: Send + Sync + 'static {
     async fn insert_first(&self, key: KeyRecord) -> Result<bool>;
 
     /// Stores a key that another key of the same project creates, given by its public id; returns
-    /// `false`, without effect, if that one is revoked or deleted.
+    /// `false`, without effect, if that one is revoked, expired or deleted.
     async fn insert_by(&self, creator: &str, key: KeyRecord) -> Result<bool>;
 
     /// The projects with a key.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
+
+    /// The public ids of the keys that are not revoked.
+    async fn public_ids(&self) -> Result<HashSet<String>>;
 
     /// The key with this public id, active or revoked.
     async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>>;
@@ -45,7 +50,7 @@ pub trait KeyStore: Send + Sync + 'static {
 }
 
 /// A stored key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeyRecord {
     /// The public data of the key.
     pub key: ApiKey,

@@ -34,29 +34,51 @@ async fn keys_are_found_listed_revoked_and_deleted_by_project() {
         let first = keys.create(&engine, &a, create("first")).await.unwrap();
         let second = keys.create(&engine, &a, create("second")).await.unwrap();
         let other = keys.create(&engine, &b, create("other")).await.unwrap();
-        let master = keys.create_master("root").await.unwrap();
+        let master = keys.create_master(CreateApiKey::new("root")).await.unwrap();
 
         assert_eq!(
             keys.list(Some(&a)).await.unwrap(),
             [first.key.clone(), second.key]
         );
         assert_eq!(keys.list(None).await.unwrap()[0], master.key);
-        let caller = keys.recognise(&first.api_key).await.unwrap().unwrap();
+        let caller = keys
+            .recognise(&first.api_key)
+            .await
+            .unwrap()
+            .caller()
+            .unwrap();
         assert!(caller.opens(&a) && !caller.opens(&b));
         assert!(caller.may(&Scope::TraceRead) && !caller.may(&Scope::KeyAdmin));
-        let caller = keys.recognise(&master.api_key).await.unwrap().unwrap();
+        let caller = keys
+            .recognise(&master.api_key)
+            .await
+            .unwrap()
+            .caller()
+            .unwrap();
         assert!(caller.opens(&a) && caller.opens(&b) && caller.may(&Scope::KeyAdmin));
 
         let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
         assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
         let revoked = keys.revoke(Some(&a), &first.key.id).await.unwrap();
-        assert_eq!(revoked.status, KeyStatus::Revoked);
-        assert!(keys.recognise(&first.api_key).await.unwrap().is_none());
+        assert_eq!(revoked.status, reflect_types::KeyStatus::Revoked);
+        assert!(
+            keys.recognise(&first.api_key)
+                .await
+                .unwrap()
+                .caller()
+                .is_none()
+        );
 
         assert!(keys.delete_project(&a).await.unwrap());
         assert!(!keys.delete_project(&a).await.unwrap());
         assert!(keys.list(Some(&a)).await.unwrap().is_empty());
-        assert!(keys.recognise(&other.api_key).await.unwrap().is_some());
+        assert!(
+            keys.recognise(&other.api_key)
+                .await
+                .unwrap()
+                .caller()
+                .is_some()
+        );
     })
     .await;
 }
@@ -95,12 +117,14 @@ async fn master_key_is_created_once_and_only_if_none_is_configured() {
             .recognise("rf_live_test_chosen")
             .await
             .unwrap()
+            .caller()
             .unwrap();
         assert_eq!(caller.project(), None);
         assert!(
             keys.recognise("rf_live_test_other")
                 .await
                 .unwrap()
+                .caller()
                 .is_none()
         );
 
@@ -112,6 +136,7 @@ async fn master_key_is_created_once_and_only_if_none_is_configured() {
             keys.recognise("rf_live_test_chosen")
                 .await
                 .unwrap()
+                .caller()
                 .is_none()
         );
         keys.revoke(None, &created.key.id).await.unwrap();
@@ -142,10 +167,15 @@ async fn deleted_key_creates_no_other() {
         let project = ProjectId::from("a");
         let first = keys.create(&engine, &project, create("first")).await;
         let first = keys.recognise(&first.unwrap().api_key).await;
-        let first = first.unwrap().unwrap();
+        let first = first.unwrap().caller().unwrap();
         let second = keys.create_by(&first, &project, create("second")).await;
         let second = second.unwrap().unwrap();
-        let ended = keys.recognise(&second.api_key).await.unwrap().unwrap();
+        let ended = keys
+            .recognise(&second.api_key)
+            .await
+            .unwrap()
+            .caller()
+            .unwrap();
         keys.revoke(Some(&project), &second.key.id).await.unwrap();
         let third = keys.create_by(&ended, &project, create("third")).await;
         assert!(third.unwrap().is_none());
@@ -167,7 +197,7 @@ async fn project_is_created_with_its_first_key_or_later() {
         assert!(there.contains(&project));
         // The state after a crash in between.
         engine.delete_project(&project).await.unwrap();
-        keys.create_master("root").await.unwrap();
+        keys.create_master(CreateApiKey::new("root")).await.unwrap();
         keys.ensure_projects(&engine).await.unwrap();
         assert_eq!(engine.list_projects().await.unwrap(), [project]);
     })
@@ -182,20 +212,26 @@ async fn waiting_write_does_not_block_authentication() {
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
     let created = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
+    assert!(
+        keys.recognise(&created.api_key)
+            .await
+            .unwrap()
+            .caller()
+            .is_some()
+    );
 
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let begun = Instant::now();
+    let begun = std::time::Instant::now();
     let waiting = keys.clone();
-    let write = tokio::spawn(async move { waiting.create_master("late").await });
+    let write = tokio::spawn(async move { waiting.create_master(CreateApiKey::new("late")).await });
     // Each is looked up, because unknown keys are not cached.
     for n in 0..300 {
         let unknown = format!("rf_live_unknown{n}_secret");
-        assert!(keys.recognise(&unknown).await.unwrap().is_none());
+        assert!(keys.recognise(&unknown).await.unwrap().caller().is_none());
     }
     assert!(!write.is_finished());
-    assert!(begun.elapsed() < Duration::from_secs(4));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(4));
     other.execute_batch("COMMIT").unwrap();
     write.await.unwrap().unwrap();
 }
@@ -208,7 +244,13 @@ async fn failed_flush_is_retried() {
     let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
     let project = ProjectId::from("a");
     let created = keys.create(&engine, &project, create("k")).await.unwrap();
-    assert!(keys.recognise(&created.api_key).await.unwrap().is_some());
+    assert!(
+        keys.recognise(&created.api_key)
+            .await
+            .unwrap()
+            .caller()
+            .is_some()
+    );
     let other = rusqlite::Connection::open(&path).unwrap();
     other
         .execute_batch("ALTER TABLE api_key RENAME TO away")

@@ -87,7 +87,11 @@ impl Tools {
     }
 
     async fn create(&self, arguments: CreateMemory, entry: &Entry) -> Result<Value, ApiError> {
-        let trace = arguments.into_trace()?;
+        let mut trace = arguments.into_trace()?;
+        if let (Some(review), Some(most)) = (&mut trace.review, entry.caller.max_alpha()) {
+            // The tool has no `alpha` that the agent could lower.
+            review.alpha = Some(most.min(self.app.engine().default_alpha()));
+        }
         may_create(&entry.caller, &self.app, &trace)?;
         let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use jiff::Timestamp;
 use reflect_types::{
     ApiKey, CreateApiKey, CreatedApiKey, KeyId, ListApiKeys, ProjectId, RevokeApiKey,
 };
@@ -9,6 +10,7 @@ use crate::access::{Access, KeyPath};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
+use crate::keys::Caller;
 use crate::openapi::Refusals;
 
 /// The project's keys, without their secrets, oldest first.
@@ -25,7 +27,8 @@ pub(super) async fn list(
     Ok(Json(app.keys().list(Some(&access.project)).await?))
 }
 
-/// Creates a key for the project. A key can grant only scopes that it has.
+/// Creates a key for the project. A project key grants only scopes that it has, and its expiry and
+/// largest `alpha` bound those of the new key.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/api-keys", operation_id = "create_api_key",
     security(("key" = [])),
@@ -41,21 +44,19 @@ pub(super) async fn create(
     access: Access<CreateApiKey>,
     Body(key): Body<CreateApiKey>,
 ) -> Result<(StatusCode, Json<CreatedApiKey>), ApiError> {
-    for scope in &key.scopes {
-        access.require(scope.clone())?;
-    }
     let (keys, project) = (app.keys(), &access.project);
     let created = match access.caller.project() {
         None => keys.create(app.engine(), project, key).await?,
         Some(_) => keys
-            .create_by(&access.caller, project, key)
+            .create_by(&access.caller, project, granted(&access.caller, key)?)
             .await?
             .ok_or_else(ApiError::unknown_key)?,
     };
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// Revokes a key. A repeated call changes nothing.
+/// Revokes a key. A repeated call changes nothing. A project key revokes itself, and keys that have no
+/// scope that it has not.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/api-keys/{key_id}/revoke", operation_id = "revoke_api_key",
     security(("key" = [])),
@@ -67,5 +68,42 @@ pub(super) async fn revoke(
     access: Access<RevokeApiKey>,
     KeyPath(id): KeyPath,
 ) -> Result<Json<ApiKey>, ApiError> {
-    Ok(Json(app.keys().revoke(Some(&access.project), &id).await?))
+    let (keys, caller) = (app.keys(), &access.caller);
+    if caller.key() != Some(&id) {
+        let key = keys.get(&access.project, &id).await?;
+        let missing = caller.lacking(&key.scopes);
+        if !missing.is_empty() {
+            return Err(ApiError::stronger_key("revoke", &missing));
+        }
+    }
+    Ok(Json(keys.revoke(Some(&access.project), &id).await?))
+}
+
+/// The key within the rights of the project key that creates it.
+fn granted(creator: &Caller, mut key: CreateApiKey) -> Result<CreateApiKey, ApiError> {
+    let missing = creator.lacking(&key.scopes);
+    if !missing.is_empty() {
+        return Err(ApiError::stronger_key("create", &missing));
+    }
+    if let Some(most) = creator.max_alpha() {
+        let alpha = *key.max_alpha.get_or_insert(most);
+        if alpha > most {
+            return Err(ApiError::forbidden(format!(
+                "the `max_alpha` of this key is {most}: it cannot create a key with {alpha}"
+            )));
+        }
+    }
+    if let Some(end) = creator.expires_at() {
+        let given = key.expires_at.get_or_insert_with(|| end.to_owned());
+        let (given, end) = (given.parse::<Timestamp>(), end.parse::<Timestamp>());
+        // A time that cannot be read is refused as a field.
+        if let (Ok(given), Ok(end)) = (given, end)
+            && given > end
+        {
+            return Err(ApiError::forbidden(format!(
+                "this key expires at {end}: it cannot create a key that expires later"
+            )));
+        }
+    }
+    Ok(key)
 }

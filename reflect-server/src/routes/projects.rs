@@ -135,14 +135,21 @@ impl axum::extract::FromRequestParts<App> for BootstrapToken {
             ));
         };
         app.rate().admit("bootstrap")?;
+        let missing = || {
+            ApiError::unauthorized(format!(
+                "this needs the server's bootstrap token in `{BOOTSTRAP_TOKEN}`"
+            ))
+        };
+        let given = given(&parts.headers).ok_or_else(missing)?;
+        let attempt = app
+            .begin_attempt(parts)
+            .map_err(ApiError::too_many_failures)?;
         let expected = SecretHash::of(token.expose_secret());
-        let given = given(&parts.headers).map(SecretHash::of);
-        if given.is_some_and(|given| given.matches(&expected)) {
-            return Ok(Self);
+        if !SecretHash::of(given).matches(&expected) {
+            return Err(missing());
         }
-        Err(ApiError::unauthorized(format!(
-            "this needs the server's bootstrap token in `{BOOTSTRAP_TOKEN}`"
-        )))
+        attempt.forgive();
+        Ok(Self)
     }
 }
 

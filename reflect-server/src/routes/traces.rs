@@ -7,7 +7,7 @@ use reflect_types::{
     TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{Access, TracePath, may_create};
+use crate::access::{Access, TracePath, may_create, within_max_alpha};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
@@ -113,6 +113,7 @@ pub(super) async fn review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
+    within_max_alpha(&access.caller, &review, &app)?;
     let reviewed = access
         .engine(&app)
         .review_trace(&access.project, &id, review)
@@ -136,6 +137,7 @@ pub(super) async fn change_review(
     Body(review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
+    within_max_alpha(&access.caller, &review, &app)?;
     let reviewed = access
         .engine(&app)
         .change_review(&access.project, &id, review)

@@ -33,7 +33,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 26);
+    assert_eq!(documented.len(), 27);
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ fn operations_have_unique_names_and_plain_texts() {
             _ => {}
         }
     }
-    assert_eq!(names.len(), 29);
+    assert_eq!(names.len(), 30);
     assert!(texts > 100, "{texts}");
 }
 

@@ -4,9 +4,11 @@
 
 mod access;
 mod document;
+mod failed_attempts;
 mod ingestion;
 mod input;
 mod judge;
+mod key_limits;
 mod keys;
 mod limits;
 mod managed;
@@ -15,4 +17,6 @@ mod reviewers;
 mod sdk;
 mod shutdown;
 mod support;
+mod tls;
 mod traces;
+mod undo;

@@ -54,7 +54,12 @@ async fn agent_creates_a_memory_and_retrieves_it() {
     let key = service
         .key(
             PROJECT,
-            &[Scope::MemoryRead, Scope::MemoryWrite, Scope::TraceWrite],
+            &[
+                Scope::MemoryRead,
+                Scope::MemoryWrite,
+                Scope::TraceWrite,
+                Scope::ReviewWrite,
+            ],
         )
         .await;
     let agent = Agent::connect(&live.url, &key, None).await;
@@ -111,6 +116,31 @@ async fn agent_creates_a_memory_and_retrieves_it() {
     assert_eq!(queued["ingest_status"], "queued");
     let listed = service.get(&at("/traces")).await;
     assert_eq!(listed.body.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_of_an_agent_has_the_largest_alpha_of_its_key() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let create = json!({"label": "l", "scopes": ["memory:write", "review:write", "memory:read"], "max_alpha": 0.1});
+    let limited = service.post(&at("/api-keys"), create).await;
+    let key = limited.body["api_key"].as_str().unwrap();
+    let agent = Agent::connect(&live.url, key, None).await;
+    let lesson = json!({
+        "task": "Refund order 7", "summary": "Refunded too late", "guidance": "Check the window",
+        "result": "fail"
+    });
+    let first = agent.done("create_memory", lesson.clone()).await;
+    let mut second = lesson;
+    second["retrieved_memory_ids"] = json!([first["memory_id"]]);
+    agent.done("create_memory", second).await;
+    let path = at(&format!(
+        "/memories/{}",
+        first["memory_id"].as_str().unwrap()
+    ));
+    let memory = service.get(&path).await;
+    let event = &memory.body["events"][0];
+    assert_eq!(event["alpha"], 0.1, "{memory:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

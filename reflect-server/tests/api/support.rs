@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 pub(crate) const PROJECT: &str = "support";
-pub(crate) const BOOTSTRAP: &str = "let-me-in";
+pub(crate) const BOOTSTRAP: &str = "cF8rVb2Qy6nZ1xKd0sJ4mW7tLh3uPgAe";
 
 pub(crate) struct Service {
     pub(crate) router: Router,
@@ -123,7 +123,11 @@ pub(crate) struct Live {
 impl Service {
     pub(crate) async fn listen(&self) -> Live {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let scheme = match self.app.settings().tls {
+            None => "http",
+            Some(_) => "https",
+        };
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let told = async {
             // The sender is dropped, never used.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::KeyId;
 use crate::key::{Environment, Scope};
 use crate::layout::Layout;
-use crate::validate::{InvalidField, Validate, at_most, not_blank};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
 
 /// Lists the project's keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Validate for ListApiKeys {
 impl Layout for ListApiKeys {}
 
 /// Creates a key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateApiKey {
     /// What the key is for.
@@ -33,6 +33,15 @@ pub struct CreateApiKey {
     /// Live or test.
     #[serde(default)]
     pub environment: Environment,
+    /// When the key expires, in RFC 3339; absent for never, or with the key that creates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub expires_at: Option<String>,
+    /// The largest `alpha` of a review with the key, from 0 to 1; absent for any, or that of the key
+    /// that creates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
+    pub max_alpha: Option<f64>,
 }
 
 impl CreateApiKey {
@@ -45,6 +54,8 @@ impl CreateApiKey {
             label: label.into(),
             scopes: Vec::new(),
             environment: Environment::default(),
+            expires_at: None,
+            max_alpha: None,
         }
     }
 }
@@ -63,7 +74,8 @@ impl Validate for CreateApiKey {
         if !self.environment.is_known() {
             return Err(InvalidField::new("environment", "must be `live` or `test`"));
         }
-        Ok(())
+        self.max_alpha
+            .map_or(Ok(()), |alpha| within("max_alpha", alpha, 0.0..=1.0))
     }
 }
 

@@ -3,13 +3,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::ReflectionContext;
 use super::history::ReflectionHistory;
-use super::reflector::Reflector;
+use super::reflector::SharedReflector;
 use super::result::ReflectionResult;
-use crate::boxed::BoxError;
-use crate::failed_trial::FailedTrial;
-use crate::self_reflection::SelfReflection;
+use crate::erased::BoxError;
+use crate::self_reflection::{FailedTrial, SelfReflection};
 
-/// A [`Reflector`] as the [`SelfReflection`] of a [`Reflexion`](crate::Reflexion).
+/// A [`Reflector`](super::Reflector) as the [`SelfReflection`] of a [`Reflexion`](crate::Reflexion).
 ///
 /// The reflector gets the task as `input`, the answer as `output`, the feedback as `error` and the
 /// trial's number as `iteration`. The reflection is its summary and its suggestions.
@@ -34,16 +33,16 @@ use crate::self_reflection::SelfReflection;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct ReflectorReflection<R> {
-    reflector: R,
+pub struct ReflectorReflection {
+    reflector: SharedReflector,
     history: Option<Arc<Mutex<ReflectionHistory>>>,
 }
 
-impl<R: Reflector> ReflectorReflection<R> {
+impl ReflectorReflection {
     /// A self-reflection by this reflector.
-    pub fn new(reflector: R) -> Self {
+    pub fn new(reflector: impl Into<SharedReflector>) -> Self {
         Self {
-            reflector,
+            reflector: reflector.into(),
             history: None,
         }
     }
@@ -56,8 +55,8 @@ impl<R: Reflector> ReflectorReflection<R> {
     }
 }
 
-impl<R: Reflector + 'static> SelfReflection for ReflectorReflection<R> {
-    async fn reflect(&self, failed: FailedTrial<'_>) -> Result<String, BoxError> {
+impl SelfReflection for ReflectorReflection {
+    async fn reflect(&self, failed: FailedTrial) -> Result<String, BoxError> {
         let result = self.reflector.reflect(&context(&failed)).await?;
         let text = text(&result);
         let failure = result.is_error().then(|| result.summary.clone());
@@ -70,7 +69,7 @@ impl<R: Reflector + 'static> SelfReflection for ReflectorReflection<R> {
     }
 }
 
-fn context(failed: &FailedTrial<'_>) -> ReflectionContext {
+fn context(failed: &FailedTrial) -> ReflectionContext {
     let trial = &failed.trajectory;
     let context = ReflectionContext::new()
         .input(trial.task.as_str())

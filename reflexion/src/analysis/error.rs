@@ -1,4 +1,4 @@
-use crate::boxed::BoxError;
+use crate::erased::BoxError;
 
 /// Why a [`Reflector`](super::Reflector) failed.
 #[derive(Debug, thiserror::Error)]

@@ -26,13 +26,12 @@ use super::result::ReflectionResult;
 /// assert_eq!(history.failure_count(), 2);
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "SavedHistory", into = "SavedHistory")]
 pub struct ReflectionHistory {
-    /// Up to twice the limit, so that an addition rarely moves entries.
     entries: Vec<ReflectionResult>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
-    total: usize,
-    by_type: BTreeMap<ReflectionType, usize>,
+    /// The count of each type, without zeros.
+    types: BTreeMap<ReflectionType, usize>,
 }
 
 /// The counts of a [`ReflectionHistory`].
@@ -65,39 +64,33 @@ impl ReflectionHistory {
 
     /// Adds a reflection.
     pub fn add(&mut self, result: ReflectionResult) {
-        self.total += 1;
-        *self.by_type.entry(result.reflection_type).or_default() += 1;
+        *self.types.entry(result.reflection_type).or_default() += 1;
         self.entries.push(result);
-        if let Some(limit) = self.limit {
-            if self.entries.len() >= limit.saturating_mul(2) {
-                self.entries.drain(..self.entries.len() - limit);
-            }
-        }
+        let limit = self.limit.unwrap_or(usize::MAX);
+        self.entries
+            .drain(..self.entries.len().saturating_sub(limit));
     }
 
     /// The reflections, oldest first.
     pub fn entries(&self) -> &[ReflectionResult] {
-        let limit = self.limit.unwrap_or(usize::MAX);
-        &self.entries[self.entries.len().saturating_sub(limit)..]
+        &self.entries
     }
 
     /// The latest `n` reflections, oldest first.
     pub fn get_recent(&self, n: usize) -> &[ReflectionResult] {
-        let entries = self.entries();
-        &entries[entries.len().saturating_sub(n)..]
+        &self.entries[self.entries.len().saturating_sub(n)..]
     }
 
     /// The reflections of one type, oldest first.
     pub fn get_by_type(&self, wanted: ReflectionType) -> impl Iterator<Item = &ReflectionResult> {
-        self.entries()
-            .iter()
-            .filter(move |result| result.reflection_type == wanted)
+        let entries = self.entries.iter();
+        entries.filter(move |result| result.reflection_type == wanted)
     }
 
     /// The counts over all reflections ever added.
     pub fn summarize(&self) -> ReflectionSummary {
         ReflectionSummary {
-            total: self.total,
+            total: self.total_count(),
             success: self.success_count(),
             failure: self.failure_count(),
             types: ReflectionType::ALL
@@ -109,7 +102,7 @@ impl ReflectionHistory {
 
     /// The number of reflections ever added.
     pub fn total_count(&self) -> usize {
-        self.total
+        self.types.values().sum()
     }
 
     /// The number of reflections of type success ever added.
@@ -123,37 +116,7 @@ impl ReflectionHistory {
     }
 
     fn count(&self, kind: ReflectionType) -> usize {
-        self.by_type.get(&kind).copied().unwrap_or_default()
-    }
-}
-
-/// A history as it is saved: without dropped entries.
-#[derive(Serialize, Deserialize)]
-struct SavedHistory {
-    entries: Vec<ReflectionResult>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    limit: Option<usize>,
-    types: BTreeMap<ReflectionType, usize>,
-}
-
-impl From<ReflectionHistory> for SavedHistory {
-    fn from(history: ReflectionHistory) -> Self {
-        Self {
-            entries: history.entries().to_vec(),
-            limit: history.limit,
-            types: history.by_type,
-        }
-    }
-}
-
-impl From<SavedHistory> for ReflectionHistory {
-    fn from(saved: SavedHistory) -> Self {
-        Self {
-            entries: saved.entries,
-            limit: saved.limit,
-            total: saved.types.values().sum(),
-            by_type: saved.types,
-        }
+        self.types.get(&kind).copied().unwrap_or_default()
     }
 }
 
@@ -180,16 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn recent_reflections_come_oldest_first() {
+    fn recent_reflections_come_oldest_first_and_zero_are_none() {
         let history = filled(ReflectionHistory::new(), 7);
         assert_eq!(summaries(history.get_recent(3)), ["4", "5", "6"]);
         assert_eq!(history.get_recent(99).len(), 7);
+        assert!(history.get_recent(0).is_empty());
         assert!(ReflectionHistory::new().get_recent(3).is_empty());
-    }
-
-    #[test]
-    fn zero_recent_reflections_are_none() {
-        assert!(filled(ReflectionHistory::new(), 7).get_recent(0).is_empty());
     }
 
     #[test]
@@ -203,7 +162,6 @@ mod tests {
                 assert_eq!(summaries(history.entries()), expected);
                 assert_eq!(history.total_count(), count);
                 assert_eq!(history.failure_count(), count / 2);
-                assert!(history.entries.len() <= (2 * limit).max(1));
             }
         }
     }
@@ -236,14 +194,9 @@ mod tests {
         let mut history = filled(ReflectionHistory::with_capacity_limit(3), 5);
         let json = serde_json::to_string(&history).unwrap();
         let mut loaded: ReflectionHistory = serde_json::from_str(&json).unwrap();
-        for history in [&mut history, &mut loaded] {
-            history.add(ReflectionResult::new(
-                ReflectionType::Failure,
-                ReflectionLevel::Medium,
-                "new",
-            ));
-        }
-        assert_eq!(summaries(loaded.entries()), ["3", "4", "new"]);
+        history = filled(history, 1);
+        loaded = filled(loaded, 1);
+        assert_eq!(summaries(loaded.entries()), ["3", "4", "0"]);
         assert_eq!(loaded.entries(), history.entries());
         assert_eq!(loaded.summarize(), history.summarize());
         assert_eq!(loaded.total_count(), 6);

@@ -3,34 +3,79 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a reflection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReflectionType {
-    /// On something that went well.
-    Success,
-    /// On something that went wrong.
-    Failure,
-    /// On something that could be better.
-    Optimization,
-    /// On something that recurs.
-    Pattern,
-    /// On anything else.
-    Insight,
+/// Declares an enum whose variants have names, the same in JSON and in text.
+macro_rules! named {
+    (
+        $(#[$attribute:meta])*
+        $type:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $type {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl $type {
+            /// All values, in the order of declaration.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name, as in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                let is_named = |value: &Self| value.as_str().eq_ignore_ascii_case(text.trim());
+                Self::ALL.into_iter().find(is_named).ok_or_else(|| UnknownName {
+                    text: text.to_owned(),
+                    what: $what,
+                    known: [$($name),+].join(", "),
+                })
+            }
+        }
+    };
 }
 
-/// The depth of a reflection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReflectionLevel {
-    /// The surface.
-    Shallow,
-    /// The usual depth.
-    Medium,
-    /// The root causes.
-    Deep,
-    /// Reflection itself.
-    Meta,
+named! {
+    /// The kind of a reflection.
+    ReflectionType, "type" {
+        /// On something that went well.
+        Success = "success",
+        /// On something that went wrong.
+        Failure = "failure",
+        /// On something that could be better.
+        Optimization = "optimization",
+        /// On something that recurs.
+        Pattern = "pattern",
+        /// On anything else.
+        Insight = "insight",
+    }
+}
+
+named! {
+    /// The depth of a reflection.
+    ReflectionLevel, "level" {
+        /// The surface.
+        Shallow = "shallow",
+        /// The usual depth.
+        Medium = "medium",
+        /// The root causes.
+        Deep = "deep",
+        /// Reflection itself.
+        Meta = "meta",
+    }
 }
 
 /// A text that is not the name of a type or level.
@@ -40,93 +85,6 @@ pub struct UnknownName {
     text: String,
     what: &'static str,
     known: String,
-}
-
-impl ReflectionType {
-    /// Every type, in the order of declaration.
-    pub const ALL: [Self; 5] = [
-        Self::Success,
-        Self::Failure,
-        Self::Optimization,
-        Self::Pattern,
-        Self::Insight,
-    ];
-
-    /// The type as in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Optimization => "optimization",
-            Self::Pattern => "pattern",
-            Self::Insight => "insight",
-        }
-    }
-}
-
-impl ReflectionLevel {
-    /// Every level, from shallow to meta.
-    pub const ALL: [Self; 4] = [Self::Shallow, Self::Medium, Self::Deep, Self::Meta];
-
-    /// The level as in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shallow => "shallow",
-            Self::Medium => "medium",
-            Self::Deep => "deep",
-            Self::Meta => "meta",
-        }
-    }
-}
-
-impl fmt::Display for ReflectionType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for ReflectionLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for ReflectionType {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        find(text, "type", &Self::ALL, Self::as_str)
-    }
-}
-
-impl FromStr for ReflectionLevel {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        find(text, "level", &Self::ALL, Self::as_str)
-    }
-}
-
-fn find<T: Copy>(
-    text: &str,
-    what: &'static str,
-    all: &[T],
-    name: fn(T) -> &'static str,
-) -> Result<T, UnknownName> {
-    let wanted = text.trim();
-    let found = all
-        .iter()
-        .copied()
-        .find(|item| name(*item).eq_ignore_ascii_case(wanted));
-    found.ok_or_else(|| UnknownName {
-        text: text.to_owned(),
-        what,
-        known: all
-            .iter()
-            .map(|item| name(*item))
-            .collect::<Vec<_>>()
-            .join(", "),
-    })
 }
 
 #[cfg(test)]
@@ -141,7 +99,7 @@ mod tests {
         }
         for level in ReflectionLevel::ALL {
             assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
-            assert_eq!(level.to_string().parse(), Ok(level));
+            assert_eq!(level.to_string().to_uppercase().parse(), Ok(level));
         }
     }
 

@@ -35,9 +35,3 @@ impl<T: Into<String>> From<Vec<T>> for Points {
         Self::new(items)
     }
 }
-
-impl<T: Into<String>, const N: usize> From<[T; N]> for Points {
-    fn from(items: [T; N]) -> Self {
-        Self::new(items)
-    }
-}

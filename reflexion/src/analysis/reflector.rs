@@ -10,7 +10,7 @@ use super::error::ReflectError;
 use super::kind::{ReflectionLevel, ReflectionType};
 use super::points::Points;
 use super::result::ReflectionResult;
-use crate::boxed::BoxFuture;
+use crate::erased::BoxFuture;
 
 /// Analyzes a run in three steps: *analyze*, *insight*, *suggest*.
 ///
@@ -123,10 +123,10 @@ pub trait Reflector: Send + Sync {
     }
 }
 
-/// A type-erased [`Reflector`] that is cheap to clone.
+/// A type-erased [`Reflector`] that is cheap to clone. Any reflector converts into it.
 ///
 /// ```
-/// use reflexion::analysis::{GeneralReflector, Reflector, SharedReflector};
+/// use reflexion::analysis::{GeneralReflector, SharedReflector};
 ///
 /// let judge = |_: String| async { "{}" };
 /// let reflectors: Vec<SharedReflector> = vec![SharedReflector::new(GeneralReflector::new(judge))];
@@ -140,65 +140,37 @@ impl SharedReflector {
     pub fn new(reflector: impl Reflector + 'static) -> Self {
         Self(Arc::new(reflector))
     }
-}
 
-impl Reflector for SharedReflector {
-    fn name(&self) -> &str {
+    /// The name in the result's metadata.
+    pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    fn reflection_type(&self) -> ReflectionType {
-        self.0.reflection_type()
-    }
-
-    fn level(&self) -> ReflectionLevel {
-        self.0.level()
-    }
-
-    async fn analyze(&self, context: &ReflectionContext) -> Result<Analysis, ReflectError> {
-        self.0.analyze(context).await
-    }
-
-    async fn insight(&self, analysis: &Analysis) -> Result<Points, ReflectError> {
-        self.0.insight(analysis).await
-    }
-
-    async fn suggest(
+    /// Runs all three steps.
+    pub async fn reflect(
         &self,
-        analysis: &Analysis,
-        insights: &Points,
-    ) -> Result<Points, ReflectError> {
-        self.0.suggest(analysis, insights).await
-    }
-
-    async fn reflect(&self, context: &ReflectionContext) -> Result<ReflectionResult, ReflectError> {
+        context: &ReflectionContext,
+    ) -> Result<ReflectionResult, ReflectError> {
         self.0.reflect(context).await
+    }
+}
+
+impl<T: Reflector + 'static> From<T> for SharedReflector {
+    fn from(reflector: T) -> Self {
+        Self::new(reflector)
     }
 }
 
 impl fmt::Debug for SharedReflector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SharedReflector")
-            .field(&self.0.name())
+            .field(&self.name())
             .finish()
     }
 }
 
 trait DynReflector: Send + Sync {
     fn name(&self) -> &str;
-    fn reflection_type(&self) -> ReflectionType;
-    fn level(&self) -> ReflectionLevel;
-    fn analyze<'a>(
-        &'a self,
-        context: &'a ReflectionContext,
-    ) -> BoxFuture<'a, Result<Analysis, ReflectError>>;
-    fn insight<'a>(&'a self, analysis: &'a Analysis)
-    -> BoxFuture<'a, Result<Points, ReflectError>>;
-    fn suggest<'a>(
-        &'a self,
-        analysis: &'a Analysis,
-        insights: &'a Points,
-    ) -> BoxFuture<'a, Result<Points, ReflectError>>;
     fn reflect<'a>(
         &'a self,
         context: &'a ReflectionContext,
@@ -208,36 +180,6 @@ trait DynReflector: Send + Sync {
 impl<T: Reflector> DynReflector for T {
     fn name(&self) -> &str {
         Reflector::name(self)
-    }
-
-    fn reflection_type(&self) -> ReflectionType {
-        Reflector::reflection_type(self)
-    }
-
-    fn level(&self) -> ReflectionLevel {
-        Reflector::level(self)
-    }
-
-    fn analyze<'a>(
-        &'a self,
-        context: &'a ReflectionContext,
-    ) -> BoxFuture<'a, Result<Analysis, ReflectError>> {
-        Box::pin(Reflector::analyze(self, context))
-    }
-
-    fn insight<'a>(
-        &'a self,
-        analysis: &'a Analysis,
-    ) -> BoxFuture<'a, Result<Points, ReflectError>> {
-        Box::pin(Reflector::insight(self, analysis))
-    }
-
-    fn suggest<'a>(
-        &'a self,
-        analysis: &'a Analysis,
-        insights: &'a Points,
-    ) -> BoxFuture<'a, Result<Points, ReflectError>> {
-        Box::pin(Reflector::suggest(self, analysis, insights))
     }
 
     fn reflect<'a>(

@@ -5,6 +5,6 @@ mod session;
 mod settings;
 mod traced;
 
+pub(crate) use self::settings::Bank;
 pub use self::settings::Persist;
-pub(crate) use self::settings::Settings;
 pub use self::traced::TracedOutcome;

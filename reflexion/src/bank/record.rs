@@ -2,104 +2,88 @@ use std::error::Error as _;
 use std::fmt::Write as _;
 
 use reflect_sdk::TraceOutput;
-use reflect_types::{AuthoredReflection, Message, Metadata, Review, Verdict};
+use reflect_types::{AuthoredReflection, Metadata, Review, Verdict};
 use serde_json::{Value, json};
 
-use crate::episodic::MemoryEntry;
 use crate::error::ReflexionError;
+use crate::evaluation::Evaluation;
+use crate::memory_entry::MemoryEntry;
 use crate::outcome::{Outcome, Trial};
 use crate::prompt::notes;
 use crate::recording::RunResult;
 
 /// The record of a run or a trial in a trace.
-#[derive(Debug)]
-pub(super) struct Record {
-    /// The messages and the answer; `None` if no trial is finished.
-    conversation: Option<(Vec<Message>, String)>,
-    /// `None` if a judge gave no verdict, which leaves the review to people.
+pub(super) struct Record<'a> {
+    /// The trial with the messages and the answer; `None` if none is finished.
+    trial: Option<&'a Trial>,
+    /// Whether the task was done; `None` if a judge cannot tell, which leaves the review to people.
     verdict: Option<Verdict>,
+    /// The model that gave the verdict, and its weight.
+    judge: (Option<&'a str>, Option<f64>),
     feedback: String,
     reflection: Option<AuthoredReflection>,
-    /// The model that gave the verdict.
-    judge: Option<String>,
-    alpha: Option<f64>,
     /// The metadata under `reflexion`.
     details: Metadata,
 }
 
-impl Record {
+impl<'a> Record<'a> {
     /// A whole run: its last trial, and the reflections on the others.
-    pub(super) fn of_run(outcome: &Outcome) -> Self {
+    pub(super) fn of_run(outcome: &'a Outcome) -> Self {
         let last = outcome.last();
-        let feedback = last.map(feedback).unwrap_or_default();
-        let reflections: Vec<MemoryEntry> = outcome
-            .trials
-            .iter()
-            .filter_map(|trial| {
-                Some(MemoryEntry {
-                    trial: trial.number(),
-                    reflection: trial.reflection.clone().filter(|text| text != feedback)?,
-                })
+        let feedback = feedback(last);
+        let reflections = outcome.trials.iter().filter_map(|trial| {
+            Some(MemoryEntry {
+                trial: trial.number(),
+                reflection: trial.reflection.clone().filter(|text| text != feedback)?,
             })
-            .collect();
+        });
+        let reflections = notes(&reflections.collect::<Vec<_>>());
         Self {
-            conversation: last.map(conversation),
-            verdict: if last.is_some_and(is_undecided) {
-                None
-            } else {
-                Some(outcome.succeeded().into())
-            },
-            feedback: paragraphs([feedback, &notes(&reflections)]),
-            reflection: None,
-            judge: last.and_then(judge),
-            alpha: last.and_then(alpha),
+            feedback: paragraphs([feedback, &reflections]),
             details: summary(outcome),
+            ..Self::new(last, outcome.succeeded())
         }
     }
 
     /// A run that ended with an error.
-    pub(super) fn of_error(error: &ReflexionError) -> Self {
-        let record = match error.partial() {
-            Some(partial) => Self::of_run(partial),
-            None => Self::unfinished(),
-        };
+    pub(super) fn of_error(error: &'a ReflexionError) -> Self {
+        let record = error
+            .partial()
+            .map_or_else(|| Self::new(None, false), Self::of_run);
         record.because_of(error)
     }
 
     /// One trial.
-    pub(super) fn of_trial(trial: &Trial) -> Self {
-        let (feedback, reflection) = (feedback(trial), own_reflection(trial));
-        Self {
-            conversation: Some(conversation(trial)),
-            verdict: (!is_undecided(trial)).then(|| trial.success().into()),
-            feedback: paragraphs([feedback, reflection.unwrap_or_default()]),
-            reflection: reflection.map(|reflection| AuthoredReflection {
+    pub(super) fn of_trial(trial: &'a Trial) -> Self {
+        let feedback = feedback(Some(trial));
+        let reflection = trial.reflection.as_deref().unwrap_or_default().trim();
+        let mut record = Self::new(Some(trial), trial.success());
+        if !reflection.is_empty() && reflection != feedback {
+            record.feedback = paragraphs([feedback, reflection]);
+            record.reflection = Some(AuthoredReflection {
                 summary: paragraphs(["This trial failed.", feedback]),
                 guidance: reflection.to_owned(),
                 key_mistake: feedback.to_owned(),
                 ..AuthoredReflection::default()
-            }),
-            judge: judge(trial),
-            alpha: alpha(trial),
-            details: Metadata::new(),
+            });
         }
-        .detail("score", trial.score())
+        record.detail("score", trial.score())
     }
 
     /// The last trial of a run, which an error may have left unfinished.
-    pub(super) fn of_last_trial(result: &RunResult) -> Self {
+    pub(super) fn of_last_trial(result: &'a RunResult) -> Self {
         let (outcome, error) = match result {
             Ok(outcome) => (Some(outcome), None),
             Err(error) => (error.partial(), Some(error)),
         };
+        let last = outcome.and_then(Outcome::last);
         let number = match error {
             Some(ReflexionError::Stage { trial, .. }) => Some(*trial),
-            _ => outcome.and_then(Outcome::last).map(Trial::number),
+            _ => last.map(Trial::number),
         };
-        let last = outcome.and_then(Outcome::last);
         let mut record = match last.filter(|last| Some(last.number()) == number) {
             Some(trial) => Self::of_trial(trial),
-            None => Self::unfinished(),
+            None => Self::new(None, false),
         };
         record
             .details
@@ -120,40 +104,39 @@ impl Record {
     }
 
     pub(super) fn into_output(self) -> TraceOutput {
-        let review = self.review();
-        let output = match self.conversation {
-            Some((messages, answer)) => TraceOutput::new(messages).final_response(answer),
+        let trajectory = self.trial.map(|trial| &trial.trajectory);
+        let output = match trajectory {
+            Some(trial) => TraceOutput::new(trial.messages.clone()).final_response(trial.answer()),
             // The messages that the trace recorded itself.
             None => TraceOutput::recorded(),
         };
         let output = output.metadata("reflexion", self.details);
-        match review {
-            Some(review) => output.review(review),
-            None => output,
-        }
-    }
-
-    fn review(&self) -> Option<Review> {
-        let review = Review {
-            feedback_text: Some(self.feedback.clone()).filter(|text| !text.is_empty()),
-            alpha: self.alpha,
-            reflection: self.reflection.clone(),
-            ..Review::new(self.verdict?)
+        let Some(verdict) = self.verdict else {
+            return output;
         };
-        Some(match &self.judge {
+        let (judge, alpha) = self.judge;
+        let review = Review {
+            feedback_text: Some(self.feedback).filter(|text| !text.is_empty()),
+            alpha,
+            reflection: self.reflection,
+            ..Review::new(verdict)
+        };
+        output.review(match judge {
             Some(judge) => review.judged_by(judge),
             None => review,
         })
     }
 
-    fn unfinished() -> Self {
+    fn new(trial: Option<&'a Trial>, success: bool) -> Self {
+        let evaluation = trial.and_then(|trial| trial.evaluation.as_ref());
+        let judge = evaluation.and_then(|evaluation| evaluation.judge.as_deref());
+        let unclear = evaluation.is_some_and(|evaluation| evaluation.unclear);
         Self {
-            conversation: None,
-            verdict: Some(Verdict::Fail),
-            feedback: String::new(),
+            trial,
+            verdict: (!unclear || judge.is_none()).then(|| success.into()),
+            judge: (judge, evaluation.and_then(|evaluation| evaluation.alpha)),
+            feedback: feedback(trial).to_owned(),
             reflection: None,
-            judge: None,
-            alpha: None,
             details: Metadata::new(),
         }
     }
@@ -166,7 +149,7 @@ impl Record {
             ReflexionError::Stage { .. } | ReflexionError::Config(_) | ReflexionError::Runtime(_)
         ) {
             // The verdict is not the model's.
-            (self.judge, self.alpha) = (None, None);
+            self.judge = (None, None);
             self.verdict = Some(Verdict::Fail);
             self.feedback = paragraphs([&with_sources(error), &self.feedback]);
         }
@@ -174,34 +157,9 @@ impl Record {
     }
 }
 
-fn conversation(trial: &Trial) -> (Vec<Message>, String) {
-    let trajectory = &trial.trajectory;
-    (trajectory.messages.clone(), trajectory.answer())
-}
-
-fn feedback(trial: &Trial) -> &str {
-    let evaluation = trial.evaluation.as_ref();
+fn feedback(trial: Option<&Trial>) -> &str {
+    let evaluation: Option<&Evaluation> = trial.and_then(|trial| trial.evaluation.as_ref());
     evaluation.map_or("", |evaluation| evaluation.feedback.trim())
-}
-
-fn judge(trial: &Trial) -> Option<String> {
-    trial.evaluation.as_ref()?.judge.clone()
-}
-
-/// Whether a judge looked at the trial and gave no verdict.
-fn is_undecided(trial: &Trial) -> bool {
-    let evaluation = trial.evaluation.as_ref();
-    evaluation.is_some_and(|evaluation| evaluation.unclear && evaluation.judge.is_some())
-}
-
-fn alpha(trial: &Trial) -> Option<f64> {
-    trial.evaluation.as_ref()?.alpha
-}
-
-/// The reflection on the trial, unless it is the feedback.
-fn own_reflection(trial: &Trial) -> Option<&str> {
-    let text = trial.reflection.as_deref()?.trim();
-    (!text.is_empty() && text != feedback(trial)).then_some(text)
 }
 
 fn summary(outcome: &Outcome) -> Metadata {
@@ -217,11 +175,8 @@ fn summary(outcome: &Outcome) -> Metadata {
 }
 
 fn paragraphs<const N: usize>(texts: [&str; N]) -> String {
-    let texts: Vec<&str> = texts
-        .into_iter()
-        .filter(|text| !text.trim().is_empty())
-        .collect();
-    texts.join("\n\n")
+    let texts = texts.into_iter().filter(|text| !text.trim().is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 fn with_sources(error: &ReflexionError) -> String {

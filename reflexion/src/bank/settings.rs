@@ -19,97 +19,61 @@ pub enum Persist {
     EachTrial,
 }
 
-type Open = Arc<dyn Fn(&str) -> TraceBuilder + Send + Sync>;
-type Options = Arc<dyn Fn(TraceBuilder) -> TraceBuilder + Send + Sync>;
+type Open = dyn Fn(&str) -> TraceBuilder + Send + Sync;
+type Configure = dyn Fn(TraceBuilder) -> TraceBuilder + Send + Sync;
 
-/// The memory options of a loop.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    open: Option<Open>,
-    pub(super) recall: Option<u32>,
-    pub(super) persist: Option<Persist>,
-    pub(crate) options: Option<Options>,
+/// The memory options of a loop, which opens traces with them.
+pub(crate) struct Bank {
+    open: Box<Open>,
+    pub(crate) recall: Option<u32>,
+    pub(crate) persist: Option<Persist>,
+    pub(crate) configure: Box<Configure>,
     pub(crate) timeout: Duration,
     pub(crate) strict: bool,
 }
 
-impl Default for Settings {
+impl Default for Bank {
     fn default() -> Self {
         Self {
-            open: None,
+            open: Box::new(|task| ReflectClient::disabled().trace(task)),
             recall: None,
             persist: None,
-            options: None,
+            configure: Box::new(|trace| trace),
             timeout: Duration::from_secs(5),
             strict: false,
         }
     }
 }
 
-impl Settings {
-    pub(crate) fn recall<M>(&mut self, client: &ReflectClient<M>, limit: u32)
-    where
-        M: Send + Sync + 'static,
-    {
-        self.connect(client);
-        self.recall = Some(limit);
-    }
-
-    pub(crate) fn persist<M>(&mut self, client: &ReflectClient<M>, what: Persist)
-    where
-        M: Send + Sync + 'static,
-    {
-        self.connect(client);
-        self.persist = Some(what);
-    }
-
-    fn connect<M: Send + Sync + 'static>(&mut self, client: &ReflectClient<M>) {
+impl Bank {
+    pub(crate) fn connect<M: Send + Sync + 'static>(&mut self, client: &ReflectClient<M>) {
         let client = client.clone();
-        self.open = Some(Arc::new(move |task| client.trace(task)));
+        self.open = Box::new(move |task| client.trace(task));
     }
 
     /// The recorder of the loop; `None` if it neither recalls nor persists.
     pub(crate) fn into_recorder(self) -> Result<Option<Arc<dyn Recorder>>, ConfigError> {
         match self.recall {
-            None | Some(1..=QueryMemories::MAX_LIMIT) => {}
-            Some(limit) => return Err(ConfigError::RecallLimit(limit)),
+            None if self.persist.is_none() => Ok(None),
+            None | Some(1..=QueryMemories::MAX_LIMIT) => Ok(Some(Arc::new(self))),
+            Some(limit) => Err(ConfigError::RecallLimit(limit)),
         }
-        let Some(open) = self.open.clone() else {
-            return Ok(None);
-        };
-        let bank = Bank {
-            open,
-            settings: self,
-        };
-        Ok(Some(Arc::new(bank)))
     }
-}
 
-/// Opens the traces of a loop.
-pub(super) struct Bank {
-    open: Open,
-    pub(super) settings: Settings,
-}
-
-impl Bank {
     /// The trace of a run, which retrieves memories if the loop recalls.
     pub(super) fn run_trace(&self, task: &str) -> TraceBuilder {
-        match self.settings.recall {
-            Some(limit) => self.configure((self.open)(task).limit(limit)),
+        match self.recall {
+            Some(limit) => self.configured((self.open)(task).limit(limit)),
             None => self.trial_trace(task),
         }
     }
 
     /// The trace of a trial, which retrieves nothing.
     pub(super) fn trial_trace(&self, task: &str) -> TraceBuilder {
-        self.configure((self.open)(task)).no_retrieval()
+        self.configured((self.open)(task)).no_retrieval()
     }
 
-    fn configure(&self, trace: TraceBuilder) -> TraceBuilder {
-        let trace = trace.blocking(self.settings.timeout);
-        match &self.settings.options {
-            Some(options) => options(trace),
-            None => trace,
-        }
+    fn configured(&self, trace: TraceBuilder) -> TraceBuilder {
+        (self.configure)(trace.blocking(self.timeout))
     }
 }

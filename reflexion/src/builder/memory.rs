@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_sdk::{ReflectClient, TraceBuilder};
@@ -24,7 +23,8 @@ impl ReflexionBuilder {
     where
         M: Send + Sync + 'static,
     {
-        self.bank.recall(client, limit);
+        self.bank.connect(client);
+        self.bank.recall = Some(limit);
         self
     }
 
@@ -42,7 +42,8 @@ impl ReflexionBuilder {
     where
         M: Send + Sync + 'static,
     {
-        self.bank.persist(client, what);
+        self.bank.connect(client);
+        self.bank.persist = Some(what);
         self
     }
 
@@ -74,7 +75,7 @@ impl ReflexionBuilder {
         mut self,
         options: impl Fn(TraceBuilder) -> TraceBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.bank.options = Some(Arc::new(options));
+        self.bank.configure = Box::new(options);
         self
     }
 

@@ -2,24 +2,24 @@
 mod memory;
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
 use std::time::Duration;
 
 use crate::actor::{Actor, LlmActor, SharedActor};
 #[cfg(feature = "memory")]
-use crate::bank::Settings;
-use crate::config::{Config, OnReflectionError, Parts, TrialContext};
+use crate::bank::Bank;
+use crate::config::{Config, Listeners, OnReflectionError, Options, TrialContext};
 use crate::error::{ConfigError, ReflexionError};
 use crate::evaluation::Evaluation;
-use crate::evaluator::{Evaluator, SharedEvaluator, evaluator_fn};
+use crate::evaluator::{Evaluator, SharedEvaluator};
 use crate::event::Event;
-use crate::failed_trial::FailedTrial;
 use crate::hooks::Hooks;
 use crate::into_result::IntoResult;
 use crate::llm::{Llm, SharedLlm};
 use crate::llm_evaluator::LlmEvaluator;
+use crate::llm_reflection::LlmReflection;
 use crate::reflexion::Reflexion;
-use crate::self_reflection::{LlmReflection, SelfReflection, SharedSelfReflection, reflection_fn};
+use crate::self_reflection::{FailedTrial, SelfReflection, SharedSelfReflection};
 use crate::trajectory::Trajectory;
 
 /// Builds a [`Reflexion`]. The order of the calls does not matter.
@@ -29,9 +29,10 @@ pub struct ReflexionBuilder {
     llm: Option<SharedLlm>,
     evaluator: Option<SharedEvaluator>,
     reflection: Option<SharedSelfReflection>,
-    config: Config,
+    options: Options,
+    listeners: Listeners,
     #[cfg(feature = "memory")]
-    bank: Settings,
+    bank: Bank,
 }
 
 impl Reflexion {
@@ -42,9 +43,10 @@ impl Reflexion {
             llm: None,
             evaluator: None,
             reflection: None,
-            config: Config::default(),
+            options: Options::default(),
+            listeners: Listeners::default(),
             #[cfg(feature = "memory")]
-            bank: Settings::default(),
+            bank: Bank::default(),
         }
     }
 
@@ -71,32 +73,47 @@ impl ReflexionBuilder {
     }
 
     /// Sets a closure as the evaluator. It returns a `bool`, an [`Evaluation`] or a `Result` of
-    /// either. For an async closure, see [`evaluator_async`](crate::evaluator_async).
+    /// either. For an async closure, see [`evaluator`](Self::evaluator).
+    ///
+    /// ```
+    /// use reflexion::{Evaluation, Reflexion, ReflexionError};
+    ///
+    /// let llm = |_prompt: String| async { "42" };
+    /// let reflexion = Reflexion::with_llm(llm)
+    ///     .evaluate_with(|trial| match trial.answer().parse::<i64>() {
+    ///         Ok(42) => Evaluation::pass(),
+    ///         Ok(other) => Evaluation::fail(format!("{other} is not 42")).score(0.5),
+    ///         Err(_) => Evaluation::fail("answer with a number"),
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), ReflexionError>(())
+    /// ```
     pub fn evaluate_with<F, R>(self, evaluate: F) -> Self
     where
         F: Fn(&Trajectory) -> R + Send + Sync + 'static,
-        R: IntoResult<Evaluation> + 'static,
+        R: IntoResult<Evaluation>,
     {
-        self.evaluator(evaluator_fn(evaluate))
+        self.evaluator(move |trial: Trajectory| ready(evaluate(&trial).into_result()))
     }
 
-    /// Sets the evaluator.
+    /// Sets the evaluator: a type, or a closure such as `|trial: Trajectory| async move { … }`.
     pub fn evaluator(mut self, evaluator: impl Evaluator) -> Self {
         self.evaluator = Some(SharedEvaluator::new(evaluator));
         self
     }
 
     /// Sets a closure as the self-reflection. It returns a text or a `Result` of one. For an async
-    /// closure, see [`reflection_async`](crate::reflection_async).
+    /// closure, see [`self_reflection`](Self::self_reflection).
     pub fn reflect_with<F, R>(self, reflect: F) -> Self
     where
-        F: Fn(FailedTrial<'_>) -> R + Send + Sync + 'static,
-        R: IntoResult<String> + 'static,
+        F: Fn(FailedTrial) -> R + Send + Sync + 'static,
+        R: IntoResult<String>,
     {
-        self.self_reflection(reflection_fn(reflect))
+        self.self_reflection(move |failed: FailedTrial| ready(reflect(failed).into_result()))
     }
 
-    /// Sets the self-reflection.
+    /// Sets the self-reflection: a type, or a closure such as
+    /// `|failed: FailedTrial| async move { … }`.
     pub fn self_reflection(mut self, reflection: impl SelfReflection) -> Self {
         self.reflection = Some(SharedSelfReflection::new(reflection));
         self
@@ -105,7 +122,7 @@ impl ReflexionBuilder {
     /// Sets the maximum number of trials, at least 1; by default
     /// [`DEFAULT_MAX_TRIALS`](crate::DEFAULT_MAX_TRIALS).
     pub fn max_trials(mut self, trials: u32) -> Self {
-        self.config.max_trials = trials;
+        self.options.max_trials = trials;
         self
     }
 
@@ -113,59 +130,54 @@ impl ReflexionBuilder {
     /// [`DEFAULT_MEMORY_SIZE`](crate::DEFAULT_MEMORY_SIZE). With 0, reflections are written and
     /// reported, but no trial sees them.
     pub fn memory_size(mut self, entries: usize) -> Self {
-        self.config.memory_size = entries;
+        self.options.memory_size = entries;
         self
     }
 
     /// Sets whether a failed last trial is reflected on; by default it is not.
     pub fn reflect_on_last_failure(mut self, reflect: bool) -> Self {
-        self.config.reflect_on_last_failure = reflect;
+        self.options.reflect_on_last_failure = reflect;
         self
     }
 
     /// Sets what happens when the self-reflection fails; by default the run ends.
     pub fn on_reflection_error(mut self, action: OnReflectionError) -> Self {
-        self.config.on_reflection_error = action;
+        self.options.on_reflection_error = action;
         self
     }
 
     /// Sets what a trial sees of the previous one; by default nothing.
     pub fn trial_context(mut self, context: TrialContext) -> Self {
-        self.config.trial_context = context;
+        self.options.trial_context = context;
         self
     }
 
     /// Limits the time of the actor per trial. A trial that takes longer is dropped and has failed.
     pub fn trial_timeout(mut self, limit: Duration) -> Self {
-        self.config.trial_timeout = Some(limit);
+        self.options.trial_timeout = Some(limit);
         self
     }
 
     /// Adds hooks. They are called in the order of adding.
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
-        self.config.hooks.push(Arc::new(hooks));
+        self.listeners.hooks.push(Box::new(hooks));
         self
     }
 
     /// Adds a closure that is called with every [`Event`].
     pub fn on_event(mut self, observe: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.config.observers.push(Arc::new(observe));
+        self.listeners.observers.push(Box::new(observe));
         self
     }
 
     /// Builds the loop. Options that cannot work are a [`ConfigError`].
     pub fn build(self) -> Result<Reflexion, ReflexionError> {
-        #[cfg_attr(not(feature = "memory"), expect(unused_mut, reason = "set below"))]
-        let mut config = self.config;
-        if config.max_trials == 0 {
+        let options = self.options;
+        if options.max_trials == 0 {
             return Err(ConfigError::NoTrials.into());
         }
-        if config.trial_timeout.is_some_and(|limit| limit.is_zero()) {
+        if options.trial_timeout.is_some_and(|limit| limit.is_zero()) {
             return Err(ConfigError::NoTime.into());
-        }
-        #[cfg(feature = "memory")]
-        {
-            config.recorder = self.bank.into_recorder()?;
         }
         let llm = self.llm;
         let evaluator = self.evaluator.or_else(|| {
@@ -176,23 +188,28 @@ impl ReflexionBuilder {
             let llm = llm.clone()?;
             Some(SharedSelfReflection::new(LlmReflection::new(llm)))
         });
-        let reflects = config.max_trials > 1 || config.reflect_on_last_failure;
+        let reflects = options.max_trials > 1 || options.reflect_on_last_failure;
         if reflects && reflection.is_none() {
             return Err(ConfigError::NoReflection.into());
         }
-        let parts = Parts {
+        Ok(Reflexion::from_config(Config {
             actor: self.actor,
             evaluator: evaluator.ok_or(ConfigError::NoEvaluator)?,
             reflection,
-        };
-        Ok(Reflexion::from_parts(parts, config))
+            options,
+            listeners: self.listeners,
+            #[cfg(feature = "memory")]
+            recorder: self.bank.into_recorder()?,
+            #[cfg(not(feature = "memory"))]
+            recorder: None,
+        }))
     }
 }
 
 impl fmt::Debug for ReflexionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflexionBuilder")
-            .field("config", &self.config)
+            .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }

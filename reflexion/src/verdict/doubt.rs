@@ -6,184 +6,39 @@
 use super::line;
 use super::words::{Word, words};
 
-const NEGATIONS: [&str; 15] = [
-    "no", "not", "never", "none", "nothing", "nobody", "neither", "nor", "nope", "cannot", "zero",
-    "nil", "null", "hardly", "barely",
-];
+const NEGATIONS: &str = "\
+    no not never none nothing nobody neither nor nope cannot zero nil null hardly barely";
 /// A flaw in the next words makes these good news: "no errors", "without a mistake".
-const ABSENCE: [&str; 2] = ["without", "free"];
+const ABSENCE: &str = "without free";
 /// Words for something that is not as it should be.
-const DEFICITS: [&str; 44] = [
-    "fail",
-    "fails",
-    "failed",
-    "failing",
-    "failure",
-    "failures",
-    "false",
-    "unsuccessful",
-    "unsuccessfully",
-    "missing",
-    "misses",
-    "missed",
-    "wrong",
-    "wrongly",
-    "incorrect",
-    "incorrectly",
-    "incomplete",
-    "inaccurate",
-    "insufficient",
-    "unable",
-    "unfinished",
-    "unmet",
-    "unresolved",
-    "unfulfilled",
-    "impossible",
-    "broken",
-    "lacks",
-    "lacking",
-    "omits",
-    "omitted",
-    "ignores",
-    "ignored",
-    "violates",
-    "violated",
-    "rejected",
-    "refused",
-    "denied",
-    "remain",
-    "remains",
-    "remaining",
-    "invalid",
-    "untrue",
-    "nonsense",
-    "kidding",
-];
+const DEFICITS: &str = "\
+    fail fails failed failing failure failures false unsuccessful unsuccessfully missing \
+    misses missed wrong wrongly incorrect incorrectly incomplete inaccurate insufficient \
+    unable unfinished unmet unresolved unfulfilled impossible broken lacks lacking omits \
+    omitted ignores ignored violates violated rejected refused denied remain remains \
+    remaining invalid untrue nonsense kidding";
 /// Words for a flaw, which count only as what a negation rules out.
-const FLAWS: [&str; 28] = [
-    "error",
-    "errors",
-    "issue",
-    "issues",
-    "problem",
-    "problems",
-    "mistake",
-    "mistakes",
-    "bug",
-    "bugs",
-    "defect",
-    "defects",
-    "flaw",
-    "flaws",
-    "warning",
-    "warnings",
-    "violation",
-    "violations",
-    "discrepancy",
-    "discrepancies",
-    "omission",
-    "omissions",
-    "objection",
-    "objections",
-    "concern",
-    "concerns",
-    "doubt",
-    "doubts",
-];
+const FLAWS: &str = "\
+    error errors issue issues problem problems mistake mistakes bug bugs defect defects flaw \
+    flaws warning warnings violation violations discrepancy discrepancies omission omissions \
+    objection objections concern concerns doubt doubts";
 /// Words that limit or retract what they follow.
-const RESERVATIONS: [&str; 40] = [
-    "but",
-    "however",
-    "although",
-    "though",
-    "except",
-    "unless",
-    "until",
-    "if",
-    "yet",
-    "would",
-    "could",
-    "should",
-    "might",
-    "maybe",
-    "perhaps",
-    "possibly",
-    "probably",
-    "supposedly",
-    "allegedly",
-    "claims",
-    "claimed",
-    "pending",
-    "partial",
-    "partially",
-    "partly",
-    "almost",
-    "nearly",
-    "mostly",
-    "somewhat",
-    "unclear",
-    "unknown",
-    "uncertain",
-    "unsure",
-    "unverified",
-    "unlikely",
-    "doubtful",
-    "questionable",
-    "tbd",
-    "n/a",
-    "na",
-];
+const RESERVATIONS: &str = "\
+    but however although though except unless until if yet would could should might maybe \
+    perhaps possibly probably supposedly allegedly claims claimed pending partial partially \
+    partly almost nearly mostly somewhat unclear unknown uncertain unsure unverified \
+    unlikely doubtful questionable tbd na";
 /// Words that start a line which turns against the lines before it.
-const TURNS: [&str; 15] = [
-    "but",
-    "however",
-    "although",
-    "though",
-    "except",
-    "yet",
-    "still",
-    "actually",
-    "wait",
-    "correction",
-    "unfortunately",
-    "sorry",
-    "oops",
-    "nevertheless",
-    "on",
-];
+const TURNS: &str = "\
+    but however although though except yet still actually wait correction unfortunately \
+    sorry oops nevertheless on";
 /// Words for a task that is done.
-const ACHIEVEMENTS: [&str; 26] = [
-    "done",
-    "complete",
-    "completed",
-    "achieved",
-    "accomplished",
-    "met",
-    "fulfilled",
-    "satisfied",
-    "solved",
-    "finished",
-    "reached",
-    "verified",
-    "confirmed",
-    "correct",
-    "correctly",
-    "right",
-    "success",
-    "successful",
-    "successfully",
-    "succeed",
-    "succeeded",
-    "pass",
-    "passed",
-    "answered",
-    "working",
-    "work",
-];
+const ACHIEVEMENTS: &str = "\
+    done complete completed achieved accomplished met fulfilled satisfied solved finished \
+    reached verified confirmed correct correctly right success successful successfully \
+    succeed succeeded pass passed answered working work";
 /// The subjects of "the task failed".
-const SUBJECTS: [&str; 8] = [
-    "task", "agent", "attempt", "run", "answer", "trial", "it", "response",
-];
+const SUBJECTS: &str = "task agent attempt run answer trial it response";
 /// How many words after a negation it reaches.
 const REACH: usize = 3;
 /// The part of a reason that is read, in characters.
@@ -210,8 +65,8 @@ pub(super) fn retracts(line: &str) -> bool {
         return false;
     };
     let exclaims = !first.runs_on() || (first.is_in_capitals() && first.text.len() > 1);
-    (first.is_one_of(&TURNS) && any_denial(rest))
-        || (exclaims && (first.is_negation() || first.is_one_of(&DEFICITS)))
+    (first.is_one_of(TURNS) && any_denial(rest))
+        || (exclaims && (first.is_negation() || first.is_one_of(DEFICITS)))
         || is_said_undone(&words)
 }
 
@@ -220,16 +75,16 @@ fn any_denial(words: &[Word<'_>]) -> bool {
     while let Some(word) = words.get(at) {
         let ruled_out = || {
             reached(words, at, |word| {
-                word.is_one_of(&FLAWS) || word.is_one_of(&DEFICITS)
+                word.is_one_of(FLAWS) || word.is_one_of(DEFICITS)
             })
         };
-        at = match (word.is_negation(), word.is_one_of(&ABSENCE)) {
+        at = match (word.is_negation(), word.is_one_of(ABSENCE)) {
             (true, _) => match ruled_out() {
                 Some(flaw) => flaw,
                 None => return true,
             },
             (false, true) => ruled_out().unwrap_or(at),
-            _ if word.is_one_of(&DEFICITS) || word.is_one_of(&RESERVATIONS) => return true,
+            _ if word.is_one_of(DEFICITS) || word.is_one_of(RESERVATIONS) => return true,
             _ => at,
         } + 1;
     }
@@ -239,16 +94,15 @@ fn any_denial(words: &[Word<'_>]) -> bool {
 /// Whether a negation reaches a word like "done", or a subject is said to have failed.
 fn is_said_undone(words: &[Word<'_>]) -> bool {
     let negated = |at: usize| {
-        words[at].is_negation()
-            && reached(words, at, |word| word.is_one_of(&ACHIEVEMENTS)).is_some()
+        words[at].is_negation() && reached(words, at, |word| word.is_one_of(ACHIEVEMENTS)).is_some()
     };
     let failed = |pair: &[Word<'_>]| {
-        pair[0].is_one_of(&SUBJECTS)
-            && pair[1].is_one_of(&["failed", "fails", "unsuccessful", "incomplete", "incorrect"])
+        pair[0].is_one_of(SUBJECTS)
+            && pair[1].is_one_of("failed fails unsuccessful incomplete incorrect")
     };
     (0..words.len()).any(negated)
         || words.windows(2).any(failed)
-        || words.iter().any(|word| word.is_one_of(&["unsuccessful"]))
+        || words.iter().any(|word| word.is_one_of("unsuccessful"))
 }
 
 /// The first word that a negation at `from` reaches within its clause.
@@ -266,6 +120,6 @@ impl Word<'_> {
             && self
                 .then
                 .is_some_and(|c| c.is_alphabetic() || "/%".contains(c));
-        is_zero || self.is_one_of(&NEGATIONS) || lower.ends_with("n't") || lower.ends_with("n’t")
+        is_zero || self.is_one_of(NEGATIONS) || lower.ends_with("n't") || lower.ends_with("n’t")
     }
 }

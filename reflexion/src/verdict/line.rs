@@ -3,7 +3,7 @@
 use super::words::{Word, is_markup, words};
 
 /// Words that start a reason without punctuation, as in "success because …".
-const REASON: [&str; 3] = ["because", "since", "as"];
+const REASON: &str = "because since as";
 /// The part of a line in which a verdict is searched, in characters.
 const MAX_LINE: usize = 200;
 
@@ -23,13 +23,13 @@ pub(super) fn read(line: &str) -> Option<LineVerdict<'_>> {
     let mut rest = words.as_slice();
     while let [word, after @ ..] = rest {
         let follows_lead = rest.len() < words.len();
-        if !(word.leads() || follows_lead && word.is_one_of(&["is"])) {
+        if !(word.leads() || follows_lead && word.is_one_of("is")) {
             break;
         }
         rest = after;
     }
     let (success, last) = match rest {
-        [not, after @ ..] if not.is_one_of(&["not", "no"]) => (false, negated(after)?),
+        [not, after @ ..] if not.is_one_of("not no") => (false, negated(after)?),
         [verdict, after @ ..] => {
             let success = verdict.verdict()?;
             if is_question(verdict, after) || !stands(verdict, success, after) {
@@ -50,7 +50,7 @@ pub(super) fn read(line: &str) -> Option<LineVerdict<'_>> {
 
 /// The word that "not" or "no" makes a failure: "not a success", "no pass", "not successful".
 fn negated<'a>(words: &'a [Word<'a>]) -> Option<&'a Word<'a>> {
-    let word = words.iter().find(|word| !word.is_one_of(&["a", "an"]))?;
+    let word = words.iter().find(|word| !word.is_one_of("a an"))?;
     let lower = word.text.to_ascii_lowercase();
     (lower.starts_with("success") || lower.starts_with("pass")).then_some(word)
 }
@@ -58,7 +58,7 @@ fn negated<'a>(words: &'a [Word<'a>]) -> Option<&'a Word<'a>> {
 /// "SUCCESS/FAILURE" and "success or failure" repeat the question, and so does "Success?".
 fn is_question(verdict: &Word<'_>, after: &[Word<'_>]) -> bool {
     let offered = match after {
-        [or, other, ..] if or.is_one_of(&["or"]) => other.verdict(),
+        [or, other, ..] if or.is_one_of("or") => other.verdict(),
         [other, ..] if matches!(verdict.then, Some('/' | '|' | '\\')) => other.verdict(),
         _ => None,
     };
@@ -71,7 +71,7 @@ fn stands(verdict: &Word<'_>, success: bool, after: &[Word<'_>]) -> bool {
     match after.first() {
         Some(next) if verdict.runs_on() => {
             let in_capitals = verdict.is_in_capitals() && (!success || next.opens_sentence());
-            in_capitals || next.is_one_of(&REASON)
+            in_capitals || next.is_one_of(REASON)
         }
         _ => true,
     }
@@ -82,8 +82,8 @@ fn stands(verdict: &Word<'_>, success: bool, after: &[Word<'_>]) -> bool {
 fn denial<'a>(verdict: &Word<'_>, after: &'a [Word<'a>]) -> Option<&'a Word<'a>> {
     let (next, rest) = after.split_first()?;
     let denies = match rest {
-        [] => next.is_one_of(&["false", "no", "none", "0"]),
-        _ => next.is_one_of(&["false"]),
+        [] => next.is_one_of("false no none 0"),
+        _ => next.is_one_of("false"),
     };
     (denies && matches!(verdict.then, Some(':' | '='))).then_some(next)
 }

@@ -1,31 +1,11 @@
 //! A line as words, with what follows each.
 
 /// Words that may precede the verdict, as in "Final verdict: SUCCESS".
-const LEAD: [&str; 8] = [
-    "the",
-    "my",
-    "final",
-    "verdict",
-    "evaluation",
-    "result",
-    "status",
-    "answer",
-];
+const LEAD: &str = "the my final verdict evaluation result status answer";
 /// Words that say no more than a verdict does.
-const VERDICT_LIKE: [&str; 8] = [
-    "success",
-    "pass",
-    "failure",
-    "fail",
-    "successful",
-    "passed",
-    "failed",
-    "unsuccessful",
-];
+const VERDICT_LIKE: &str = "success pass failure fail successful passed failed unsuccessful";
 /// Words that may stand around a bare verdict, as in "It is not a success".
-const FRAME: [&str; 12] = [
-    "it", "this", "was", "is", "not", "no", "a", "an", "true", "false", "yes", "task",
-];
+const FRAME: &str = "it this was is not no a an true false yes task";
 
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -36,17 +16,18 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    pub(super) fn is_one_of(&self, known: &[&str]) -> bool {
+    /// Whether the word is in a list of words separated by spaces, in any case.
+    pub(super) fn is_one_of(&self, known: &str) -> bool {
         known
-            .iter()
+            .split(' ')
             .any(|known| self.text.eq_ignore_ascii_case(known))
     }
 
     /// The verdict that the word states: SUCCESS, PASS, FAILURE or FAIL, in any case.
     pub(super) fn verdict(&self) -> Option<bool> {
-        if self.is_one_of(&["success", "pass"]) {
+        if self.is_one_of("success pass") {
             Some(true)
-        } else if self.is_one_of(&["failure", "fail"]) {
+        } else if self.is_one_of("failure fail") {
             Some(false)
         } else {
             None
@@ -54,15 +35,15 @@ impl Word<'_> {
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.is_one_of(&LEAD)
+        self.is_one_of(LEAD)
     }
 
     pub(super) fn is_verdict_like(&self) -> bool {
-        self.is_one_of(&VERDICT_LIKE)
+        self.is_one_of(VERDICT_LIKE)
     }
 
     pub(super) fn may_frame_verdict(&self) -> bool {
-        self.is_verdict_like() || self.leads() || self.is_one_of(&FRAME)
+        self.is_verdict_like() || self.leads() || self.is_one_of(FRAME)
     }
 
     /// Whether another word follows without punctuation in between.

@@ -63,19 +63,11 @@ fn a_loop_that_could_not_reflect_is_refused_and_one_that_need_not_is_fine() {
 #[test]
 fn the_order_of_the_calls_does_not_matter() {
     let (_, llm) = scripted_llm(&[]);
-    assert!(
-        echo()
-            .llm(llm.clone())
-            .evaluate_with(|_| true)
-            .build()
-            .is_ok()
-    );
-    assert!(
-        echo()
-            .evaluate_with(|_| true)
-            .llm(llm.clone())
-            .build()
-            .is_ok()
-    );
-    assert!(echo().llm(llm).build().is_ok());
+    for builder in [
+        echo().llm(llm.clone()).evaluate_with(|_| true),
+        echo().evaluate_with(|_| true).llm(llm.clone()),
+        echo().llm(llm),
+    ] {
+        assert!(builder.build().is_ok());
+    }
 }

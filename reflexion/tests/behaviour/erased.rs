@@ -4,9 +4,11 @@ use reflexion::analysis::{
     Analysis, GeneralReflector, ReflectError, ReflectionContext, Reflector, SharedReflector,
 };
 use reflexion::{
-    Attempt, FeedbackReflection, LlmActor, LlmEvaluator, Reflexion, SharedActor, SharedEvaluator,
-    SharedSelfReflection, evaluator_fn, reflection_fn,
+    Attempt, FailedTrial, FeedbackReflection, LlmActor, LlmEvaluator, Reflexion, SharedActor,
+    SharedEvaluator, SharedSelfReflection, Trajectory,
 };
+
+use super::support::run;
 
 #[tokio::test]
 async fn actors_evaluators_and_reflections_can_be_kept_in_lists() {
@@ -15,25 +17,20 @@ async fn actors_evaluators_and_reflections_can_be_kept_in_lists() {
         SharedActor::new(LlmActor::new(|prompt: String| async move { prompt })),
     ];
     let evaluators = [
-        SharedEvaluator::new(evaluator_fn(|trial| trial.trial == 2)),
+        SharedEvaluator::new(|trial: Trajectory| async move { trial.trial == 2 }),
         SharedEvaluator::new(LlmEvaluator::new(|_: String| async { "SUCCESS" })),
     ];
     let reflections = [
         SharedSelfReflection::new(FeedbackReflection),
-        SharedSelfReflection::new(reflection_fn(|_| "lesson")),
+        SharedSelfReflection::new(|_: FailedTrial| async { "lesson" }),
     ];
     for actor in &actors {
         for (evaluator, trials) in evaluators.iter().zip([2, 1]) {
             for reflection in &reflections {
-                let reflexion = Reflexion::builder(actor.clone())
+                let builder = Reflexion::builder(actor.clone())
                     .evaluator(evaluator.clone())
-                    .self_reflection(reflection.clone())
-                    .build()
-                    .unwrap();
-                assert_eq!(
-                    reflexion.run("the task").await.unwrap().trials.len(),
-                    trials
-                );
+                    .self_reflection(reflection.clone());
+                assert_eq!(run(builder).await.unwrap().trials.len(), trials);
             }
         }
     }
@@ -58,15 +55,11 @@ async fn reflectors_can_be_kept_in_a_list() {
         SharedReflector::new(Plain),
         SharedReflector::new(GeneralReflector::new(judge)),
     ];
-    let mut summaries = Vec::new();
-    for reflector in &reflectors {
+    for (reflector, summary) in reflectors.iter().zip(["plain", "judged"]) {
         let result = reflector.reflect(&ReflectionContext::new()).await.unwrap();
         assert_eq!(result.metadata["reflector"], reflector.name());
-        summaries.push(result.summary);
+        assert_eq!(result.summary, summary);
     }
-    assert_eq!(summaries, ["plain", "judged"]);
-    assert_eq!(
-        format!("{:?}", reflectors[0]),
-        r#"SharedReflector("plain")"#
-    );
+    let shown = format!("{:?}", reflectors[0]);
+    assert_eq!(shown, r#"SharedReflector("plain")"#);
 }

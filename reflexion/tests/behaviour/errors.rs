@@ -1,11 +1,11 @@
 use std::error::Error as _;
 
 use reflexion::{
-    Attempt, Attempted, Evaluation, HookFns, HookPoint, OnReflectionError, Outcome, Reflexion,
-    ReflexionBuilder, ReflexionError, Stage, Status,
+    Attempt, Attempted, Evaluation, HookPoint, OnReflectionError, Outcome, Reflexion,
+    ReflexionError, Stage, Status,
 };
 
-use super::support::{Bench, Broken, run};
+use super::support::{Bench, Broken, LoggingHooks, run};
 
 /// The partial outcome of a run that fails in this stage with the user's error as the source.
 #[track_caller]
@@ -32,37 +32,22 @@ fn aborted(result: Result<Outcome, ReflexionError>, at: u32, wanted: Stage) -> O
     }
 }
 
-fn failing_in_second_trial(trial: u32) -> Result<Evaluation, Broken> {
-    match trial {
-        1 => Ok(Evaluation::fail("feedback 1")),
-        _ => Err(Broken("mine")),
-    }
-}
-
 #[tokio::test]
-async fn an_evaluator_error_keeps_the_answer() {
+async fn an_evaluator_error_says_where_it_happened_and_keeps_the_answer() {
     let builder = Bench::default()
         .builder(0)
-        .evaluate_with(|trial| failing_in_second_trial(trial.trial));
-    let partial = aborted(run(builder).await, 2, Stage::Evaluator);
+        .evaluate_with(|trial| match trial.trial {
+            1 => Ok(Evaluation::fail("feedback 1")),
+            _ => Err(Broken("mine")),
+        });
+    let result = run(builder).await;
+    let text = result.as_ref().unwrap_err().to_string();
+    assert_eq!(text, "the evaluator failed in trial 2");
+    let partial = aborted(result, 2, Stage::Evaluator);
     assert_eq!(partial.response(), "answer 2");
     assert_eq!(partial.trials[1].evaluation, None);
     assert_eq!(partial.trials[0].reflection.as_deref(), Some("lesson 1"));
     assert_eq!(partial.memory.len(), 1);
-}
-
-#[tokio::test]
-async fn a_panic_of_the_evaluator_is_not_caught() {
-    fn judge(_: &reflexion::Trajectory) -> bool {
-        panic!("the evaluator panics")
-    }
-    let reflexion = Bench::default()
-        .builder(0)
-        .evaluate_with(judge)
-        .build()
-        .unwrap();
-    let task = tokio::spawn(reflexion.run("the task"));
-    assert!(task.await.unwrap_err().is_panic());
 }
 
 // The types rule out an evaluator that returns neither a verdict nor an error.
@@ -103,39 +88,25 @@ async fn the_feedback_can_replace_a_failed_reflection() {
     assert_eq!(outcome.trials[1].reflection_error, None);
 }
 
-fn hooked(hooks: HookFns) -> ReflexionBuilder {
-    Bench::default().builder(2).hooks(hooks)
-}
-
 #[tokio::test]
 async fn a_hook_error_ends_the_run_and_loses_nothing() {
-    let start = HookFns::new().on_trial_start(|trial| match trial.number {
-        2 => Err(Broken("mine")),
-        _ => Ok(()),
-    });
-    let partial = aborted(
-        run(hooked(start)).await,
-        2,
-        Stage::Hook(HookPoint::TrialStart),
-    );
-    assert_eq!(partial.trials.len(), 1);
-    assert_eq!(partial.memory.len(), 1);
+    let failing_at = async |fails_at, trial, point| {
+        let hooks = LoggingHooks {
+            fails_at,
+            ..LoggingHooks::default()
+        };
+        let result = run(Bench::default().builder(2).hooks(hooks)).await;
+        aborted(result, trial, Stage::Hook(point))
+    };
+    let partial = failing_at("start2", 2, HookPoint::TrialStart).await;
+    assert_eq!((partial.trials.len(), partial.memory.len()), (1, 1));
 
-    let reflection = HookFns::new().on_reflection_generated(|_, _| Err::<(), _>(Broken("mine")));
-    let stage = Stage::Hook(HookPoint::ReflectionGenerated);
-    let partial = aborted(run(hooked(reflection)).await, 1, stage);
+    let partial = failing_at("reflection1", 1, HookPoint::ReflectionGenerated).await;
     assert_eq!(partial.trials[0].reflection.as_deref(), Some("lesson 1"));
     assert_eq!(partial.memory[0].reflection, "lesson 1");
 
-    let end = HookFns::new().on_trial_end(|trial, _| match trial.number {
-        2 => Err(Broken("mine")),
-        _ => Ok(()),
-    });
-    let partial = aborted(run(hooked(end)).await, 2, Stage::Hook(HookPoint::TrialEnd));
-    assert!(
-        partial.best().unwrap().success(),
-        "the successful answer is kept"
-    );
+    let partial = failing_at("end2:true", 2, HookPoint::TrialEnd).await;
+    assert!(partial.best().unwrap().success());
     assert_eq!(partial.response(), "answer 2");
 }
 
@@ -154,15 +125,4 @@ async fn an_actor_error_ends_the_run_and_keeps_the_trials_before_it() {
     let partial = aborted(reflexion.run("the task").await, 2, Stage::Actor);
     assert_eq!(partial.trials.len(), 1);
     assert_eq!(partial.response(), "answer 1");
-}
-
-#[tokio::test]
-async fn an_error_says_where_it_happened() {
-    let builder = Bench::default()
-        .builder(0)
-        .evaluate_with(|trial| failing_in_second_trial(trial.trial));
-    let error = run(builder).await.unwrap_err();
-    assert_eq!(error.to_string(), "the evaluator failed in trial 2");
-    assert_eq!(error.source().unwrap().to_string(), "mine");
-    assert_eq!(error.partial().unwrap().trials.len(), 2);
 }

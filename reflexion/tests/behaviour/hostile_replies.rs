@@ -1,5 +1,6 @@
 //! Reading a reply neither panics nor takes long.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ fn judged(reply: &str) -> Evaluation {
     let reply = reply.to_owned();
     let judge = LlmEvaluator::new(move |_: String| std::future::ready(reply.clone()));
     let trial = Trajectory::new(1, "task", "answer");
-    now(judge.evaluate(&trial)).unwrap()
+    now(judge.evaluate(trial)).unwrap()
 }
 
 fn reflected(reply: &str) -> ReflectionResult {
@@ -91,6 +92,17 @@ fn megabytes() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The processor time of this thread; where it is unknown, the time of the wall clock.
+fn time_on_processor() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = statistics.split(' ').next().and_then(|n| n.parse().ok());
+    nanoseconds.map_or_else(
+        || START.get_or_init(Instant::now).elapsed(),
+        Duration::from_nanos,
+    )
+}
+
 #[test]
 fn no_reply_takes_more_than_a_second_per_megabyte() {
     for (name, reply) in megabytes() {
@@ -100,9 +112,9 @@ fn no_reply_takes_more_than_a_second_per_megabyte() {
         ] {
             // The best of five, since the machine may be busy.
             let in_time = (0..5).any(|_| {
-                let began = Instant::now();
+                let deadline = time_on_processor() + Duration::from_secs(1);
                 read(&reply);
-                began.elapsed() < Duration::from_secs(1)
+                time_on_processor() < deadline
             });
             assert!(in_time, "{name}: more than a second per megabyte");
         }
@@ -137,41 +149,19 @@ async fn a_whole_run_on_hostile_replies_ends_in_order() {
     }
 }
 
-/// A bounded fuzz run on good replies, damaged at random with a fixed seed.
-#[test]
-fn damaged_replies_are_read_without_a_panic() {
-    let seeds = [
-        "SUCCESS: all is well\nThe file {a: \"b\"} exists.",
-        "<think>Hm, {\"success\": false}?</think>\n**Verdict:** FAILURE - é😀 missing\n",
-        "```json\n{\"success\": true, \"score\": 0.5, \"feedback\": \"ok \\\"x\\\" \\u00e9\"}\n```",
-        "{\"summary\": \"s\", \"insights\": [1, {\"a\": null}], \"suggestions\": {\"b\": [\"}\"]}}",
-    ];
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state >> 33).unwrap() % below.max(1)
-    };
-    let mut reply: Vec<u8> = Vec::new();
-    for round in 0..20_000 {
-        if round % 50 == 0 || reply.len() > 4_000 {
-            reply = seeds[random(seeds.len())].as_bytes().to_vec();
-        }
-        let (at, other) = (random(reply.len()), random(reply.len()));
-        match random(5) {
-            0 => reply.truncate(at),
-            1 => reply.insert(at, b"{}[]\"\\<>/:,\n \0t"[random(15)]),
-            2 => reply.extend_from_within(at.min(other)..at.max(other)),
-            3 => drop(reply.drain(at.min(other)..at.max(other))),
-            _ => reply.extend_from_slice(seeds[random(seeds.len())].as_bytes()),
-        }
-        let text = String::from_utf8_lossy(&reply);
-        let evaluation = judged(&text);
-        assert!(!(evaluation.success && evaluation.unclear));
-        let result = reflected(&text);
-        assert!(!result.parse_error() || result.summary.chars().count() <= 200);
-    }
+/// Good replies, to be damaged.
+const WHOLE: [&str; 4] = [
+    "SUCCESS: all is well\nThe file {a: \"b\"} exists.",
+    "<think>Hm, {\"success\": false}?</think>\n**Verdict:** FAILURE - é😀 missing\n",
+    "```json\n{\"success\": true, \"score\": 0.5, \"feedback\": \"ok \\\"x\\\" \\u00e9\"}\n```",
+    "{\"summary\": \"s\", \"insights\": [1, {\"a\": null}], \"suggestions\": {\"b\": [\"}\"]}}",
+];
+
+/// A part of a good reply.
+fn fragment() -> impl Strategy<Value = String> {
+    let reply = prop::sample::select(WHOLE.to_vec());
+    (reply, 0..80_usize, 0..80_usize)
+        .prop_map(|(reply, skip, take)| reply.chars().skip(skip).take(take).collect())
 }
 
 /// Pieces of what models write, put together at random.
@@ -183,6 +173,7 @@ fn scraps() -> impl Strategy<Value = String> {
             "null", "\\", "\\\"", "1e999", "NaN", "\"success\":", "\"score\":", "\"feedback\":",
             "\"summary\":", "\"insights\":", "{\"success\":true}", "{\"summary\":\"s\"}", "é", "😀",
         ]).prop_map(str::to_owned),
+        2 => fragment(),
         1 => any::<String>(),
         1 => any::<char>().prop_map(String::from),
     ];
@@ -190,7 +181,7 @@ fn scraps() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
     fn any_reply_is_read_without_a_panic(reply in scraps()) {

@@ -1,18 +1,19 @@
 //! Storing runs.
 
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_sdk::Verdict;
 use reflect_types::{CreateTrace, Review, Trajectory};
 use reflexion::{
-    Attempt, Evaluation, FeedbackReflection, Message, Outcome, Persist, Reflexion, ReflexionError,
-    Status,
+    Attempt, Evaluation, FeedbackReflection, Message, Persist, Reflexion, ReflexionError, Status,
 };
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::server::{LIMIT, Server};
-use super::support::{Bench, Broken, run};
+use super::support::{Bench, Broken, run, scripted_llm};
 
 fn only(traces: Vec<CreateTrace>) -> CreateTrace {
     let [trace] = <[CreateTrace; 1]>::try_from(traces).unwrap();
@@ -32,11 +33,8 @@ fn said(text: &str) -> Trajectory {
 #[tokio::test]
 async fn one_trace_per_run_is_stored_unless_each_trial_is_asked_for() {
     let (server, bench) = (Server::start().await, Bench::default());
-    let client = server.client();
-    let builder = bench.builder(3).recall(&client, 1);
-    let outcome = run(builder.persist(&client, Persist::default()))
-        .await
-        .unwrap();
+    let builder = bench.builder(3).recall(&server.client(), 1);
+    let outcome = server.persist(builder, Persist::default()).await.unwrap();
     assert_eq!(outcome.trace_ids, ["0198"]);
     assert!(outcome.persist_errors.is_empty());
 
@@ -58,7 +56,7 @@ async fn one_trace_per_run_is_stored_unless_each_trial_is_asked_for() {
 async fn an_exhausted_run_is_stored_as_failed_with_feedback_and_reflections() {
     let (server, bench) = (Server::start().await, Bench::default());
     let builder = bench.builder(9).max_trials(2);
-    let outcome = run(builder.persist(&server.client(), Persist::Final)).await;
+    let outcome = server.persist(builder, Persist::Final).await;
     assert_eq!(outcome.unwrap().status, Status::Exhausted);
     let trace = only(server.traces().await);
     let feedback = "feedback 2\n\nAfter trial 1: lesson 1";
@@ -69,12 +67,9 @@ async fn an_exhausted_run_is_stored_as_failed_with_feedback_and_reflections() {
 #[tokio::test]
 async fn each_trial_is_stored_with_its_reflection_and_only_the_last_credits_memories() {
     let (server, bench) = (Server::start().await, Bench::default());
-    let client = server.client();
-    let builder = bench.builder(3).recall(&client, 1).memory_size(0);
-    let outcome = run(builder.persist(&client, Persist::EachTrial))
-        .await
-        .unwrap();
-    assert_eq!(outcome.trace_ids.len(), 3);
+    let builder = bench.builder(3).recall(&server.client(), 1).memory_size(0);
+    let outcome = server.persist(builder, Persist::EachTrial).await;
+    assert_eq!(outcome.unwrap().trace_ids.len(), 3);
 
     let traces = server.traces().await;
     assert_eq!(traces.len(), 3);
@@ -87,11 +82,8 @@ async fn each_trial_is_stored_with_its_reflection_and_only_the_last_credits_memo
             traces[0].metadata["reflexion"]["run"]
         );
     }
-    let ids: Vec<usize> = traces
-        .iter()
-        .map(|t| t.retrieved_memory_ids.len())
-        .collect();
-    assert_eq!(ids, [0, 0, 1]);
+    let credited = traces.iter().map(|trace| trace.retrieved_memory_ids.len());
+    assert!(credited.eq([0, 0, 1]));
 
     assert_eq!(
         review(&traces[1]),
@@ -109,9 +101,7 @@ async fn feedback_that_replaces_a_reflection_is_stored_once() {
     let (server, bench) = (Server::start().await, Bench::default());
     let builder = bench.builder(9).self_reflection(FeedbackReflection);
     let builder = builder.reflect_on_last_failure(true).max_trials(1);
-    run(builder.persist(&server.client(), Persist::EachTrial))
-        .await
-        .unwrap();
+    server.persist(builder, Persist::EachTrial).await.unwrap();
     let trace = only(server.traces().await);
     assert_eq!(trace.review, Some(Review::fail("feedback 1")));
 }
@@ -122,9 +112,7 @@ async fn an_error_is_stored_as_a_failed_run_with_its_messages() {
     for what in [Persist::Final, Persist::EachTrial] {
         let builder = Bench::default().builder(0).max_trials(1);
         let builder = builder.evaluate_with(|_| Err::<bool, _>(Broken("mine")));
-        let error = run(builder.persist(&server.client(), what))
-            .await
-            .unwrap_err();
+        let error = server.persist(builder, what).await.unwrap_err();
         assert_eq!(error.into_partial().unwrap().trace_ids, ["0198"]);
     }
     for trace in server.traces().await {
@@ -138,20 +126,17 @@ async fn an_error_is_stored_as_a_failed_run_with_its_messages() {
 #[tokio::test]
 async fn an_unfinished_trial_is_stored_as_failed() {
     let server = Server::start().await;
-    let client = server.client();
-    let reflexion = Reflexion::builder(|attempt: Attempt| async move {
+    let builder = Reflexion::builder(|attempt: Attempt| async move {
         match attempt.trial {
             1 => Ok("answer 1"),
             _ => Err(Broken("mine")),
         }
-    });
-    let builder = reflexion
-        .evaluate_with(|_| false)
-        .reflect_with(|_| "lesson 1")
-        .recall(&client, 1);
-    run(builder.persist(&client, Persist::EachTrial))
-        .await
-        .unwrap_err();
+    })
+    .evaluate_with(|_| false)
+    .reflect_with(|_| "lesson 1")
+    .recall(&server.client(), 1);
+    let result = server.persist(builder, Persist::EachTrial).await;
+    assert!(result.is_err());
     let traces = server.traces().await;
     assert_eq!(traces.len(), 2);
     assert_eq!(traces[0].retrieved_memory_ids.len(), 0);
@@ -178,13 +163,8 @@ async fn a_run_whose_traces_are_refused_is_not_affected() {
         "{text}"
     );
     assert_eq!(client.flush(LIMIT).await.failed, 2);
-    assert!(
-        client
-            .stats()
-            .last_problem
-            .unwrap()
-            .contains("not recorded")
-    );
+    let problem = client.stats().last_problem.unwrap();
+    assert!(problem.contains("not recorded"), "{problem}");
 }
 
 #[tokio::test]
@@ -210,9 +190,8 @@ async fn an_unreachable_server_delays_a_run_no_longer_than_its_timeout_and_loses
 async fn with_strict_persist_an_unstored_run_is_an_error_with_its_outcome() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.refuses_traces(401).await;
-    let client = server.client();
-    let builder = bench.builder(1).persist(&client, Persist::Final);
-    let error = run(builder.strict_persist(true)).await.unwrap_err();
+    let builder = bench.builder(1).strict_persist(true);
+    let error = server.persist(builder, Persist::Final).await.unwrap_err();
     let ReflexionError::Persist { source, outcome } = &error else {
         panic!("another error: {error}")
     };
@@ -229,8 +208,8 @@ async fn strict_persist_does_not_hide_the_error_of_a_run() {
     server.refuses_traces(401).await;
     let builder = Bench::default().builder(0);
     let builder = builder.evaluate_with(|_| Err::<bool, _>(Broken("mine")));
-    let builder = builder.persist(&server.client(), Persist::Final);
-    let error = run(builder.strict_persist(true)).await.unwrap_err();
+    let builder = builder.strict_persist(true);
+    let error = server.persist(builder, Persist::Final).await.unwrap_err();
     assert!(matches!(error, ReflexionError::Stage { .. }), "{error}");
     assert_eq!(error.partial().unwrap().persist_errors.len(), 1);
 }
@@ -239,12 +218,13 @@ async fn strict_persist_does_not_hide_the_error_of_a_run() {
 async fn a_dropped_run_stores_its_finished_trials() {
     let server = Server::start().await;
     let client = server.client();
-    let (reached, second) = tokio::sync::mpsc::unbounded_channel();
+    let second = Arc::new(Notify::new());
+    let reached = Arc::clone(&second);
     let reflexion = Reflexion::builder(move |attempt: Attempt| {
-        let reached = reached.clone();
+        let reached = Arc::clone(&reached);
         async move {
             if attempt.trial == 2 {
-                reached.send(()).unwrap();
+                reached.notify_one();
                 pending::<()>().await;
             }
             "answer"
@@ -255,12 +235,10 @@ async fn a_dropped_run_stores_its_finished_trials() {
     .persist(&client, Persist::EachTrial)
     .build()
     .unwrap();
-    let mut second = second;
-    let ended: Option<Result<Outcome, ReflexionError>> = tokio::select! {
-        result = reflexion.run("the task") => Some(result),
-        _ = second.recv() => None,
-    };
-    assert!(ended.is_none());
+    tokio::select! {
+        result = reflexion.run("the task") => panic!("the run ended: {result:?}"),
+        () = second.notified() => {}
+    }
     assert!(client.flush(LIMIT).await.all_sent());
     assert_eq!(review(&only(server.traces().await)).1, "no\n\nlesson");
 }
@@ -287,10 +265,9 @@ async fn a_run_ends_when_its_memories_exist() {
 async fn a_late_memory_is_reported_and_the_trace_is_stored() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.shows_traces("pending").await;
-    let client = server.client();
-    let builder = bench.builder(1).persist(&client, Persist::Final);
+    let builder = bench.builder(1).strict_persist(true);
     let builder = builder.persist_timeout(Duration::from_millis(20));
-    let outcome = run(builder.strict_persist(true)).await.unwrap();
+    let outcome = server.persist(builder, Persist::Final).await.unwrap();
     assert_eq!(outcome.trace_ids, ["0198"]);
     let error = &outcome.persist_errors[0];
     assert_eq!(error.trace_id, Some("0198".into()));
@@ -305,10 +282,10 @@ async fn a_late_memory_is_reported_and_the_trace_is_stored() {
 async fn a_run_need_not_wait_for_its_memories() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.shows_traces("pending").await;
-    let client = server.client();
-    let builder = bench.builder(2).persist(&client, Persist::EachTrial);
-    let outcome = run(builder.trace_options(|trace| trace.blocking(false))).await;
-    let outcome = outcome.unwrap();
+    let builder = bench
+        .builder(2)
+        .trace_options(|trace| trace.blocking(false));
+    let outcome = server.persist(builder, Persist::EachTrial).await.unwrap();
     assert_eq!(outcome.trace_ids.len(), 2);
     assert!(outcome.persist_errors.is_empty());
     assert_eq!(server.lookups().await, 0);
@@ -317,19 +294,15 @@ async fn a_run_need_not_wait_for_its_memories() {
 #[tokio::test]
 async fn traces_and_queries_take_the_options_of_a_trace() {
     let (server, bench) = (Server::start().await, Bench::default());
-    let client = server.client();
-    let builder = bench
-        .builder(2)
-        .persist(&client, Persist::EachTrial)
-        .recall(&client, 4)
-        .trace_options(|trace| {
-            trace
-                .lambda(0.25)
-                .metadata_filter("customer", "acme")
-                .metadata("customer", "acme")
-                .model("m")
-        });
-    run(builder).await.unwrap();
+    let builder = bench.builder(2).recall(&server.client(), 4);
+    let builder = builder.trace_options(|trace| {
+        trace
+            .lambda(0.25)
+            .metadata_filter("customer", "acme")
+            .metadata("customer", "acme")
+            .model("m")
+    });
+    server.persist(builder, Persist::EachTrial).await.unwrap();
     let query = server.queries().await.remove(0);
     assert_eq!((query.limit, query.lambda), (4, 0.25));
     assert_eq!(query.metadata_filter.unwrap()["customer"], "acme");
@@ -358,14 +331,14 @@ async fn a_run_that_panics_is_stored_as_failed() {
 }
 
 #[tokio::test]
-async fn a_bare_verdict_is_neither_feedback_nor_memory() {
+async fn a_bare_verdict_is_neither_feedback_nor_reflection_nor_memory() {
     let server = Server::start().await;
     let replies = &["first", "FAILURE", "FAILURE", "second", "SUCCESS"];
-    let (_, llm) = super::support::scripted_llm(replies);
+    let (_, llm) = scripted_llm(replies);
     let builder = Reflexion::with_llm(llm);
-    run(builder.persist(&server.client(), Persist::EachTrial))
-        .await
-        .unwrap();
+    let outcome = server.persist(builder, Persist::EachTrial).await.unwrap();
+    assert!(outcome.succeeded() && outcome.memory.is_empty());
+    assert_eq!(outcome.trials[0].reflection, None);
     for trace in server.traces().await {
         let review = trace.review.unwrap();
         assert_eq!((review.feedback_text, review.reflection), (None, None));

@@ -8,7 +8,7 @@ use reflexion::analysis::{
 use reflexion::{ReflexionError, Stage};
 use serde_json::json;
 
-use super::support::{Bench, Broken, run};
+use super::support::{Bench, Broken, run, scripted_llm};
 
 async fn reflect(reply: &str) -> ReflectionResult {
     let reply = reply.to_owned();
@@ -61,29 +61,29 @@ async fn the_object_is_found_anywhere_in_the_reply() {
 async fn an_object_without_a_known_key_is_skipped() {
     let result = reflect(r#"{} {"id": 7} {"summary": "the right one"}"#).await;
     assert_eq!(result.summary, "the right one");
-    for reply in [
-        "{}",
-        r#"{"id": 7}"#,
-        "[1, 2]",
-        r#"{"Summary": "wrong case"}"#,
-    ] {
+    for reply in ["{}", r#"{"id": 7}"#, "[1, 2]", r#"{"Summary": "case"}"#] {
         let result = reflect(reply).await;
         assert!(result.parse_error(), "{reply}");
         assert_eq!(result.summary, reply);
     }
-    assert_eq!(
-        reflect(r#"{"insights": ["only this"]}"#).await.insights,
-        ["only this"]
-    );
+    let insights = reflect(r#"{"insights": ["only this"]}"#).await.insights;
+    assert_eq!(insights, ["only this"]);
 }
 
 #[tokio::test]
-async fn lists_of_the_wrong_type_are_usable() {
-    let result = reflect(r#"{"summary": null, "suggestions": "one", "insights": [1, null]}"#).await;
+async fn values_of_the_wrong_type_become_usable() {
+    let result = reflect(
+        r#"{"summary": null, "key_findings": "only one", "root_causes": null,
+            "insights": [1, {"a": [true]}, null, "plain"], "suggestions": {"first": "retry"}}"#,
+    )
+    .await;
     assert_eq!(result.summary, "");
-    assert_eq!(result.suggestions, ["one"]);
-    assert_eq!(result.insights, ["1"]);
-    assert!(result.key_findings.is_empty() && !result.parse_error());
+    assert_eq!(result.key_findings, ["only one"]);
+    assert!(result.root_causes.is_empty());
+    assert_eq!(result.insights, ["1", r#"{"a":[true]}"#, "plain"]);
+    assert_eq!(result.suggestions, [r#"{"first":"retry"}"#]);
+    assert!(!result.parse_error());
+    assert_eq!(reflect(r#"{"summary": 7}"#).await.summary, "7");
 }
 
 #[tokio::test]
@@ -93,72 +93,57 @@ async fn a_reply_without_json_becomes_a_summary_of_200_characters() {
     assert_eq!(reflect("  plain text \n").await.summary, "  plain text \n");
     let empty = reflect("").await;
     assert!(empty.parse_error() && empty.summary.is_empty());
-    assert_eq!(
-        reflect("<think>why</think>It broke.").await.summary,
-        "It broke."
-    );
-    assert_eq!(
-        reflect("<think>never closed").await.summary,
-        "<think>never closed"
-    );
+    let thought = reflect("<think>why</think>It broke.").await;
+    assert_eq!(thought.summary, "It broke.");
+    let unclosed = reflect("<think>never closed").await;
+    assert_eq!(unclosed.summary, "<think>never closed");
 }
 
 #[tokio::test]
-async fn flags_are_in_the_metadata_only_if_true() {
+async fn flags_are_in_the_metadata_only_if_true_and_a_missing_judge_is_an_error() {
     let good = reflect(r#"{"summary": "s", "parse_error": true}"#).await;
-    assert_eq!(
-        json!(good.metadata),
-        json!({"reflector": "general_reflector"})
-    );
+    let metadata = json!({"reflector": "general_reflector"});
+    assert_eq!(json!(good.metadata), metadata);
     let bad = reflect("no json").await;
-    assert_eq!(
-        json!(bad.metadata),
-        json!({"reflector": "general_reflector", "parse_error": true})
-    );
+    let metadata = json!({"reflector": "general_reflector", "parse_error": true});
+    assert_eq!(json!(bad.metadata), metadata);
     let none = GeneralReflector::builder().name("mine").build();
     let none = none.reflect(&ReflectionContext::new()).await.unwrap();
-    assert_eq!(
-        json!(none.metadata),
-        json!({"reflector": "mine", "error": true})
-    );
-}
-
-#[tokio::test]
-async fn without_a_judge_the_result_says_so() {
-    let reflector = GeneralReflector::builder().build();
-    let result = reflector.reflect(&ReflectionContext::new()).await.unwrap();
-    assert_eq!(result.summary, "No judge callable provided");
-    assert!(result.is_error());
-    assert_eq!(result.reflection_type, ReflectionType::Insight);
-    assert_eq!(result.level, ReflectionLevel::Deep);
+    let metadata = json!({"reflector": "mine", "error": true});
+    assert_eq!(json!(none.metadata), metadata);
+    assert!(none.is_error());
+    assert_eq!(none.summary, "No judge callable provided");
+    assert_eq!(none.reflection_type, ReflectionType::Insight);
+    assert_eq!(none.level, ReflectionLevel::Deep);
 }
 
 #[tokio::test]
 async fn an_error_of_the_judge_is_the_error_of_the_reflection() {
     let judge = |_: String| async { Err::<String, _>(Broken("mine")) };
-    let error = GeneralReflector::new(judge)
-        .reflect(&ReflectionContext::new())
-        .await
-        .unwrap_err();
-    assert!(matches!(error, ReflectError::Judge(_)));
-    assert_eq!(
-        error.source().unwrap().downcast_ref(),
-        Some(&Broken("mine"))
-    );
+    let reflector = GeneralReflector::new(judge);
+    let result = reflector.reflect(&ReflectionContext::new()).await;
+    assert!(matches!(result, Err(ReflectError::Judge(_))));
+    assert_mine(result);
+}
+
+/// The source of the error is the user's own.
+fn assert_mine(result: Result<ReflectionResult, ReflectError>) {
+    let error = result.unwrap_err();
+    let source = error.source().unwrap().downcast_ref();
+    assert_eq!(source, Some(&Broken("mine")));
 }
 
 #[test]
 fn an_empty_system_prompt_keeps_the_default() {
-    let prompt = |text: &str| {
-        let reflector = GeneralReflector::builder().system_prompt(text).build();
-        reflector.prompt(&ReflectionContext::new().input("x"))
-    };
-    let default = GeneralReflector::builder().build();
+    let context = ReflectionContext::new().input("x");
+    let builder = GeneralReflector::builder;
+    let default = builder().build().prompt(&context);
     assert_eq!(
-        prompt(""),
-        default.prompt(&ReflectionContext::new().input("x"))
+        builder().system_prompt("").build().prompt(&context),
+        default
     );
-    assert_eq!(prompt("Mine."), "Mine.\n\n[Input]\nx");
+    let mine = builder().system_prompt("Mine.").build().prompt(&context);
+    assert_eq!(mine, "Mine.\n\n[Input]\nx");
 }
 
 #[test]
@@ -207,17 +192,15 @@ impl Reflector for Steps {
 }
 
 #[tokio::test]
-async fn suggest_sees_what_insight_found() {
+async fn suggest_sees_the_insights_and_extra_fields_of_all_steps_reach_the_result() {
     let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
     assert_eq!(result.insights, ["better than of the analysis"]);
     assert_eq!(result.suggestions, ["s: better than of the analysis"]);
     assert_eq!(
-        (
-            result.key_findings[0].as_str(),
-            result.root_causes[0].as_str()
-        ),
-        ("k", "r")
+        (result.key_findings, result.root_causes),
+        (vec!["k".into()], vec!["r".into()])
     );
+    assert_eq!(json!(result.extra), json!({"step": 3, "confidence": 0.5}));
     assert_eq!(json!(result.metadata), json!({"reflector": "reflector"}));
     assert_eq!(result.level, ReflectionLevel::Medium);
 }
@@ -230,22 +213,17 @@ async fn an_error_of_a_step_is_the_error_of_the_reflection() {
             Err(ReflectError::step(Broken("mine")))
         }
     }
-    let error = Fails.reflect(&ReflectionContext::new()).await.unwrap_err();
-    assert_eq!(
-        error.source().unwrap().downcast_ref(),
-        Some(&Broken("mine"))
-    );
+    assert_mine(Fails.reflect(&ReflectionContext::new()).await);
 }
 
 #[tokio::test]
 async fn a_result_round_trips_through_json() {
-    let result = reflect(r#"{"summary": "s", "suggestions": ["a"]}"#).await;
+    let result = reflect(r#"{"summary": "s", "suggestions": ["a"], "confidence": 0.9}"#).await;
+    assert_eq!(json!(result.extra), json!({"confidence": 0.9}));
     let json = serde_json::to_value(&result).unwrap();
     assert_eq!(json["reflection_type"], "insight");
-    assert_eq!(
-        serde_json::from_value::<ReflectionResult>(json).unwrap(),
-        result
-    );
+    let back: ReflectionResult = serde_json::from_value(json).unwrap();
+    assert_eq!(back, result);
     let short = json!({"reflection_type": "failure", "level": "meta", "summary": "s"});
     let short: ReflectionResult = serde_json::from_value(short).unwrap();
     assert!(short.insights.is_empty() && short.metadata.is_empty());
@@ -253,12 +231,8 @@ async fn a_result_round_trips_through_json() {
 
 #[tokio::test]
 async fn a_reflector_can_be_the_self_reflection_of_a_loop() {
-    let prompts = super::support::Log::default();
-    let log = prompts.clone();
-    let judge = move |prompt: String| {
-        log.add(prompt);
-        async { r#"{"summary": "Too curt", "suggestions": ["Say why", "Say how"]}"# }
-    };
+    let (prompts, judge) =
+        scripted_llm(&[r#"{"summary": "Too curt", "suggestions": ["Say why", "Say how"]}"#]);
     let history = Arc::new(Mutex::new(ReflectionHistory::new()));
     let reflector = GeneralReflector::builder()
         .judge(judge)
@@ -269,14 +243,10 @@ async fn a_reflector_can_be_the_self_reflection_of_a_loop() {
     let outcome = run(bench.builder(2).self_reflection(reflection))
         .await
         .unwrap();
-    assert_eq!(
-        outcome.memory[0].reflection,
-        "Too curt\n- Say why\n- Say how"
-    );
-    assert!(
-        prompts.all()[0]
-            .ends_with("[Input]\nthe task\n[Output]\nanswer 1\n[Error]\nfeedback 1\n[Iteration] 1")
-    );
+    let note = "Too curt\n- Say why\n- Say how";
+    assert_eq!(outcome.memory[0].reflection, note);
+    let run = "[Input]\nthe task\n[Output]\nanswer 1\n[Error]\nfeedback 1\n[Iteration] 1";
+    assert!(prompts.all()[0].ends_with(run));
     assert_eq!(history.lock().unwrap().failure_count(), 1);
 }
 
@@ -284,28 +254,10 @@ async fn a_reflector_can_be_the_self_reflection_of_a_loop() {
 async fn a_reflector_without_a_judge_writes_no_reflection() {
     let reflection = ReflectorReflection::new(GeneralReflector::builder().build());
     let builder = Bench::default().builder(2).self_reflection(reflection);
-    let error = run(builder).await.unwrap_err();
-    assert!(matches!(
-        error,
-        ReflexionError::Stage {
-            stage: Stage::Reflection,
-            ..
-        }
-    ));
-}
-
-#[tokio::test]
-async fn extra_fields_of_all_steps_reach_the_result() {
-    let result = Steps.reflect(&ReflectionContext::new()).await.unwrap();
-    assert_eq!(json!(result.extra), json!({"step": 3, "confidence": 0.5}));
-    let judged = reflect(r#"{"summary": "s", "confidence": 0.9}"#).await;
-    assert_eq!(json!(judged.extra), json!({"confidence": 0.9}));
-    assert_eq!(
-        json!(judged.metadata),
-        json!({"reflector": "general_reflector"})
-    );
-    let back: ReflectionResult = serde_json::from_value(json!(judged)).unwrap();
-    assert_eq!(back, judged);
+    match run(builder).await {
+        Err(ReflexionError::Stage { stage, .. }) => assert_eq!(stage, Stage::Reflection),
+        other => panic!("not refused: {other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -328,10 +280,8 @@ async fn a_result_can_be_stored_as_a_memory() {
     let client = server.client();
     let result = reflect(r#"{"summary": "Too high", "suggestions": ["Filter first"]}"#).await;
     let verdict = reflect_sdk::Verdict::Fail;
-    result
-        .create_memory(&client, "Sum the invoices", verdict)
-        .await
-        .unwrap();
+    let call = result.create_memory(&client, "Sum the invoices", verdict);
+    call.await.unwrap();
     let trace = server.traces().await.remove(0);
     assert_eq!(trace.task, "Sum the invoices");
     let review = trace.review.unwrap();
@@ -340,8 +290,6 @@ async fn a_result_can_be_stored_as_a_memory() {
 
     let none = GeneralReflector::builder().build();
     let none = none.reflect(&ReflectionContext::new()).await.unwrap();
-    let refused = none
-        .create_memory(&client, "Sum the invoices", verdict)
-        .await;
-    assert!(refused.is_err(), "an error teaches nothing");
+    let call = none.create_memory(&client, "Sum the invoices", verdict);
+    assert!(call.await.is_err(), "an error teaches nothing");
 }

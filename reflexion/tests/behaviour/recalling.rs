@@ -26,21 +26,12 @@ async fn memories_are_retrieved_once_per_run_and_shown_in_every_trial() {
     );
 
     let attempts = bench.attempts.all();
-    assert!(
-        attempts
-            .iter()
-            .all(|attempt| attempt.recalled == outcome.recalled)
-    );
+    for attempt in &attempts {
+        assert_eq!(attempt.recalled, outcome.recalled);
+    }
     assert_snapshot!("first_attempt_with_memories", attempts[0].prompt);
     assert_snapshot!("third_attempt_with_memories", attempts[2].prompt);
-    assert_eq!(attempts[0].task, "the task");
-    assert!(
-        bench
-            .judged
-            .all()
-            .iter()
-            .all(|trial| trial.task == "the task")
-    );
+    assert!(bench.tasks().iter().eq(["the task"]));
 }
 
 #[tokio::test]
@@ -86,11 +77,8 @@ async fn a_run_goes_on_without_memories_that_time_out() {
 #[tokio::test]
 async fn a_disabled_client_changes_nothing() {
     let (bench, client) = (Bench::default(), ReflectClient::disabled());
-    let builder = bench.builder(2).recall(&client, 4);
-    let outcome = run(builder
-        .persist(&client, Persist::default())
-        .strict_persist(true))
-    .await;
+    let builder = bench.builder(2).recall(&client, 4).strict_persist(true);
+    let outcome = run(builder.persist(&client, Persist::default())).await;
     let outcome = outcome.unwrap();
     assert!(outcome.succeeded());
     assert_eq!(outcome.recall_error, None);

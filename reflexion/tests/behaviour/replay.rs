@@ -1,7 +1,8 @@
 //! The logs of the Reflexion paper, replayed through the loop: actions and reflections come from the
 //! log, and the number of solved tasks per trial must be as published.
 //!
-//! An excerpt is in `fixtures`. The whole logs are used if they are beside the repository.
+//! An excerpt is in `fixtures`. The whole logs are replayed too if the variable `REFLEXION_LOGS` names
+//! their folder.
 
 mod alfworld;
 mod hotpotqa;
@@ -12,15 +13,9 @@ use reflexion::Outcome;
 
 /// The folders to replay, and whether each holds the whole logs.
 fn logs() -> Vec<(PathBuf, bool)> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut logs = vec![(package.join("tests/behaviour/fixtures"), false)];
-    let whole = package.join("../../shared/data/reflexion");
-    if whole.is_dir() {
-        logs.push((whole, true));
-    } else {
-        println!("skipped: the whole logs are not at {}", whole.display());
-    }
-    logs
+    let excerpt = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/behaviour/fixtures");
+    let whole = std::env::var_os("REFLEXION_LOGS").map(|folder| (folder.into(), true));
+    [(excerpt, false)].into_iter().chain(whole).collect()
 }
 
 /// The number of runs that succeeded by each trial.

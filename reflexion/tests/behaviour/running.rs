@@ -2,12 +2,12 @@ use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use reflexion::{
-    Actor, Attempt, Attempted, BoxError, Evaluator, FailedTrial, Llm, Reflexion, SelfReflection,
-    Status, Trajectory, evaluator_async, reflection_async,
+    Actor, Attempt, Attempted, BoxError, Evaluation, Evaluator, FailedTrial, Llm, Reflexion,
+    SelfReflection, Status, Trajectory,
 };
 
 use super::support::{Bench, run};
@@ -71,7 +71,7 @@ impl Drop for SetOnDrop {
 }
 
 #[test]
-fn dropping_a_run_stops_it_at_once() {
+fn a_run_does_nothing_until_polled_and_dropping_it_stops_it() {
     let (stopped, calls) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicUsize::new(0)),
@@ -91,11 +91,7 @@ fn dropping_a_run_stops_it_at_once() {
     .unwrap();
 
     let mut run = reflexion.run("wait for ever");
-    assert_eq!(
-        calls.load(Ordering::SeqCst),
-        0,
-        "a run does nothing until polled"
-    );
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
     let poll = Pin::new(&mut run).poll(&mut Context::from_waker(Waker::noop()));
     assert!(poll.is_pending());
     assert!(!stopped.load(Ordering::SeqCst));
@@ -104,60 +100,37 @@ fn dropping_a_run_stops_it_at_once() {
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 }
 
-/// An actor that hangs in its first trial.
-fn hangs_once() -> impl Actor {
-    |attempt: Attempt| async move {
+/// A run whose first trial never ends by itself.
+async fn run_with_timeout() {
+    let reflexion = Reflexion::builder(|attempt: Attempt| async move {
         if attempt.trial == 1 {
             pending::<()>().await;
         }
         "in time"
-    }
+    })
+    .evaluate_with(|_| true)
+    .reflect_with(|failed| failed.evaluation.feedback)
+    .trial_timeout(Duration::from_millis(1))
+    .build()
+    .unwrap();
+    let outcome = reflexion.run("the task").await.unwrap();
+    assert_eq!(outcome.status, Status::Succeeded);
+    let reason = "The trial was stopped: it took longer than 1ms.";
+    assert_eq!(outcome.memory[0].reflection, reason);
+    let trials = &outcome.trials;
+    assert_eq!(trials[0].trajectory.halted.as_deref(), Some(reason));
+    assert_eq!(trials[0].trajectory.messages.len(), 1);
+    assert_eq!(trials[1].trajectory.answer(), "in time");
 }
 
 #[tokio::test]
 async fn a_trial_that_takes_too_long_has_failed() {
-    let reflexion = Reflexion::builder(hangs_once())
-        .evaluate_with(|_| true)
-        .reflect_with(|failed| failed.evaluation.feedback.clone())
-        .trial_timeout(Duration::from_millis(1))
-        .build()
-        .unwrap();
-    let outcome = reflexion.run("the task").await.unwrap();
-    assert_eq!(outcome.status, Status::Succeeded);
-    assert_eq!(
-        outcome.memory[0].reflection,
-        "The trial was stopped: it took longer than 1ms."
-    );
-    assert!(outcome.trials[0].trajectory.halted.is_some());
+    run_with_timeout().await;
 }
 
 #[test]
 fn a_timeout_needs_no_runtime() {
-    let reflexion = Reflexion::builder(hangs_once())
-        .evaluate_with(|_| true)
-        .reflect_with(|_| "faster")
-        .trial_timeout(Duration::from_millis(1))
-        .build()
-        .unwrap();
-    let mut run = reflexion.run("the task");
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let waker = Waker::from(Arc::new(Notify(sender)));
-    let outcome = loop {
-        match Pin::new(&mut run).poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(outcome) => break outcome.unwrap(),
-            Poll::Pending => receiver.recv().unwrap(),
-        }
-    };
-    assert_eq!(outcome.trials[1].trajectory.answer(), "in time");
-    assert_eq!(outcome.trials[0].trajectory.messages.len(), 1);
-}
-
-struct Notify(std::sync::mpsc::Sender<()>);
-
-impl std::task::Wake for Notify {
-    fn wake(self: Arc<Self>) {
-        let _ = self.0.send(());
-    }
+    pollster::block_on(run_with_timeout());
 }
 
 #[tokio::test]
@@ -171,7 +144,7 @@ async fn every_part_can_be_a_type_with_plain_async_methods() {
     }
     struct Judge;
     impl Evaluator for Judge {
-        async fn evaluate(&self, trial: &Trajectory) -> Result<reflexion::Evaluation, BoxError> {
+        async fn evaluate(&self, trial: Trajectory) -> Result<Evaluation, BoxError> {
             tokio::task::yield_now().await;
             Ok(trial.answer().contains("HINT").into())
         }
@@ -184,8 +157,8 @@ async fn every_part_can_be_a_type_with_plain_async_methods() {
     }
     struct Coach(Model);
     impl SelfReflection for Coach {
-        async fn reflect(&self, failed: FailedTrial<'_>) -> Result<String, BoxError> {
-            self.0.complete(failed.trajectory.task.clone()).await
+        async fn reflect(&self, failed: FailedTrial) -> Result<String, BoxError> {
+            self.0.complete(failed.trajectory.task).await
         }
     }
     let builder = Reflexion::builder(Agent).evaluator(Judge);
@@ -199,46 +172,30 @@ async fn every_part_can_be_an_async_closure() {
         tokio::task::yield_now().await;
         Ok::<_, std::io::Error>(attempt.prompt)
     })
-    .evaluator(evaluator_async(|trial| async move {
+    .evaluator(|trial: Trajectory| async move {
         tokio::task::yield_now().await;
         Ok::<_, BoxError>(trial.answer().contains("HINT"))
-    }))
-    .self_reflection(reflection_async(|failed| async move {
+    })
+    .self_reflection(|failed: FailedTrial| async move {
         tokio::task::yield_now().await;
         format!("HINT for {}", failed.trajectory.task)
-    }));
+    });
     assert_eq!(run(builder).await.unwrap().trials.len(), 2);
 }
 
 #[test]
-fn a_run_can_block_without_a_runtime() {
-    let outcome = Bench::default()
-        .builder(2)
-        .build()
-        .unwrap()
-        .run_blocking("the task");
-    assert_eq!(outcome.unwrap().response(), "answer 2");
-}
-
-#[test]
-fn the_parts_of_a_blocking_run_have_a_runtime() {
-    let reflexion = Reflexion::builder(|_: Attempt| async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        "in time"
-    })
-    .evaluate_with(|_| true)
-    .max_trials(1)
-    .build()
-    .unwrap();
-    assert!(reflexion.run_blocking("the task").unwrap().succeeded());
-}
-
-#[tokio::test]
-async fn a_run_can_block_inside_a_runtime() {
-    let outcome = Bench::default()
-        .builder(1)
-        .build()
-        .unwrap()
-        .run_blocking("the task");
-    assert!(outcome.unwrap().succeeded());
+fn a_run_can_block_inside_and_outside_a_runtime_and_its_parts_have_one() {
+    let run = || {
+        let reflexion = Reflexion::builder(|_: Attempt| async {
+            let never = tokio::time::timeout(Duration::ZERO, pending::<()>());
+            assert!(never.await.is_err());
+            "in time"
+        });
+        let reflexion = reflexion.evaluate_with(|_| true).max_trials(1);
+        let outcome = reflexion.build().unwrap().run_blocking("the task");
+        assert_eq!(outcome.unwrap().response(), "in time");
+    };
+    run();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async { run() });
 }

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use reflect_sdk::{ClientBuilder, ReflectClient, RetryPolicy};
 use reflect_types::{CreateTrace, QueryMemories};
+use reflexion::{Outcome, Persist, ReflexionBuilder, ReflexionError};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use wiremock::matchers::path_regex;
 use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::support::run;
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 const QUERIES: &str = "/memory/query$";
@@ -79,6 +82,15 @@ impl Server {
             .background_retry(quick.attempts(u32::MAX), Duration::from_secs(60))
             .http(self.http.uri(), "rf_live_abc_secret")
             .unwrap()
+    }
+
+    /// Runs a loop that stores its runs here.
+    pub(crate) async fn persist(
+        &self,
+        builder: ReflexionBuilder,
+        what: Persist,
+    ) -> Result<Outcome, ReflexionError> {
+        run(builder.persist(&self.client(), what)).await
     }
 
     pub(crate) async fn queries(&self) -> Vec<QueryMemories> {

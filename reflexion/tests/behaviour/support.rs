@@ -1,11 +1,12 @@
 //! Scripted parts with logs of their inputs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use reflexion::{
-    Attempt, BoxError, Evaluation, Event, FailedTrial, Outcome, Reflexion, ReflexionBuilder,
-    ReflexionError, Trajectory,
+    Actor, Attempt, BoxError, Evaluation, Event, FailedTrial, HookResult, Hooks, Outcome,
+    Reflexion, ReflexionBuilder, ReflexionError, Trajectory, TrialId,
 };
 
 /// A list shared by its clones.
@@ -46,7 +47,7 @@ impl<T: Clone> Log<T> {
 pub(crate) struct Bench {
     pub(crate) attempts: Log<Attempt>,
     pub(crate) judged: Log<Trajectory>,
-    pub(crate) reflected: Log<FailedTrial<'static>>,
+    pub(crate) reflected: Log<FailedTrial>,
     pub(crate) events: Log<Event>,
 }
 
@@ -73,7 +74,7 @@ impl Bench {
         })
         .reflect_with(move |failed| {
             let lesson = format!("lesson {}", failed.trajectory.trial);
-            reflected.add(failed.into_owned());
+            reflected.add(failed);
             lesson
         })
         .on_event(move |event| {
@@ -84,10 +85,60 @@ impl Bench {
     pub(crate) async fn run(&self, good: u32) -> Outcome {
         run(self.builder(good)).await.unwrap()
     }
+
+    /// The tasks that actor, evaluator and self-reflection have seen.
+    pub(crate) fn tasks(&self) -> BTreeSet<String> {
+        let attempts = self.attempts.all().into_iter().map(|attempt| attempt.task);
+        let judged = self.judged.all().into_iter().map(|trial| trial.task);
+        let reflected = self.reflected.all().into_iter();
+        let reflected = reflected.map(|failed| failed.trajectory.task);
+        attempts.chain(judged).chain(reflected).collect()
+    }
 }
 
 pub(crate) async fn run(builder: ReflexionBuilder) -> Result<Outcome, ReflexionError> {
     builder.build()?.run("the task").await
+}
+
+/// One trial of an actor, which passes.
+pub(crate) async fn attempt_once(actor: impl Actor) -> Result<Outcome, ReflexionError> {
+    let builder = Reflexion::builder(actor).evaluate_with(|_| true);
+    run(builder.max_trials(1)).await
+}
+
+/// Hooks that log their calls, and fail at one of them.
+#[derive(Default)]
+pub(crate) struct LoggingHooks {
+    pub(crate) name: &'static str,
+    pub(crate) log: Log<(TrialId, String)>,
+    pub(crate) fails_at: &'static str,
+}
+
+impl LoggingHooks {
+    fn call(&self, trial: &TrialId, what: &str) -> HookResult {
+        let call = format!("{}{what}", self.name);
+        self.log.add((trial.clone(), call.clone()));
+        if call == self.fails_at {
+            return Err(Broken("mine").into());
+        }
+        Ok(())
+    }
+}
+
+impl Hooks for LoggingHooks {
+    async fn on_trial_start(&self, trial: &TrialId) -> HookResult {
+        self.call(trial, &format!("start{}", trial.number))
+    }
+
+    async fn on_trial_end(&self, trial: &TrialId, evaluation: &Evaluation) -> HookResult {
+        let success = evaluation.success;
+        self.call(trial, &format!("end{}:{success}", trial.number))
+    }
+
+    async fn on_reflection_generated(&self, trial: &TrialId, reflection: &str) -> HookResult {
+        assert_eq!(reflection, format!("lesson {}", trial.number));
+        self.call(trial, &format!("reflection{}", trial.number))
+    }
 }
 
 /// A model with scripted replies, and a log of its prompts.

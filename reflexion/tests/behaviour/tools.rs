@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reflexion::{
-    BoxError, Chat, Evaluation, Reflexion, ReflexionError, Stage, Tool, ToolLoop, tool_fn,
+    BoxError, Chat, Evaluation, FeedbackReflection, Message, Reflexion, ReflexionError, Stage,
+    Tool, ToolCall, ToolLoop, ToolSpec, tool_fn,
 };
-use reflexion::{Message, ToolCall};
 use serde_json::{Value, json};
 
-use super::support::{Log, scripted_llm};
+use super::support::{Log, attempt_once, scripted_llm};
 
 /// A model with scripted replies, and a log of its inputs.
 fn scripted(replies: Vec<Message>) -> (Log<Chat>, ToolLoop) {
@@ -28,16 +28,9 @@ fn call(id: &str, name: &str, arguments: impl Into<Value>) -> Message {
 struct Weather;
 
 impl Tool for Weather {
-    fn name(&self) -> &'static str {
-        "weather"
-    }
-
-    fn description(&self) -> &'static str {
-        "The weather in a city"
-    }
-
-    fn parameters(&self) -> Value {
-        json!({"type": "object", "required": ["city"]})
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({"type": "object", "required": ["city"]});
+        ToolSpec::new("weather", "The weather in a city").parameters(schema)
     }
 
     async fn call(&self, arguments: Value) -> Result<String, BoxError> {
@@ -63,14 +56,12 @@ async fn the_judge_reads_arguments_and_results_of_the_calls() {
     assert_eq!(outcome.response(), "Take an umbrella.");
 
     let judged = &prompts.all()[0];
-    assert!(
-        judged.contains("calls weather({\"city\": \"Oslo\"})"),
-        "{judged}"
-    );
-    assert!(
-        judged.contains("tool weather (c1): rain in Oslo"),
-        "{judged}"
-    );
+    for shown in [
+        "calls weather({\"city\": \"Oslo\"})",
+        "tool weather (c1): rain in Oslo",
+    ] {
+        assert!(judged.contains(shown), "{judged}");
+    }
 
     let chats = chats.all();
     assert_eq!(
@@ -85,20 +76,13 @@ async fn the_judge_reads_arguments_and_results_of_the_calls() {
 
 #[tokio::test]
 async fn the_limit_on_steps_counts_per_trial_and_fails_only_the_trial() {
-    let busy = || call("c", "weather", json!({"city": "Oslo"}));
     // Three steps are used up in trial 1; trial 2 needs all of its own three.
-    let replies = vec![
-        busy(),
-        busy(),
-        busy(),
-        busy(),
-        busy(),
-        Message::assistant("done"),
-    ];
+    let mut replies = vec![call("c", "weather", json!({"city": "Oslo"})); 5];
+    replies.push(Message::assistant("done"));
     let (chats, actor) = scripted(replies);
     let reflexion = Reflexion::builder(actor.tool(Weather).max_steps(3))
         .evaluate_with(|trial| trial.answer() == "done")
-        .reflect_with(|failed| failed.evaluation.feedback.clone())
+        .self_reflection(FeedbackReflection)
         .max_trials(2)
         .build()
         .unwrap();
@@ -106,32 +90,18 @@ async fn the_limit_on_steps_counts_per_trial_and_fails_only_the_trial() {
     assert!(outcome.succeeded());
     assert_eq!(chats.len(), 6);
     assert_eq!(chats.all()[3].steps_left, 3);
-    assert_eq!(
-        outcome.trials[0].evaluation,
-        Some(Evaluation::fail(
-            "The trial was stopped: no answer after 3 steps."
-        ))
-    );
-    assert_eq!(
-        outcome.trials[0].trajectory.messages.len(),
-        7,
-        "what was done is kept"
-    );
-    assert_eq!(
-        chats.all()[3].messages.len(),
-        1,
-        "the next trial starts afresh"
-    );
+    let failed = Evaluation::fail("The trial was stopped: no answer after 3 steps.");
+    assert_eq!(outcome.trials[0].evaluation, Some(failed));
+    let kept = outcome.trials[0].trajectory.messages.len();
+    assert_eq!((kept, chats.all()[3].messages.len()), (7, 1));
 }
 
 #[tokio::test]
 async fn tool_errors_are_results_for_the_model() {
     let mut nameless = call("", "weather", json!({"city": "Rome"}));
-    nameless
-        .tool_calls
-        .iter_mut()
-        .flatten()
-        .for_each(|call| call.id = None);
+    for call in nameless.tool_calls.iter_mut().flatten() {
+        call.id = None;
+    }
     let (chats, actor) = scripted(vec![
         call("c1", "wether", "{}"),
         call("c2", "weather", "{not json"),
@@ -139,36 +109,20 @@ async fn tool_errors_are_results_for_the_model() {
         nameless,
         Message::assistant("never mind"),
     ]);
-    let reflexion = Reflexion::builder(actor.tool(Weather))
-        .evaluate_with(|_| true)
-        .max_trials(1)
-        .build()
-        .unwrap();
-    let outcome = reflexion.run("the task").await.unwrap();
+    let outcome = attempt_once(actor.tool(Weather)).await.unwrap();
     assert!(outcome.succeeded());
-    let results: Vec<(String, String)> = chats.all()[4]
-        .messages
-        .iter()
-        .filter_map(|m| Some((m.tool_call_id.clone()?, m.text().into_owned())))
-        .collect();
-    assert_eq!(
-        results[0],
-        (
-            "c1".to_owned(),
-            "Error: there is no tool `wether`. Known: weather".to_owned()
-        )
-    );
-    assert!(
-        results[1]
-            .1
-            .starts_with("Error: the arguments are not valid JSON"),
-        "{results:?}"
-    );
-    assert_eq!(results[2].1, "Error: name a city");
-    assert_eq!(
-        results[3],
-        ("call_3_0".to_owned(), "rain in Rome".to_owned())
-    );
+    let messages = &chats.all()[4].messages;
+    let results = messages.iter().filter(|m| m.tool_call_id.is_some());
+    for (result, (id, text)) in results.zip([
+        ("c1", "Error: there is no tool `wether`. Known: weather"),
+        ("c2", "Error: the arguments are not valid JSON"),
+        ("c3", "Error: name a city"),
+        ("call_3_0", "rain in Rome"),
+    ]) {
+        assert_eq!(result.tool_call_id.as_deref(), Some(id));
+        assert!(result.text().starts_with(text), "{result:?}");
+    }
+    assert_eq!(messages.len(), 1 + 2 * 4);
 }
 
 #[tokio::test]
@@ -183,12 +137,7 @@ async fn text_beside_tool_calls_is_no_answer() {
             json!("two"),
         ]),
     ]);
-    let reflexion = Reflexion::builder(actor.tool(Weather))
-        .evaluate_with(|_| true)
-        .max_trials(1)
-        .build()
-        .unwrap();
-    let outcome = reflexion.run("the task").await.unwrap();
+    let outcome = attempt_once(actor.tool(Weather)).await.unwrap();
     assert_eq!(outcome.trials[0].trajectory.response, ["one", "two"]);
     assert_eq!(outcome.response(), "one\ntwo");
 }
@@ -203,49 +152,32 @@ async fn several_calls_of_one_reply_are_answered_in_order() {
     let calls = ["a", "b", "c"].map(|id| ToolCall::new(id, "count", Value::Null));
     let (chats, actor) = scripted(vec![Message::tool_calls(calls), Message::assistant("3")]);
     let stale = tool_fn("count", "Replaced", |_| async { "stale" });
-    let reflexion = Reflexion::builder(actor.tool(stale).tool(count))
-        .evaluate_with(|_| true)
-        .max_trials(1)
-        .build()
-        .unwrap();
-    reflexion.run("count to three").await.unwrap();
+    attempt_once(actor.tool(stale).tool(count)).await.unwrap();
     let messages = &chats.all()[1].messages;
-    let results: Vec<_> = messages[2..]
-        .iter()
-        .map(|m| m.text().into_owned())
-        .collect();
-    assert_eq!(results, ["1", "2", "3"]);
+    let results = messages[2..].iter().map(Message::text);
+    assert!(results.eq(["1", "2", "3"]));
     assert_eq!(chats.all()[0].tools.len(), 1);
 }
 
 #[tokio::test]
-async fn a_model_error_ends_the_run() {
-    let (_, actor) = scripted(vec![]);
-    let reflexion = Reflexion::builder(actor)
-        .evaluate_with(|_| true)
-        .max_trials(1)
-        .build()
-        .unwrap();
-    let error = reflexion.run("the task").await.unwrap_err();
-    assert!(matches!(
-        error,
-        ReflexionError::Stage {
-            stage: Stage::Actor,
-            ..
+async fn a_model_error_and_max_steps_0_end_the_run() {
+    for (max_steps, calls, source) in [
+        (1, 1, "no reply for call 1"),
+        (
+            0,
+            0,
+            "max_steps is 0, so the model could never reply: set it to 1 or more",
+        ),
+    ] {
+        let (chats, actor) = scripted(vec![]);
+        match attempt_once(actor.max_steps(max_steps)).await {
+            Err(ReflexionError::Stage {
+                stage: Stage::Actor,
+                source: error,
+                ..
+            }) => assert_eq!(error.to_string(), source),
+            other => panic!("the run went on: {other:?}"),
         }
-    ));
-}
-
-#[tokio::test]
-async fn max_steps_0_is_an_error_that_names_the_fix() {
-    let (chats, actor) = scripted(vec![]);
-    let reflexion = Reflexion::builder(actor.max_steps(0))
-        .evaluate_with(|_| true)
-        .max_trials(1)
-        .build()
-        .unwrap();
-    let error = reflexion.run("the task").await.unwrap_err();
-    let source = std::error::Error::source(&error).unwrap().to_string();
-    assert!(source.contains("set it to 1 or more"), "{source}");
-    assert_eq!(chats.len(), 0);
+        assert_eq!(chats.len(), calls);
+    }
 }

@@ -4,9 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use reflect_sdk::{TraceOutput, TraceResult, Verdict};
 use reflect_types::CreateTrace;
-use reflexion::{
-    Attempt, Message, Outcome, Reflexion, ReflexionBuilder, ReflexionError, Trajectory,
-};
+use reflexion::{Attempt, Message, Outcome, Reflexion, ReflexionError, Trajectory};
 
 use super::server::{LIMIT, Server};
 use super::support::{Bench, Broken};
@@ -24,10 +22,10 @@ fn review(trace: &CreateTrace) -> (Verdict, String) {
 }
 
 #[tokio::test]
-async fn a_traced_run_is_recorded_and_returned_whole() {
-    let server = Server::start().await;
+async fn a_traced_run_is_recorded_and_returned_whole_and_only_its_actor_sees_the_memories() {
+    let (server, bench) = (Server::start().await, Bench::default());
     let client = server.client();
-    let reflexion = Bench::default().builder(2).build().unwrap();
+    let reflexion = bench.builder(2).build().unwrap();
     let outcome: Result<Outcome, ReflexionError> = client
         .trace("the task")
         .run_async(|ctx| reflexion.run(ctx).traced())
@@ -41,6 +39,11 @@ async fn a_traced_run_is_recorded_and_returned_whole() {
     assert_eq!(trace.final_response.as_deref(), Some("answer 2"));
     assert_eq!(trace.metadata["reflexion"]["trials"], 2);
     assert_eq!(trace.metadata["reflexion"]["status"], "succeeded");
+
+    for attempt in bench.attempts.all() {
+        assert!(attempt.prompt.contains("ask first"));
+    }
+    assert!(bench.tasks().iter().eq(["the task"]));
 }
 
 #[tokio::test]
@@ -106,36 +109,18 @@ async fn an_error_in_the_first_trial_keeps_the_recorded_messages() {
     assert_eq!(review(&trace).1, "the actor failed in trial 1: mine");
 }
 
-fn panicking() -> ReflexionBuilder {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_of_the_evaluator_fails_the_guard_around_it() {
     fn judge(_: &Trajectory) -> bool {
         panic!("the evaluator panics")
     }
-    Bench::default().builder(0).evaluate_with(judge)
-}
-
-#[tokio::test]
-async fn a_panic_of_the_evaluator_fails_the_traced_future_around_it() {
     let server = Server::start().await;
     let client = server.client();
-    let reflexion = panicking().build().unwrap();
-    let traced = client.clone();
-    let task = tokio::spawn(async move {
-        let run = traced.trace("the task");
-        run.run_async(|ctx| reflexion.run(ctx).traced()).await
-    });
-    assert!(task.await.unwrap_err().is_panic());
-    assert!(client.flush(LIMIT).await.all_sent());
-    let text = "the evaluator panics".to_owned();
-    assert_eq!(review(&recorded(&server).await), (Verdict::Fail, text));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_panic_of_the_evaluator_fails_the_guard_around_it() {
-    let server = Server::start().await;
-    let client = server.client();
+    let reflexion = Bench::default().builder(0).evaluate_with(judge);
+    let reflexion = reflexion.build().unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let run = client.trace("the task").start_blocking();
-        pollster::block_on(panicking().build().unwrap().run(run.context()))
+        pollster::block_on(reflexion.run(run.context()))
     }));
     assert!(caught.is_err());
     assert!(client.flush(LIMIT).await.all_sent());
@@ -155,35 +140,4 @@ async fn a_plain_run_can_be_returned_from_a_traced_function() {
     assert!(outcome.unwrap().succeeded());
     assert!(client.flush(LIMIT).await.all_sent());
     assert_eq!(review(&recorded(&server).await).0, Verdict::Pass);
-}
-
-#[tokio::test]
-async fn only_the_actor_of_a_traced_run_sees_the_memories() {
-    let (server, bench) = (Server::start().await, Bench::default());
-    let client = server.client();
-    let reflexion = bench.builder(2).build().unwrap();
-    let trace = client.trace("the task");
-    let outcome = trace.run_async(|ctx| reflexion.run(ctx).traced()).await;
-    assert!(outcome.unwrap().succeeded());
-
-    let attempts = bench.attempts.all();
-    assert!(
-        attempts
-            .iter()
-            .all(|attempt| attempt.prompt.contains("ask first"))
-    );
-    assert!(attempts.iter().all(|attempt| attempt.task == "the task"));
-    assert!(
-        bench
-            .judged
-            .all()
-            .iter()
-            .all(|trial| trial.task == "the task")
-    );
-    let reflected = bench.reflected.all();
-    assert!(
-        reflected
-            .iter()
-            .all(|failed| failed.trajectory.task == "the task")
-    );
 }

@@ -47,14 +47,7 @@ fn said(error: &str) -> Option<String> {
 
 fn json_error(json: &Value) -> Option<String> {
     let fields = json.as_object()?;
-    for key in [
-        "error",
-        "errors",
-        "exception",
-        "error_message",
-        "errorMessage",
-        "err",
-    ] {
+    for key in words("error errors exception error_message errorMessage err") {
         match fields.get(key) {
             None | Some(Value::Null | Value::Bool(false)) => {}
             Some(Value::Bool(true)) => {
@@ -67,22 +60,17 @@ fn json_error(json: &Value) -> Option<String> {
             }
         }
     }
-    let status = ["status", "status_code", "statusCode"]
-        .iter()
-        .find_map(|key| fields.get(*key));
+    let status = words("status status_code statusCode").find_map(|key| fields.get(key));
     let failed = match status {
         Some(Value::Number(code)) => code.as_u64().is_some_and(is_http_error),
         Some(Value::String(status)) => {
-            ["error", "failed", "failure", "fail"].contains(&status.to_lowercase().as_str())
+            words("error failed failure fail").any(|word| status.eq_ignore_ascii_case(word))
         }
         _ => false,
     };
-    let flagged = ["success", "ok"]
-        .iter()
-        .any(|key| fields.get(*key) == Some(&Value::Bool(false)))
-        || ["isError", "is_error"]
-            .iter()
-            .any(|key| fields.get(*key) == Some(&Value::Bool(true)));
+    let is = |key: &str, flag| fields.get(key) == Some(&Value::Bool(flag));
+    let flagged =
+        is("success", false) || is("ok", false) || is("isError", true) || is("is_error", true);
     (failed || flagged).then(|| {
         message(fields)
             .or_else(|| status.map(|status| format!("status {status}")))
@@ -102,50 +90,30 @@ fn value_message(value: &Value) -> Option<String> {
 }
 
 fn message(fields: &Map<String, Value>) -> Option<String> {
-    [
-        "message",
-        "detail",
-        "msg",
-        "reason",
-        "description",
-        "content",
-        "type",
-    ]
-    .iter()
-    .find_map(|key| fields.get(*key)?.as_str())
-    .map(str::to_owned)
+    words("message detail msg reason description content type")
+        .find_map(|key| fields.get(key)?.as_str())
+        .map(str::to_owned)
+}
+
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(' ')
 }
 
 /// What only the first line of an answer can say: inside a document it would mean something else.
 fn first_line_error(line: &str) -> Option<String> {
-    const OPENINGS: &[&str] = &[
-        "could not ",
-        "cannot ",
-        "can't ",
-        "unable to ",
-        "failed to ",
-        "failed:",
-        "failure",
-        "no such ",
-        "not found",
-        "invalid ",
-        "permission denied",
-        "access denied",
-        "unauthorized",
-        "forbidden",
-        "timed out",
-        "timeout",
-        "exception",
-        "fatal",
-        "tool error",
-        "nothing happens",
-    ];
+    const OPENINGS: &str = "could not |cannot |can't |unable to |failed to |failed:|failure|no such \
+        |not found|invalid |permission denied|access denied|unauthorized|forbidden|timed out|timeout\
+        |exception|fatal|tool error|nothing happens";
+    const HTTP_WORDS: &str = "bad unauthorized forbidden not method conflict gone payload \
+        unprocessable too client internal service gateway server";
     let lower = head(line, 200).to_lowercase();
-    let opens = OPENINGS.iter().any(|opening| lower.starts_with(opening));
-    let mut words = lower.split([' ', ':', '/']).filter(|word| !word.is_empty());
-    let http = match (words.next(), words.next(), words.next()) {
+    let opens = OPENINGS
+        .split('|')
+        .any(|opening| lower.starts_with(opening));
+    let mut first = lower.split([' ', ':', '/']).filter(|word| !word.is_empty());
+    let http = match (first.next(), first.next(), first.next()) {
         (Some("http"), Some(code), next) => is_code(code) || next.is_some_and(is_code),
-        (Some(code), Some(next), _) => is_code(code) && HTTP_WORDS.contains(&next),
+        (Some(code), Some(next), _) => is_code(code) && words(HTTP_WORDS).any(|word| word == next),
         _ => false,
     };
     let status = lower
@@ -157,38 +125,18 @@ fn first_line_error(line: &str) -> Option<String> {
         .or_else(|| line_error(line))
 }
 
-const HTTP_WORDS: &[&str] = &[
-    "bad",
-    "unauthorized",
-    "forbidden",
-    "not",
-    "method",
-    "conflict",
-    "gone",
-    "payload",
-    "unprocessable",
-    "too",
-    "client",
-    "internal",
-    "service",
-    "gateway",
-    "server",
-];
-
 /// A line that announces an error in any kind of output: `Error: …`, `ValueError: …`,
 /// `error[E0382]: …`, `thread 'main' panicked at …`, `sh: x: command not found`.
 fn line_error(line: &str) -> Option<String> {
+    const ENDINGS: &str = "command not found|No such file or directory|Permission denied";
     let line = line.trim();
     if line.starts_with("thread '") && line.contains("panicked at")
-        || line.ends_with("command not found")
-        || line.ends_with("No such file or directory")
-        || line.ends_with("Permission denied")
+        || ENDINGS.split('|').any(|ending| line.ends_with(ending))
     {
         return Some(line.to_owned());
     }
     let (kind, rest) = line.split_once(':')?;
-    let rest = rest.trim_start();
-    let kind = kind.trim();
+    let (kind, rest) = (kind.trim(), rest.trim_start());
     if kind.len() > 80 || kind.contains(' ') || rest.is_empty() {
         return None;
     }

@@ -1,64 +1,79 @@
-//! The reflection writer without a model: it quotes from the run and its review.
+//! The reflection writer without a model: it states the verdict and what was done.
 
-mod account;
 mod call;
 mod failure;
-mod rules;
-mod steps;
-mod story;
+mod said;
 #[cfg(test)]
 mod tests;
 
 use async_trait::async_trait;
-use reflect_types::{Message, Reflection, Role, Verdict};
+use reflect_types::{Reflection, Verdict};
 
 use super::error::Error;
 use super::port::{JudgedRun, ReflectionWriter};
-use super::prose::{clean, shorten};
-use account::Account;
-use steps::{is_a_run, steps};
-use story::{ACTION, Feedback, GUIDANCE, MISTAKE, SUMMARY, Story};
+use super::prose::{quote, sentence, shorten};
+use super::steps::{Step, is_a_run, steps};
+use call::{Call, Outcome, calls};
 
-/// Writes reflections by extraction: the task, the reviewer's feedback, the last error of a tool, the
-/// last action, the rule that applies.
+/// Writes reflections by extraction: the verdict, what tools refused and what then went through, the
+/// calls that led to the outcome, an excerpt of the answer.
 ///
-/// It never fails, takes time linear in the run, and is deterministic. A reflection has at most
-/// [`Extractive::MAX_WORDS`] words.
+/// It draws no conclusions: the lesson is in the reviewer's words, which the engine adds. It never
+/// fails, takes time linear in the run, and is deterministic. The summary has at most
+/// [`Extractive::MAX_WORDS`] words; the fields for mistakes and advice stay empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extractive;
 
 impl Extractive {
     /// The name of the writer.
-    pub const ID: &'static str = "extractive-v1";
-    /// The most words of [`Reflection::text`].
-    pub const MAX_WORDS: usize = 120;
+    pub const ID: &'static str = "extractive";
+    /// The maximum number of words of [`Reflection::summary`].
+    pub const MAX_WORDS: usize = 110;
 
     /// The reflection on a run.
     pub fn write(self, run: &JudgedRun<'_>) -> Reflection {
-        let account = Account::of(steps(run.messages));
+        let steps = steps(run.messages);
         // A run written as prose is a single message, which is no answer.
-        let answer = match run.final_response {
+        let final_response = match run.final_response {
             prose if is_a_run(prose) => "",
             answer => answer,
         };
-        let story = Story {
-            task: clean(run.task),
-            outcome: account.outcome(run.task, answer),
-            feedback: Feedback::read(run.feedback.unwrap_or_default()),
-            rules: rules_of(run),
-            account: &account,
+        let called = steps.iter().any(|step| matches!(step, Step::Called { .. }));
+        let answer = said::answer(&steps, final_response, run.task, !called);
+        let calls = calls(steps);
+        let refusals = refusals(&calls);
+        let led = led_to_the_outcome(&calls);
+
+        let mut clauses: Vec<String> = refusals.iter().map(Refusal::shown).collect();
+        if !led.is_empty() {
+            const SHOWN: usize = 3;
+            let led = counted(led.iter().map(|call| call.shown()));
+            let last = &led[led.len().saturating_sub(SHOWN)..];
+            clauses.push(format!("called {}", last.join(", ")));
+        }
+        if !answer.is_empty() {
+            clauses.push(format!("answered {}", quote(&shorten(&answer, 36))));
+        }
+        let verdict = match run.verdict {
+            Verdict::Fail => "Failed",
+            Verdict::Pass => "Passed",
+            _ => "Ended",
         };
-        let reflection = match run.verdict {
-            Verdict::Fail => story.failed(),
-            Verdict::Pass => story.passed("Passed"),
-            _ => story.passed("Ended"),
+        let summary = match clauses.join("; ").as_str() {
+            "" => format!("{verdict}."),
+            done => match shorten(&format!("{verdict}: {done}"), Self::MAX_WORDS) {
+                quoted if quoted.ends_with('"') => quoted,
+                summary => sentence(&summary),
+            },
         };
+        let refused = refusals.iter().map(|refusal| refusal.call.tool.as_str());
+        let applicable = refused.chain(led.iter().rev().map(|call| call.tool.as_str()));
         Reflection {
-            summary: shorten(&reflection.summary, SUMMARY),
-            key_mistake: shorten(&reflection.key_mistake, MISTAKE),
-            correct_action: shorten(&reflection.correct_action, ACTION),
-            guidance: shorten(&reflection.guidance, GUIDANCE),
-            ..reflection
+            summary,
+            applicable_tools: distinct(applicable, 3),
+            tools_used: distinct(calls.iter().map(|call| call.tool.as_str()), 32),
+            written_by: Self::ID.to_owned(),
+            ..Reflection::default()
         }
     }
 }
@@ -74,14 +89,95 @@ impl ReflectionWriter for Extractive {
     }
 }
 
-/// The policy of the run, or else its first system message.
-fn rules_of(run: &JudgedRun<'_>) -> String {
-    if let Some(rules) = run.reference_context {
-        return rules.to_owned();
+/// The refusals of one tool.
+struct Refusal<'a, 'b> {
+    /// The last refused call.
+    call: &'b Call<'a>,
+    error: &'b str,
+    times: usize,
+    /// The next call of the tool that went through.
+    accepted: Option<&'b Call<'a>>,
+}
+
+/// The refusals of the last two tools that refused something.
+fn refusals<'a, 'b>(calls: &'b [Call<'a>]) -> Vec<Refusal<'a, 'b>> {
+    const SHOWN: usize = 2;
+    let mut found: Vec<Refusal<'a, 'b>> = Vec::new();
+    for (at, call) in calls.iter().enumerate().rev() {
+        let Outcome::Refused(error) = &call.outcome else {
+            continue;
+        };
+        if let Some(known) = found.iter_mut().find(|known| known.call.tool == call.tool) {
+            known.times += 1;
+        } else if found.len() < SHOWN {
+            let mut later = calls[at + 1..].iter();
+            found.push(Refusal {
+                call,
+                error,
+                times: 1,
+                accepted: later
+                    .find(|later| later.tool == call.tool && later.outcome == Outcome::Done),
+            });
+        }
     }
-    let is_rule = |message: &&Message| message.is(&Role::System) || message.is(&Role::Developer);
-    let rules = run.messages.iter().find(is_rule);
-    rules
-        .map(|message| message.text().into_owned())
-        .unwrap_or_default()
+    found.reverse();
+    found
+}
+
+impl Refusal<'_, '_> {
+    fn shown(&self) -> String {
+        let times = match self.times {
+            1 => String::new(),
+            times => format!(" {times} times"),
+        };
+        let tool = &self.call.tool;
+        let error = quote(&shorten(self.error, 22));
+        let then = self
+            .accepted
+            .map(|later| match self.call.changed_in(later) {
+                changed if changed.is_empty() => format!(", accepted as {}", later.shown()),
+                changed => format!(", accepted after a change of {}", changed.join(", ")),
+            });
+        format!(
+            "{tool} refused{times} with {error}{}",
+            then.unwrap_or_default()
+        )
+    }
+}
+
+/// The calls that did something, or else those that came back.
+fn led_to_the_outcome<'a, 'b>(calls: &'b [Call<'a>]) -> Vec<&'b Call<'a>> {
+    let done = || calls.iter().filter(|call| call.outcome == Outcome::Done);
+    let acts: Vec<&Call<'_>> = done().filter(|call| !call.only_reads()).collect();
+    if acts.is_empty() {
+        done().collect()
+    } else {
+        acts
+    }
+}
+
+/// Equal neighbours as one, with their number.
+fn counted(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for text in texts {
+        match counted.last_mut() {
+            Some((last, count)) if *last == text => *count += 1,
+            _ => counted.push((text, 1)),
+        }
+    }
+    let shown = counted.into_iter().map(|(text, count)| match count {
+        1 => text,
+        count => format!("{text} ({count}x)"),
+    });
+    shown.collect()
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        if distinct.len() < limit && !distinct.iter().any(|known| known == name) {
+            distinct.push(name.to_owned());
+        }
+    }
+    distinct
 }

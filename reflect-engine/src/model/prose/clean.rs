@@ -28,23 +28,6 @@ pub(in crate::model) fn clean(text: &str) -> String {
     clean
 }
 
-/// The paragraphs, headings and list items of a text, each cleaned.
-pub(in crate::model) fn blocks(text: &str) -> Vec<String> {
-    let mut blocks: Vec<String> = vec![String::new()];
-    for line in head(text, MAX_READ).lines().map(str::trim) {
-        let item = without_list_mark(line);
-        match blocks.last_mut() {
-            Some(block) if !line.is_empty() && item.len() == line.len() => {
-                block.push(' ');
-                block.push_str(line);
-            }
-            _ => blocks.push(item.to_owned()),
-        }
-    }
-    let blocks = blocks.iter().map(|block| clean(block));
-    blocks.filter(|block| !block.is_empty()).collect()
-}
-
 /// The first bytes of a text, cut between characters.
 pub(in crate::model) fn head(text: &str, bytes: usize) -> &str {
     &text[..boundary(text, bytes)]
@@ -64,7 +47,7 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 /// Control characters, and those that are invisible or change the writing direction.
-fn is_control(c: char) -> bool {
+pub(super) fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffd}' | '\u{e0000}'..='\u{e0fff}')

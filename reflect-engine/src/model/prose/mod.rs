@@ -6,11 +6,15 @@ mod sentences;
 mod shorten;
 mod tags;
 mod task;
+mod verbatim;
 mod words;
 
-pub(super) use clean::{blocks, clean, head, tail};
+pub(super) use clean::{clean, head, tail};
 pub(super) use sentences::{quote, sentence, sentences};
-pub(super) use shorten::{fits, shorten};
+pub(super) use shorten::shorten;
 pub(super) use tags::without_tags;
-pub(super) use task::{condense, conditions, restricts};
-pub(super) use words::{count_words, has_word, is_common};
+pub(super) use task::condense;
+pub(super) use verbatim::verbatim;
+#[cfg(test)]
+pub(super) use words::count_words;
+pub(super) use words::is_common;

@@ -25,7 +25,7 @@ pub(in crate::model) fn shorten(text: &str, words: usize) -> String {
 }
 
 /// Whether a text has at most `words` words of ordinary length.
-pub(in crate::model) fn fits(text: &str, words: usize) -> bool {
+pub(super) fn fits(text: &str, words: usize) -> bool {
     count_words(text) <= words && text.chars().count() <= words * CHARS_PER_WORD
 }
 

@@ -32,39 +32,6 @@ pub(in crate::model) fn condense(text: &str, words: usize) -> String {
     kept.join(" ")
 }
 
-/// The sentences of a clean task that restrict how it may be done.
-pub(in crate::model) fn conditions(text: &str) -> impl Iterator<Item = &str> {
-    sentences(text)
-        .into_iter()
-        .filter(|sentence| !is_about_the_person(sentence) && restricts(sentence))
-}
-
-/// Whether a sentence states a condition or a prohibition.
-pub(in crate::model) fn restricts(sentence: &str) -> bool {
-    const MARKS: &[&str] = &[
-        "not",
-        "only",
-        "must",
-        "if",
-        "unless",
-        "without",
-        "never",
-        "prefer",
-        "least",
-        "most",
-        "exactly",
-        "don't",
-        "cannot",
-        "can't",
-        "within",
-        "no",
-        "otherwise",
-        "always",
-        "should",
-    ];
-    has_word(sentence, MARKS)
-}
-
 fn states_the_goal(sentence: &str) -> bool {
     const MARKS: &[&str] = &[
         "want", "wants", "need", "needs", "please", "goal", "like", "help", "find", "task", "wish",
@@ -90,10 +57,6 @@ mod tests {
         let task = "You are olivia_gonzalez_2305, you live in Newark, and you will have a trip to \
             Texas. It is in your reservations. You want to change to a later flight.";
         assert_eq!(condense(task, 12), "You want to change to a later flight.");
-        assert_eq!(
-            conditions("Go. Do not fly at night.").collect::<Vec<_>>(),
-            ["Do not fly at night."]
-        );
     }
 
     proptest! {

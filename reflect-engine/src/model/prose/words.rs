@@ -14,7 +14,7 @@ pub(in crate::model) fn is_common(word: &str) -> bool {
 }
 
 /// Whether the text contains one of the words, given in lower case.
-pub(in crate::model) fn has_word(text: &str, words: &[&str]) -> bool {
+pub(super) fn has_word(text: &str, words: &[&str]) -> bool {
     text.to_lowercase()
         .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
         .any(|word| words.contains(&word.replace('’', "'").as_str()))

@@ -65,6 +65,7 @@ pub(super) async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
         (trace.ingest_status, trace.last_ingest_error),
         (IngestStatus::Completed, None)
     );
+    assert_eq!(trace.judge_error.as_deref(), Some("no verdict"));
     judge(store, &project, "t-parked", Verdict::Pass).await;
 }
 

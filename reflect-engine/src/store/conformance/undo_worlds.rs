@@ -88,7 +88,7 @@ async fn act(store: &dyn Store, project: &ProjectId, id: &str, n: u64, dice: &mu
             lesson.review.key_id = Some("thief".into());
             lesson.review.alpha = 0.9;
             lesson.memory.id = MemoryId::new(format!("m-{id}-{n}"));
-            lesson.memory.reflection.summary = "poison".to_owned();
+            "poison".clone_into(&mut lesson.memory.reflection.summary);
             let basis = standing.map_or(Basis::Fresh, |review| {
                 Basis::Replace(ReviewVersion {
                     id: review.id,

@@ -156,7 +156,10 @@ fn restore_trace(
         trace.review_status == ReviewStatus::Reviewed,
         status.as_str(),
         trace.ingest_attempts,
-        trace.last_ingest_error,
+        trace
+            .last_ingest_error
+            .as_ref()
+            .or(trace.judge_error.as_ref()),
         trace.created_memory_id.as_ref().map(MemoryId::as_str),
         trace.model,
         row::to_json(&trace.metadata)?,

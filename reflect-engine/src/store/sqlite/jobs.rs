@@ -147,8 +147,8 @@ pub(super) fn renew(db: &Connection, lease: &Lease, key: JobKey) -> Result<bool,
     Ok(renewed > 0)
 }
 
-/// Queues the job for its next attempt, or ends it. A reflection that ends can be retried, so its
-/// row goes; another job is parked, so that it is not queued again.
+/// Queues the job for its next attempt, or ends it, and keeps the error with the trace. A reflection
+/// that ends can be retried, so its row goes; another job is parked, so that it is not queued again.
 pub(super) fn fail(
     db: &Connection,
     owner: &str,
@@ -163,13 +163,20 @@ pub(super) fn fail(
              WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace",
         )?
         .query_row(params![key, owner, due, uncounted], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?))
         })
         .optional()?;
-    let Some((true, trace)) = held else {
+    let Some((is_reflection, trace)) = held else {
         return Ok(());
     };
-    let trace: Option<i64> = trace;
+    if !is_reflection {
+        db.prepare_cached(
+            "UPDATE trace SET last_ingest_error = ?2 \
+             WHERE key = ?1 AND reviewed = 0 AND ingest_status = 'completed'",
+        )?
+        .execute(params![trace, setback.error])?;
+        return Ok(());
+    }
     if due.is_none() {
         db.prepare_cached("DELETE FROM queue WHERE key = ?1")?
             .execute([key])?;

@@ -40,6 +40,15 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         }),
         None => None,
     };
+    let ingest_status = status(row, 7)?;
+    let error = row.get(9)?;
+    // Without a review there is no ingestion: the error is the judge's.
+    let (last_ingest_error, judge_error) =
+        if review.is_none() && ingest_status == IngestStatus::Completed {
+            (None, error)
+        } else {
+            (error, None)
+        };
     Ok(Trace {
         id,
         task: row.get(1)?,
@@ -52,9 +61,10 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         } else {
             ReviewStatus::Pending
         },
-        ingest_status: status(row, 7)?,
+        ingest_status,
         ingest_attempts: row.get(8)?,
-        last_ingest_error: row.get(9)?,
+        last_ingest_error,
+        judge_error,
         model: row.get(10)?,
         metadata: json(row, 11)?,
         reference_context: row.get(12)?,

@@ -138,7 +138,7 @@ async fn replay(question: &str, trials: &[Option<Entry>; TRIALS]) -> (Outcome, V
         async move { attempted }
     })
     .evaluate_with(move |trial| exact_match(trial, &gold))
-    .reflect_with(move |failed: FailedTrial<'_>| {
+    .reflect_with(move |failed: FailedTrial| {
         let index = failed.trajectory.trial as usize - 1;
         reflection_of(&*writer, index).unwrap_or_else(|| "rewritten in the log".to_owned())
     })

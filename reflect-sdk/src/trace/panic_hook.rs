@@ -2,12 +2,14 @@
 //!
 //! A destructor only learns *that* its thread unwinds. A hook, chained before the installed one, notes
 //! the message and the location of the last panic of each thread. Panics are numbered, so that a guard
-//! can tell a panic in its lifetime from an earlier one.
+//! can tell a panic in its lifetime from an earlier one. A hook that was replaced is installed again
+//! by the next run.
 //!
 //! `resume_unwind` calls no hook. After a panic that was caught, it looks like that one, unless
 //! something of a run was used on the thread in between.
 
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -61,6 +63,7 @@ impl Mark {
         if unwinding && !self.unwinding.load(Ordering::Relaxed) {
             return;
         }
+        hook::install();
         forget_handled();
         self.panics
             .store(PANICS.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -85,10 +88,20 @@ impl Mark {
     }
 }
 
+/// Calls user code that an open run must survive. Returns the message of its panic as an error; the
+/// panic is not one of the run.
+pub(super) fn survive<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    let before = hook::last();
+    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
+        hook::set_last(before);
+        message(&*payload)
+    })
+}
+
 /// Forgets the last panic of this thread, unless it is unwinding it.
 pub(super) fn forget_handled() {
     if !thread::panicking() {
-        hook::forget();
+        hook::set_last(None);
     }
 }
 
@@ -110,21 +123,36 @@ mod hook {
         None
     }
 
-    pub(super) fn forget() {}
+    pub(super) fn last() -> Option<(u64, super::Panic)> {
+        None
+    }
+
+    pub(super) fn set_last(_: Option<(u64, super::Panic)>) {}
 }
 
 #[cfg(feature = "panic-hook")]
 mod hook {
     use std::cell::RefCell;
     use std::panic::{self, PanicHookInfo};
-    use std::sync::atomic::Ordering;
-    use std::sync::{Once, OnceLock};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Mutex, OnceLock, PoisonError};
     use std::thread;
 
     use super::{PANICS, Panic, message};
 
-    static INSTALLED: Once = Once::new();
+    /// Whether the hook exists: installed, or called by the one that replaced it.
+    static EXISTS: AtomicBool = AtomicBool::new(false);
     static LISTENER: OnceLock<fn(&Panic)> = OnceLock::new();
+
+    /// A part of the hook. A `set_hook` that does not chain the hook drops it, and the next run
+    /// installs another: there is one at most, so hooks do not pile up.
+    struct Existence;
+
+    impl Drop for Existence {
+        fn drop(&mut self) {
+            EXISTS.store(false, Ordering::Release);
+        }
+    }
 
     thread_local! {
         /// The last panic of this thread, with its number.
@@ -132,17 +160,23 @@ mod hook {
     }
 
     pub(super) fn install() {
+        static INSTALLING: Mutex<()> = Mutex::new(());
+
         // The hook cannot be replaced while the thread unwinds; the next run installs it.
-        if INSTALLED.is_completed() || thread::panicking() {
+        if EXISTS.load(Ordering::Acquire) || thread::panicking() {
             return;
         }
-        INSTALLED.call_once(|| {
-            let chained = panic::take_hook();
-            panic::set_hook(Box::new(move |info| {
-                note(info);
-                chained(info);
-            }));
-        });
+        let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        if EXISTS.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let existence = Existence;
+        let chained = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let _part = &existence;
+            note(info);
+            chained(info);
+        }));
     }
 
     /// Sets the function that the hook calls with every panic. Only the first call has an effect.
@@ -151,20 +185,20 @@ mod hook {
     }
 
     pub(super) fn noted_since(number: u64) -> Option<Panic> {
-        LAST.try_with(|last| {
-            let last = last.try_borrow().ok()?;
-            let (since, panic) = last.as_ref()?;
-            (*since > number).then(|| panic.clone())
-        })
-        .ok()
-        .flatten()
+        last().and_then(|(since, panic)| (since > number).then_some(panic))
     }
 
-    pub(super) fn forget() {
+    pub(super) fn last() -> Option<(u64, Panic)> {
+        LAST.try_with(|last| last.try_borrow().ok()?.clone())
+            .ok()
+            .flatten()
+    }
+
+    pub(super) fn set_last(panic: Option<(u64, Panic)>) {
         // Fails while the thread ends.
         let _ = LAST.try_with(|last| {
             if let Ok(mut last) = last.try_borrow_mut() {
-                *last = None;
+                *last = panic;
             }
         });
     }
@@ -178,11 +212,6 @@ mod hook {
         if let Some(listener) = LISTENER.get() {
             listener(&panic);
         }
-        // Fails while the thread ends; a hook must not panic.
-        let _ = LAST.try_with(|last| {
-            if let Ok(mut last) = last.try_borrow_mut() {
-                *last = Some((number, panic));
-            }
-        });
+        set_last(Some((number, panic)));
     }
 }

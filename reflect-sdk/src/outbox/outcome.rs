@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The outcome of a run. Handles wait for it async or blocking, with no runtime needed.
 #[derive(Debug, Default)]
-pub(crate) struct Delivery {
+pub(crate) struct DeliveryOutcome {
     state: Mutex<State>,
     settled: Condvar,
     settled_async: Notify,
@@ -25,7 +25,7 @@ struct State {
     waiting: usize,
 }
 
-impl Delivery {
+impl DeliveryOutcome {
     /// Notes that the run is stored; its memory is still to come.
     pub(crate) fn stored(&self, id: &TraceId) {
         self.lock().trace_id = Some(id.clone());

@@ -1,0 +1,33 @@
+//! Replaces values that identify a person or a case by their role.
+
+mod patterns;
+mod values;
+
+use reflect_types::Reflection;
+
+use self::values::Values;
+use super::port::JudgedRun;
+
+/// The personal values of a run.
+/// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values) lists what counts.
+#[derive(Debug, Default)]
+pub(crate) struct PersonalValues(Values);
+
+impl PersonalValues {
+    pub(crate) fn of(run: &JudgedRun<'_>) -> Self {
+        Self(Values::of(run))
+    }
+
+    /// The reflection with roles for values in all its texts.
+    pub(crate) fn replace(&self, reflection: Reflection) -> Reflection {
+        let each = |text: String| self.0.replace(&patterns::replace(&self.0.replace(&text)));
+        Reflection {
+            feedback: each(reflection.feedback),
+            summary: each(reflection.summary),
+            key_mistake: each(reflection.key_mistake),
+            correct_action: each(reflection.correct_action),
+            guidance: each(reflection.guidance),
+            ..reflection
+        }
+    }
+}
