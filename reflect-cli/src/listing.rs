@@ -15,12 +15,14 @@ pub(crate) enum Status {
     Failed,
 }
 
-/// A listing of traces, newest first.
+/// A listing of traces, newest first by default.
 #[derive(Debug)]
 pub(crate) struct Listing<'a> {
     client: &'a ReflectClient,
     status: Option<Status>,
-    before: Option<TraceId>,
+    oldest_first: bool,
+    /// The last trace of the previous page.
+    last: Option<TraceId>,
 }
 
 impl<'a> Listing<'a> {
@@ -29,13 +31,20 @@ impl<'a> Listing<'a> {
         Self {
             client,
             status: status.into(),
-            before: None,
+            oldest_first: false,
+            last: None,
         }
+    }
+
+    /// Lists the oldest traces first. A server may not know this order.
+    pub(crate) fn oldest_first(mut self) -> Self {
+        self.oldest_first = true;
+        self
     }
 
     /// Starts at the newest trace older than this one.
     pub(crate) fn before(mut self, id: Option<TraceId>) -> Self {
-        self.before = id;
+        self.last = id;
         self
     }
 
@@ -48,11 +57,17 @@ impl<'a> Listing<'a> {
             Some(Status::Failed) => call.failed(),
             None => call,
         };
-        if let Some(before) = self.before.take() {
-            call = call.before(before);
-        }
+        let previous = self.last.take();
+        call = match (previous.clone(), self.oldest_first) {
+            (Some(last), true) => call.after(last),
+            (None, true) => call.oldest_first(),
+            (Some(last), false) => call.before(last),
+            (None, false) => call,
+        };
         let page = call.await?;
-        self.before = page.items.last().map(|trace| trace.id.clone());
-        Ok(self.before.is_some().then_some(page))
+        // A server that does not know the cursor repeats its page.
+        let last = page.items.last().map(|trace| trace.id.clone());
+        self.last = last.filter(|last| Some(last) != previous.as_ref());
+        Ok(self.last.is_some().then_some(page))
     }
 }

@@ -18,7 +18,7 @@ impl Transport for Local {
     ) -> BoxFuture<'a, Result<Reply>> {
         Box::pin(async move {
             let reply = self.reply(project, request).await;
-            reply.map_err(|error| Error::from(error.body()))
+            reply.map_err(|error| refusal(&error))
         })
     }
 
@@ -29,6 +29,10 @@ impl Transport for Local {
             }
         })
     }
+}
+
+fn refusal(error: &reflect_engine::Error) -> Error {
+    Error::from(error.body()).with_retry_after(error.retry_after())
 }
 
 impl Local {
@@ -48,12 +52,26 @@ impl Local {
                 let keys = file.keys().await?;
                 Reply::RevokeApiKey(keys.revoke(Some(project), &revoke.key_id).await?)
             }
-            Request::DeleteProject(_) => {
-                let mut gone = file.engine.delete_project(project).await?;
-                gone.deleted |= file.keys().await?.delete_project(project).await?;
-                Reply::DeleteProject(gone)
-            }
             _ => file.engine.call(project, request).await?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_delay_that_a_model_asks_for_is_kept() {
+        let delay = Some(Duration::from_secs(7));
+        let refused = reflect_models::Error::Refused {
+            status: 429,
+            message: "later".to_owned(),
+            retry_after: delay,
+        };
+        let error = reflect_engine::Error::Model(refused.into());
+        assert_eq!(refusal(&error).retry_after(), delay);
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) work: Notify,
     /// Notified when a judgement is queued.
     pub(crate) unjudged: Notify,
+    /// Notified when traces without a judgement are stored.
+    pub(crate) imported: Notify,
     /// Whether this engine runs background work and decides the store's embedder.
     pub(crate) background: bool,
     /// Set once the store has recorded this engine's embedder.

@@ -24,9 +24,10 @@ pub(crate) async fn compute<T: Send + 'static>(
     })
 }
 
-/// Runs work that calls a model in its own task: a panic of the model becomes an error, and a
-/// dropped caller does not cancel it.
+/// Runs work that calls a model in its own task: a panic becomes an error that blames the `model`,
+/// and a dropped caller does not cancel it.
 pub(crate) async fn isolate<T, E>(
+    model: &str,
     work: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> Result<T>
 where
@@ -35,20 +36,21 @@ where
 {
     match tokio::spawn(work).await {
         Ok(result) => result.map_err(Into::into),
-        Err(error) => Err(model_panicked(error)),
+        Err(error) => Err(model_panicked(model, error)),
     }
 }
 
 /// Like [`isolate`], and a shutdown waits for it. The result is logged if the caller has gone.
 pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
     core: &Arc<Core>,
+    model: &'static str,
     call: String,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     let running = RunningCall::new(core);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
-        let result = isolate(work).await;
+        let result = isolate(model, work).await;
         match sender.send(result) {
             Ok(()) => {}
             Err(Ok(done)) => tracing::info!(call, ?done, "done, though the caller has gone"),
@@ -60,10 +62,10 @@ pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
 }
 
 /// The error of a task that called a model and did not finish.
-pub(crate) fn model_panicked(error: JoinError) -> Error {
+pub(crate) fn model_panicked(model: &str, error: JoinError) -> Error {
     match panic_message(error) {
         Some(message) => Error::Model(model::Error {
-            message: format!("the embedder or the reflector panicked{message}"),
+            message: format!("{model} panicked{message}"),
             // The cause may be gone at the next attempt.
             retryable: true,
             source: None,

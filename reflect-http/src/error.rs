@@ -29,7 +29,7 @@ pub enum Error {
     NotJson {
         /// The HTTP status.
         status: u16,
-        /// What the parser said.
+        /// The parser's message.
         problem: String,
         /// How the body begins.
         excerpt: String,

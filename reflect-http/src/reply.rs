@@ -33,7 +33,7 @@ impl Reply {
         self.0.status
     }
 
-    /// A header as it came, where it is text.
+    /// A header's value, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.0.header(name)
     }

@@ -160,6 +160,15 @@ impl Error {
         }
     }
 
+    /// Sets the `Retry-After` delay of a refusal.
+    #[must_use]
+    pub fn with_retry_after(mut self, delay: Option<Duration>) -> Self {
+        if let Self::Api(api) = &mut self {
+            api.retry_after = delay;
+        }
+        self
+    }
+
     /// Whether the request itself is at fault, so that it will never be accepted. A revoked key or a
     /// wrong address is not a refusal: a spooled run is kept until that is corrected.
     pub(crate) fn is_refusal(&self) -> bool {
@@ -248,10 +257,6 @@ impl fmt::Display for ApiError {
 #[cfg(test)]
 impl ApiError {
     pub(crate) fn refusal(code: ErrorCode, retry_after: Option<Duration>) -> Error {
-        let mut error = Error::from(ErrorBody::new(code, "no"));
-        if let Error::Api(api) = &mut error {
-            api.retry_after = retry_after;
-        }
-        error
+        Error::from(ErrorBody::new(code, "no")).with_retry_after(retry_after)
     }
 }

@@ -39,13 +39,7 @@ impl Judge for CountedJudge {
     }
 
     fn observe(&self, outcome: JudgeOutcome) {
-        self.outcomes.count(match outcome {
-            JudgeOutcome::Passed => "pass",
-            JudgeOutcome::Failed => "fail",
-            JudgeOutcome::Unclear => "unclear",
-            JudgeOutcome::Overtaken => "overtaken",
-            JudgeOutcome::Error => "error",
-        });
+        self.outcomes.count(outcome.as_str());
         self.judge.observe(outcome);
     }
 }

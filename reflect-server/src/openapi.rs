@@ -2,7 +2,7 @@
 
 use reflect_types::{
     CreateSkill, ErrorBody, ErrorCode, ExportMemories, ExportOverview, ExportTraces, ListMemories,
-    ListMemoryChanges, ListTraces, Operation as _,
+    ListMemoryChanges, ListOrder, ListTraces, Operation as _,
 };
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
@@ -18,7 +18,7 @@ use utoipa::{IntoResponses, Modify, OpenApi};
         description = "An agent records its runs, has them reviewed, and gets memories of them. Every \
                        error has the same body; every success has a JSON body."
     ),
-    components(schemas(ErrorBody, ErrorCode)),
+    components(schemas(ErrorBody, ErrorCode, ListOrder)),
     modifiers(&Schemes),
 )]
 pub(crate) struct Description;

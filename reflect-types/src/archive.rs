@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::memory::MemoryHistory;
 use crate::project::Stats;
 use crate::reflection::AuthoredReflection;
-use crate::reviewer::Reviewer;
+use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
 use crate::validate::{InvalidField, Validate, within};
@@ -14,6 +14,7 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Piece {
     /// A memory with its events.
     Memory(Box<MemoryHistory>),
@@ -41,7 +42,7 @@ pub struct ArchivedTrace {
     pub judgement: Option<Judgement>,
 }
 
-/// What a store keeps of a review beyond the API.
+/// Review fields that replies omit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Judgement {
@@ -54,12 +55,11 @@ pub struct Judgement {
     pub created_at: String,
 }
 
-/// A project beside its memories and traces. Two overviews that differ tell that the project changed
-/// in between.
+/// Totals and skill; compare two to detect changes during an export.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Overview {
-    /// The project in numbers.
+    /// The totals.
     pub stats: Stats,
     /// The project's skill.
     #[serde(default)]
@@ -128,6 +128,9 @@ impl Validate for ArchivedTrace {
         if let Some(judgement) = &self.judgement {
             within("judgement.alpha", judgement.alpha, 0.0..=1.0)?;
         }
+        if let Some(withdrawn) = &trace.withdrawn_verdict {
+            known_verdict("withdrawn_verdict", withdrawn)?;
+        }
         match &trace.review {
             Some(review) if review.result == Verdict::Unknown => Err(InvalidField::new(
                 "review.result",
@@ -137,11 +140,78 @@ impl Validate for ArchivedTrace {
                 "review.reviewer",
                 "is newer than this version: upgrade Reflect",
             )),
+            Some(review) => {
+                if let Some(reviewer) = &review.reviewer {
+                    reviewer.validate()?;
+                }
+                let overruled = review.overruled.as_ref();
+                overruled.map_or(Ok(()), |verdict| known_verdict("review.overruled", verdict))
+            }
             None if trace.review_status == ReviewStatus::Reviewed => Err(InvalidField::new(
                 "review",
                 "is missing, but the trace is marked as reviewed",
             )),
-            _ => Ok(()),
+            None => Ok(()),
         }
+    }
+}
+
+/// A store keeps only what it can read again.
+fn known_verdict(field: &'static str, verdict: &ModelVerdict) -> Result<(), InvalidField> {
+    if verdict.result == Verdict::Unknown {
+        return Err(InvalidField::new(field, "must be `pass` or `fail`"));
+    }
+    let model = Reviewer::Model(verdict.model.clone()).validate();
+    model.map_err(|error| InvalidField { field, ..error })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn refused(part: &str, value: Value) -> Option<String> {
+        let mut piece = json!({
+            "kind": "trace", "id": "t", "task": "t", "review_status": "reviewed",
+            "review": {"id": "r", "trace_id": "t", "result": "fail", "reviewer": "human"},
+        });
+        *piece.pointer_mut(part).unwrap() = value;
+        let piece: Piece = serde_json::from_value(piece).unwrap();
+        piece.validate().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_verdict_or_reviewer_that_no_store_can_read_again_is_refused() {
+        let review = |overruled: Value, reviewer: Value| {
+            let review = json!({
+                "id": "r", "trace_id": "t", "result": "fail",
+                "reviewer": reviewer, "overruled": overruled,
+            });
+            refused("/review", review)
+        };
+        let said = |model: &str, result: &str| json!({"model": model, "result": result});
+        assert_eq!(review(said("m", "pass"), json!("human")), None);
+        assert_eq!(review(Value::Null, json!({"model": "m"})), None);
+
+        let unknown = review(said("m", "partial"), json!("human")).unwrap();
+        assert_eq!(unknown, "`review.overruled` must be `pass` or `fail`");
+        assert!(review(said(" ", "pass"), json!("human")).is_some());
+        let long = "m".repeat(Reviewer::MAX_NAME + 1);
+        for name in ["", &long] {
+            assert!(review(Value::Null, json!({"model": name})).is_some());
+        }
+        let piece = |withdrawn: Value| {
+            refused(
+                "",
+                json!({
+                    "kind": "trace", "id": "t", "task": "t", "review_status": "pending",
+                    "withdrawn_verdict": withdrawn,
+                }),
+            )
+        };
+        assert_eq!(piece(said("m", "fail")), None);
+        let unknown = piece(said("m", "partial")).unwrap();
+        assert_eq!(unknown, "`withdrawn_verdict` must be `pass` or `fail`");
     }
 }

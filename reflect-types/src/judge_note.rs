@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::review::{Review, ReviewRecord};
-use crate::reviewer::{ModelVerdict, Reviewer};
+use crate::reviewer::{ModelVerdict, Reviewer, with_note, without_note};
 use crate::trace::Trace;
 
 /// `[judge <model> said <verdict>]`.
@@ -45,13 +45,7 @@ impl ReviewRecord {
     /// note about a model.
     pub fn comment(&self) -> Option<&str> {
         let text = self.feedback_text.as_deref()?;
-        let rest = self.note().and_then(|note| {
-            let rest = text.strip_prefix(&note)?;
-            if rest.is_empty() {
-                return Some(rest);
-            }
-            rest.strip_prefix(' ')
-        });
+        let rest = self.note().and_then(|note| without_note(&note, text));
         match rest {
             Some("") => None,
             Some(rest) => Some(rest),
@@ -61,7 +55,7 @@ impl ReviewRecord {
 
     /// The note about the model that gave the review, or whose verdict it replaced.
     fn note(&self) -> Option<String> {
-        let own = self.model().map(|model| format!("[judge {model}]"));
+        let own = self.reviewer.as_ref().and_then(Reviewer::note);
         own.or_else(|| self.overruled.as_ref().map(ToString::to_string))
     }
 }
@@ -74,10 +68,8 @@ impl Trace {
         self.judge_note = self.withdrawn_verdict.as_ref().map(ToString::to_string);
         if let Some(review) = &mut self.review {
             if let Some(note) = review.note() {
-                review.feedback_text = Some(match review.feedback_text.as_deref() {
-                    None | Some("") => note,
-                    Some(text) => format!("{note} {text}"),
-                });
+                let text = review.feedback_text.as_deref();
+                review.feedback_text = Some(with_note(note, text));
             }
         }
         self

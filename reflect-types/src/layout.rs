@@ -2,9 +2,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::id::ProjectId;
 
-/// Where the parts of a request stand in an HTTP message.
+/// How a request maps to path, query and body.
 pub trait Layout {
-    /// The id in the path beside the project's.
+    /// The second path parameter.
     fn id(&self) -> Option<&str> {
         None
     }
@@ -51,6 +51,7 @@ impl Method {
 
 /// Whether a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// A second call changes nothing that the first did not.
     Freely,
@@ -80,7 +81,9 @@ pub(crate) fn path(template: &str, project: &ProjectId, request: &impl Layout) -
         match name {
             "{project_id}" => path.extend(segment(project.as_str())),
             placeholder if placeholder.starts_with('{') => {
-                path.extend(segment(request.id().unwrap_or_default()));
+                let id = request.id();
+                debug_assert!(id.is_some(), "{template} needs `Layout::id`");
+                path.extend(segment(id.unwrap_or_default()));
             }
             literal => path.push_str(literal),
         }
@@ -93,4 +96,23 @@ pub(crate) fn path(template: &str, project: &ProjectId, request: &impl Layout) -
         path.extend(segment(value));
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Forgetful;
+
+    impl Layout for Forgetful {}
+
+    #[test]
+    #[should_panic(expected = "/traces/{trace_id}/similar needs `Layout::id`")]
+    fn a_request_that_leaves_out_its_id_is_caught() {
+        path(
+            "/traces/{trace_id}/similar",
+            &ProjectId::default(),
+            &Forgetful,
+        );
+    }
 }

@@ -44,9 +44,9 @@ pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
-    GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListProjects,
-    ListTraces, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace, ReviewTrace,
-    RevokeApiKey, Undo, UpdateMemory, UpdateProject, WithdrawReview,
+    GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
+    ListProjects, ListTraces, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
+    ReviewTrace, RevokeApiKey, Undo, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

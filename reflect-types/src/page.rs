@@ -2,8 +2,8 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-/// A page of a list. On the wire it is a JSON array; a `Link: rel="next"` header tells that more
-/// follow.
+/// A page of a list. On the wire it is a JSON array; a `Link: rel="next"` header indicates a further
+/// page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<T>")]
 #[serde(into = "Vec<T>")]
@@ -16,7 +16,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The last item, if more follow: its id is the `before` of the next page.
+    /// The last item, if more follow: its id is the cursor of the next page.
     pub fn cursor(&self) -> Option<&T> {
         self.items.last().filter(|_| self.more)
     }

@@ -43,7 +43,7 @@ impl fmt::Debug for Bootstrapped {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedProject {
-    /// The removed project, if the server tells.
+    /// The deleted project, if returned.
     #[serde(default)]
     pub project_id: Option<ProjectId>,
     /// Whether there was a project to delete.
@@ -66,7 +66,7 @@ pub struct ProjectSummary {
     pub max_alpha: Option<f64>,
 }
 
-/// A project in numbers.
+/// Project statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {

@@ -1,14 +1,14 @@
 use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::{KeyId, TraceId};
 use crate::reflection::AuthoredReflection;
-use crate::reviewer::{ModelVerdict, Reviewer};
+use crate::reviewer::{ModelVerdict, Reviewer, with_note, without_note};
 use crate::validate::{InvalidField, Validate, within};
 use crate::verdict::Verdict;
 use crate::wire_enum::wire_enum;
 
-/// A judgement to be passed on a run.
+/// A review of a run.
 ///
 /// ```
 /// use reflect_types::Review;
@@ -21,16 +21,15 @@ use crate::wire_enum::wire_enum;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(remote = "Self")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(
-    feature = "openapi",
-    schema(description = "A judgement to be passed on a run.")
-)]
+#[cfg_attr(feature = "openapi", schema(description = "A review of a run."))]
 pub struct Review {
     /// Pass or fail.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::verdict_to_give))]
     pub result: Verdict,
-    /// What was wrong (or right); it shapes the reflection, so be specific.
+    /// What was wrong (or right); it shapes the reflection, so be specific. On the wire, that of a
+    /// model begins with `[judge <model>]`, for servers that do not know `reviewer`.
     #[serde(default)]
     pub feedback_text: Option<String>,
     /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
@@ -46,10 +45,10 @@ pub struct Review {
 }
 
 impl Review {
-    /// How far a review moves the memories when nothing else is said.
+    /// The default learning rate.
     pub const DEFAULT_ALPHA: f64 = 0.3;
 
-    /// A judgement without feedback.
+    /// A review without feedback.
     pub fn new(result: Verdict) -> Self {
         Self {
             result,
@@ -60,12 +59,12 @@ impl Review {
         }
     }
 
-    /// The run did what it should.
+    /// A passing review.
     pub fn pass() -> Self {
         Self::new(Verdict::Pass)
     }
 
-    /// The run did not; `feedback` says what was wrong.
+    /// A failing review with feedback.
     pub fn fail(feedback: impl Into<String>) -> Self {
         Self::new(Verdict::Fail).feedback(feedback)
     }
@@ -103,10 +102,26 @@ impl Validate for Review {
     }
 }
 
+impl<'de> Deserialize<'de> for Review {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut review = Self::deserialize(from)?;
+        let text = review.feedback_text.as_deref();
+        let note = review.reviewer.note();
+        // Only that of the model itself: other text is a reviewer's own.
+        if let Some(text) = note.and_then(|note| without_note(&note, text?)) {
+            review.feedback_text = Some(text.to_owned()).filter(|text| !text.is_empty());
+        }
+        Ok(review)
+    }
+}
+
 // By hand, because `feedback_text` is sent even when null, except beside an authored reflection.
 impl Serialize for Review {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let feedback = self.reflection.is_none() || self.feedback_text.is_some();
+        let text = self.feedback_text.as_deref();
+        let noted = self.reviewer.note().map(|note| with_note(note, text));
+        let text = noted.as_deref().or(text);
+        let feedback = self.reflection.is_none() || text.is_some();
         let fields = 1
             + usize::from(feedback)
             + usize::from(self.alpha.is_some())
@@ -115,7 +130,7 @@ impl Serialize for Review {
         let mut review = to.serialize_struct("Review", fields)?;
         review.serialize_field("result", &self.result)?;
         if feedback {
-            review.serialize_field("feedback_text", &self.feedback_text)?;
+            review.serialize_field("feedback_text", &text)?;
         }
         if let Some(alpha) = &self.alpha {
             review.serialize_field("alpha", alpha)?;
@@ -142,7 +157,7 @@ wire_enum! {
     }
 }
 
-/// A judgement as it stands on a trace.
+/// The stored review of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReviewRecord {
@@ -152,8 +167,8 @@ pub struct ReviewRecord {
     pub trace_id: TraceId,
     /// Pass or fail.
     pub result: Verdict,
-    /// What was wrong, or right, after a note about the model that gave the review or whose verdict
-    /// it replaced. `comment()` is the text without the note.
+    /// The feedback; prefixed with `[judge …]` if a model was involved. `comment()` is the text
+    /// without the prefix.
     #[serde(default)]
     pub feedback_text: Option<String>,
     /// Given with the trace, or later.
@@ -192,6 +207,33 @@ mod tests {
         assert_eq!(read.reviewer, Reviewer::Human);
         let read: Review = serde_json::from_value(model).unwrap();
         assert_eq!(read, Review::pass().judged_by("m"));
+    }
+
+    #[test]
+    fn a_server_without_reviewers_sees_the_model_in_the_feedback() {
+        for (text, sent) in [(Some("no"), "[judge m] no"), (None, "[judge m]")] {
+            let mut review = Review::new(Verdict::Fail).judged_by("m");
+            review.feedback_text = text.map(str::to_owned);
+            let wire = serde_json::to_value(&review).unwrap();
+            assert_eq!(wire["feedback_text"], sent);
+            assert_eq!(serde_json::from_value::<Review>(wire).unwrap(), review);
+        }
+    }
+
+    #[test]
+    fn only_the_note_of_the_reviewer_itself_is_removed() {
+        for (reviewer, text) in [
+            (Reviewer::Human, "[judge m] no"),
+            (Reviewer::model("n"), "[judge m] no"),
+            (Reviewer::model("m"), "[judge m]no"),
+            (Reviewer::model("m"), "no"),
+        ] {
+            let wire = serde_json::json!({
+                "result": "fail", "feedback_text": text, "reviewer": reviewer,
+            });
+            let review: Review = serde_json::from_value(wire).unwrap();
+            assert_eq!(review.feedback_text.as_deref(), Some(text), "{reviewer:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reviewer {
-    /// A person, or a program that speaks for one.
+    /// A person, or code acting for one.
     #[default]
     Human,
     /// The model of this name.
@@ -39,6 +39,28 @@ impl Reviewer {
             Self::Human | Self::Unknown => None,
         }
     }
+
+    /// The note of a model's review: `[judge <model>]`.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.model_name().map(|model| format!("[judge {model}]"))
+    }
+}
+
+/// A text after a note.
+pub(crate) fn with_note(note: String, text: Option<&str>) -> String {
+    match text {
+        None | Some("") => note,
+        Some(text) => format!("{note} {text}"),
+    }
+}
+
+/// The text after a note, if it begins with exactly this one.
+pub(crate) fn without_note<'a>(note: &str, text: &'a str) -> Option<&'a str> {
+    let rest = text.strip_prefix(note)?;
+    if rest.is_empty() {
+        return Some(rest);
+    }
+    rest.strip_prefix(' ')
 }
 
 impl Validate for Reviewer {
@@ -86,7 +108,7 @@ impl<'de> Deserialize<'de> for Reviewer {
     }
 }
 
-/// The verdict of a model whose review no longer stands.
+/// A model's verdict that was withdrawn or overruled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelVerdict {

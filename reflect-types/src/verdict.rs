@@ -16,7 +16,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict as it stands on the wire.
+    /// The wire representation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -25,7 +25,7 @@ impl Verdict {
         }
     }
 
-    /// What the verdict says of success; `None` where it is not known.
+    /// `Some(true)` for a pass, `Some(false)` for a fail, else `None`.
     pub fn success(self) -> Option<bool> {
         match self {
             Self::Pass => Some(true),
@@ -59,7 +59,7 @@ impl FromStr for Verdict {
     }
 }
 
-/// A text that is no verdict.
+/// The error of parsing an unknown verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVerdict(pub String);
 

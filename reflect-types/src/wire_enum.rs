@@ -13,7 +13,7 @@ macro_rules! wire_enum {
         #[non_exhaustive]
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )+
-            /// A value newer than this version, kept as it came.
+            /// An unknown value, preserved as received.
             Other(String),
         }
 
@@ -21,7 +21,7 @@ macro_rules! wire_enum {
             /// Every value this version knows.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The value as it stands on the wire.
+            /// The wire representation.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$variant => $text, )+

@@ -31,7 +31,7 @@ pub struct Outcome {
     /// The stored traces, in the order of the trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trace_ids: Vec<TraceId>,
-    /// What was not stored, or not learned from, in time.
+    /// Traces not stored or processed before the timeout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub persist_errors: Vec<PersistError>,
 }

@@ -82,7 +82,9 @@ fn a_deleted_project_is_empty(world: &World) {
 }
 
 fn health_is_ok(world: &World) {
-    assert_eq!(world.client().health().call().unwrap().status(), "ok");
+    let health = world.client().health().call().unwrap();
+    assert_eq!(health.status(), "ok");
+    assert!(health.0.contains_key("version"), "{health:?}");
 }
 
 fn what_was_taught_is_taken_back(world: &World) {

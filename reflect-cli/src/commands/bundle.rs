@@ -285,6 +285,7 @@ impl Counts {
             Piece::Memory(_) => self.memories += 1,
             Piece::Trace(_) => self.traces += 1,
             Piece::Skill(_) => self.skills += 1,
+            _ => {}
         }
     }
 }

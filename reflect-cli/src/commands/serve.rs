@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, value_parser};
 use reflect_engine::Engine;
+use reflect_engine::store::Store as _;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use secrecy::SecretString;
@@ -12,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::failure::Failure;
-use crate::{file, models, permissions, secret};
+use crate::{file, models, output, permissions, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -147,11 +148,14 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             options.listen
         ))
     })?;
-    let store = file::open_store(options.data.clone()).await?;
+    let store = Arc::new(file::open_store(options.data.clone()).await?);
     permissions::warn_if_shared("the database", &options.data);
     let key_store = file::open_key_store(options.data.clone()).await?;
+    // A file from an import or an embedded engine has projects, and no server has used it.
+    let is_new = key_store.is_new() || store.projects().await?.is_empty();
+    let keys = Keys::new(Arc::new(key_store), master.as_ref());
     let mut engine = Engine::builder()
-        .store(Arc::new(store))
+        .store(store)
         .alpha(alpha(options.alpha)?)
         .concurrency(options.workers.get())
         .lease(Duration::from_secs(options.lease));
@@ -161,19 +165,22 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(judge) = &judge {
         engine = engine.judge(Arc::new(judge.clone()));
     }
-    let engine = models.install(engine).start()?;
-    // A file from an import or an embedded engine has projects, and no server has used it.
-    let is_new = key_store.is_new() || engine.list_projects().await?.is_empty();
-    let keys = Keys::new(Arc::new(key_store), master.as_ref());
-    if master.is_none() {
-        ensure_master_key(&keys, is_new, &options.data).await?;
-    }
-    keys.ensure_projects(&engine).await?;
     let address = listener.local_addr()?;
     // Before the address is printed: a client that knows it may send a signal.
     let signals = signals()?;
-    // On standard output, so that scripts can read the chosen port.
-    println!("reflect listens on {scheme}://{address}");
+    if master.is_none() {
+        ensure_master_key(&keys, is_new, &options.data).await?;
+    }
+    // Last, because an error from here on has to shut it down.
+    let engine = models.install(engine).start()?;
+    if let Err(error) = keys.ensure_projects(&engine).await {
+        engine.shutdown().await?;
+        return Err(error.into());
+    }
+    // On standard output, so that scripts can read the chosen port. The log has it too.
+    if output::say(format_args!("reflect listens on {scheme}://{address}")).is_err() {
+        tracing::warn!("standard output is closed");
+    }
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
     let mut app = App::new(engine, keys, settings);
     for (name, model) in [("llm", &models.llm), ("embeddings", &models.embeddings)] {
@@ -257,15 +264,23 @@ fn network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "expected an address or a network, such as `10.0.0.0/8`".to_owned())
 }
 
-/// Creates a master key on a new database and prints it, once. A server that was started without its
+/// Creates a master key on a new database and prints it, once; a key that cannot be printed is
+/// revoked. A server that was started without its
 /// usual `--master-key` must not put another one into its log.
 async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Path) -> Result<(), Failure> {
     if is_new {
         if let Some(created) = keys.ensure_master().await? {
-            println!(
+            let shown = output::say(format_args!(
                 "This is the master key. It is shown only once, so keep it:\n\n    {}\n",
                 created.api_key
-            );
+            ));
+            if shown.is_err() {
+                keys.revoke(None, &created.key.id).await?;
+                return Err(Failure::general(
+                    "cannot show the master key, because standard output is closed: it is revoked. \
+                     Start again with an open output, or with --master-key",
+                ));
+            }
         }
         return Ok(());
     }

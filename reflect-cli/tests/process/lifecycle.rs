@@ -30,6 +30,26 @@ async fn first_start_shows_a_master_key_once_and_stores_its_hash() {
     }
 }
 
+#[test]
+fn a_master_key_that_cannot_be_shown_is_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = reflect()
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(&data)
+        .stdout(closed)
+        .output()
+        .unwrap();
+    let log = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{log}");
+    assert!(log.contains("cannot show the master key"), "{log}");
+
+    let next = Server::start(&data, &[]);
+    assert!(next.said.contains("rf_live_"), "no new key: {}", next.said);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_server_loses_nothing_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();

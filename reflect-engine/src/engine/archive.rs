@@ -3,8 +3,8 @@
 //! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
 use reflect_types::{
-    ArchivedTrace, ImportReport, MemoryHistory, MemoryId, Overview, Piece, ProjectId, TraceId,
-    Validate,
+    ArchivedTrace, ExportMemories, ExportTraces, ImportReport, InvalidField, MemoryHistory,
+    Overview, Piece, ProjectId, Validate,
 };
 
 use super::handle::Engine;
@@ -25,14 +25,14 @@ impl Engine {
         })
     }
 
-    /// Up to `limit` traces in the order they were stored, after the given one.
+    /// A page of traces in the order they were stored.
     pub async fn export_traces(
         &self,
         project: &ProjectId,
-        after: Option<&TraceId>,
-        limit: usize,
+        page: &ExportTraces,
     ) -> Result<Vec<ArchivedTrace>> {
-        let core = self.checked(project, project)?;
+        let core = self.checked(project, page)?;
+        let (after, limit) = (page.after.as_ref(), page.limit() as usize);
         let traces = core.store.archived_traces(project, after, limit).await?;
         let noted = traces.into_iter().map(|archived| ArchivedTrace {
             trace: archived.trace.with_judge_notes(),
@@ -41,14 +41,14 @@ impl Engine {
         Ok(noted.collect())
     }
 
-    /// Up to `limit` memories in the order they were learned, after the given one.
+    /// A page of memories in the order they were learned.
     pub async fn export_memories(
         &self,
         project: &ProjectId,
-        after: Option<&MemoryId>,
-        limit: usize,
+        page: &ExportMemories,
     ) -> Result<Vec<MemoryHistory>> {
-        let core = self.checked(project, project)?;
+        let core = self.checked(project, page)?;
+        let (after, limit) = (page.after.as_ref(), page.limit() as usize);
         core.store.archived_memories(project, after, limit).await
     }
 
@@ -74,6 +74,10 @@ impl Engine {
                     })?,
                     embedder: core.embedder.id().to_owned(),
                 },
+                _ => {
+                    let problem = "have a kind that this version cannot store: upgrade Reflect";
+                    return Err(InvalidField::new("pieces", problem).into());
+                }
             });
         }
         let asked = restored.len() as u64;
@@ -82,10 +86,7 @@ impl Engine {
             .restore(project, self.creates_projects(), restored, core.now())
             .await?;
         core.work.notify_one();
-        if core.judge.is_some() {
-            core.store.queue_judgements(core.now()).await?;
-            core.unjudged.notify_one();
-        }
+        core.imported.notify_one();
         Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),
@@ -111,6 +112,6 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
 fn embedded_text(piece: &Piece) -> Option<&str> {
     match piece {
         Piece::Memory(history) => Some(&history.memory.task),
-        Piece::Trace(_) | Piece::Skill(_) => None,
+        _ => None,
     }
 }

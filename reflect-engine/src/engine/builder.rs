@@ -215,6 +215,7 @@ impl Builder {
             lease: self.lease.unwrap_or(Self::DEFAULT_LEASE),
             work: Notify::new(),
             unjudged: Notify::new(),
+            imported: Notify::new(),
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),

@@ -11,7 +11,7 @@ impl Engine {
     /// The engine has no API keys: their operations are [`Error::NoKeys`].
     pub async fn call(&self, project: &ProjectId, request: &Request) -> Result<Reply> {
         Ok(match request {
-            Request::GetHealth(_) => Reply::GetHealth(health()),
+            Request::GetHealth(_) => Reply::GetHealth(Self::health()),
             Request::QueryMemories(query) => {
                 Reply::QueryMemories(self.query_memories(project, query).await?)
             }
@@ -72,20 +72,21 @@ impl Engine {
                 Reply::ExportOverview(self.export_overview(project).await?)
             }
             Request::ExportMemories(page) => {
-                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
-                Reply::ExportMemories(self.export_memories(project, after, limit).await?)
+                Reply::ExportMemories(self.export_memories(project, page).await?)
             }
             Request::ExportTraces(page) => {
-                let (after, limit) = (page.after.as_ref(), page.limit() as usize);
-                Reply::ExportTraces(self.export_traces(project, after, limit).await?)
+                Reply::ExportTraces(self.export_traces(project, page).await?)
             }
             Request::ImportProject(import) => {
                 Reply::ImportProject(self.import(project, import.pieces.clone()).await?)
             }
         })
     }
-}
 
-fn health() -> Health {
-    Health([("status".to_owned(), "ok".to_owned())].into())
+    /// The reply of a healthy engine, with its version.
+    pub fn health() -> Health {
+        let fields = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Health(fields.into())
+    }
 }

@@ -1,5 +1,6 @@
 //! A project's memories as one guide.
 
+use std::fmt;
 use std::sync::Arc;
 
 use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill};
@@ -9,7 +10,10 @@ use crate::clock;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::model::{self, Guide, SkillWriter, SourceMemory};
-use crate::task::{compute, isolate};
+use crate::task::{compute, isolate, run_to_end};
+
+/// The model that a panic is blamed on.
+const WRITER: &str = "the skill writer";
 
 impl Engine {
     /// The project's skill, if one was created.
@@ -22,8 +26,23 @@ impl Engine {
     pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
         let core = Arc::clone(self.checked(project, create)?);
         let (project, request) = (project.clone(), create.clone());
+        let what = format!("a skill of project `{project}`");
+        let work = {
+            let core = Arc::clone(&core);
+            async move { write(&core, &project, &request).await.map(WrittenSkill) }
+        };
         // To its end even if the caller goes away: a model may have been asked, and paid.
-        isolate(async move { write(&core, &project, &request).await }).await
+        let WrittenSkill(skill) = run_to_end(&core, WRITER, what, work).await?;
+        Ok(skill)
+    }
+}
+
+/// A skill whose content is left out of the log.
+struct WrittenSkill(Skill);
+
+impl fmt::Debug for WrittenSkill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "version {}", self.0.version)
     }
 }
 
@@ -44,7 +63,10 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
     // Written once, even if other versions appear meanwhile: a model may be expensive.
     let sources = Arc::clone(&memories);
     let guide = if let Some(writer) = core.skill_writer.clone() {
-        isolate(async move { with_lessons(&sources).write(writer.as_ref()).await }).await?
+        isolate(WRITER, async move {
+            with_lessons(&sources).write(writer.as_ref()).await
+        })
+        .await?
     } else {
         compute(move || Guide::extracted(&with_lessons(&sources).lessons())).await?
     };

@@ -17,7 +17,7 @@ impl Engine {
     /// its own reflection, the memory is stored at once.
     ///
     /// A repeated [`idempotency_key`](CreateTrace::idempotency_key) stores nothing and returns the
-    /// first receipt, even if the rest of the request differs or the trace has been deleted.
+    /// first receipt, even if the rest of the request differs, as long as its trace exists.
     pub async fn create_trace(
         &self,
         project: &ProjectId,
@@ -55,7 +55,7 @@ impl Engine {
         Ok(trace.with_judge_notes())
     }
 
-    /// A page of traces, newest first.
+    /// A page of traces, newest first unless the request says otherwise.
     pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
         let core = self.checked(project, list)?;
         let Page { items, more } = core.store.list_traces(project, list).await?;

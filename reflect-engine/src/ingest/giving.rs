@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reflect_types::{InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
 use tokio::task::JoinSet;
 
-use super::learning::learn;
+use super::learning::{LEARNING, learn};
 use super::setback::setback;
 use super::worker::grace_over;
 use crate::core::Core;
@@ -75,7 +75,7 @@ pub(crate) async fn give(
 ) -> Result<Given> {
     let what = format!("the review of trace `{}`", trace.id);
     let work = learn_or_put_aside(Arc::clone(core), project.clone(), trace, review, basis);
-    run_to_end(core, what, work).await
+    run_to_end(core, LEARNING, what, work).await
 }
 
 /// Neither a model's failure nor a shutdown may lose the review.
@@ -92,7 +92,9 @@ async fn learn_or_put_aside(
     let (context, given) = (Arc::clone(&core), review.clone());
     attempt.spawn(async move { learn(&context, &trace, given).await });
     let outcome = tokio::select! {
-        Some(ended_with) = attempt.join_next() => ended_with.map_err(model_panicked).flatten(),
+        Some(ended_with) = attempt.join_next() => {
+            ended_with.map_err(|error| model_panicked(LEARNING, error)).flatten()
+        }
         () = grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
     };
     let (action, aside) = match outcome {

@@ -16,16 +16,24 @@ pub(super) struct HeldJob {
     core: Arc<Core>,
     pub(super) owner: Arc<str>,
     key: JobKey,
+    /// The model that a panic is blamed on.
+    model: &'static str,
     /// The number of attempts, including this one.
     pub(super) attempts: u32,
 }
 
 impl HeldJob {
-    pub(super) fn new(core: &Arc<Core>, owner: &Arc<str>, job: &ClaimedJob) -> Self {
+    pub(super) fn new(
+        core: &Arc<Core>,
+        owner: &Arc<str>,
+        job: &ClaimedJob,
+        model: &'static str,
+    ) -> Self {
         Self {
             core: Arc::clone(core),
             owner: Arc::clone(owner),
             key: job.key,
+            model,
             attempts: job.attempts,
         }
     }
@@ -44,7 +52,9 @@ impl HeldJob {
         loop {
             let renewal = later(core.now(), core.lease / 3);
             tokio::select! {
-                Some(joined) = attempt.join_next() => return Some(joined.map_err(model_panicked)),
+                Some(joined) = attempt.join_next() => {
+                    return Some(joined.map_err(|error| model_panicked(self.model, error)));
+                }
                 () = core.clock.sleep_until(renewal) => {
                     if !self.renew().await {
                         return None;

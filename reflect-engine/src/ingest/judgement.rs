@@ -21,8 +21,8 @@ use crate::store::{JobKind, Subject};
 /// The number of traces judged at once.
 const CONCURRENCY: usize = 4;
 
-/// The number of attempts at a trace that fails while the model is available. Then it is left to
-/// people.
+/// The number of attempts at a trace that fails while the model is available. Each later process
+/// makes one more.
 const MAX_ATTEMPTS: u32 = 4;
 
 /// Delays of a trace that failed.
@@ -42,6 +42,9 @@ const OUTAGE: Backoff = Backoff {
 /// The pause after an error in the model's settings, such as a wrong key.
 const SETUP_PAUSE: Duration = Duration::from_secs(300);
 
+/// The longest pause that a `Retry-After` can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+
 /// How often to look for traces without a job, such as those of processes without a judge.
 const SCAN_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -56,6 +59,9 @@ pub(super) struct JudgementWork {
 struct State {
     /// When to look for traces without a job; `None` is now.
     scan_at: Option<Timestamp>,
+    /// Whether this process has looked before. The first look retries what an earlier process gave
+    /// up because of an error, whose cause, such as a setting, may be gone.
+    scanned: bool,
     /// The end of the model's pause.
     paused_until: Option<Timestamp>,
     /// The number of pauses in a row.
@@ -87,27 +93,33 @@ impl JudgementWork {
 impl Work for JudgementWork {
     const KIND: JobKind = JobKind::Judgement;
     const POLL: Duration = Duration::from_secs(2);
+    const MODEL: &str = "the judge";
 
     fn concurrency(&self) -> usize {
         CONCURRENCY
     }
 
     async fn queued(&self) {
-        self.core.unjudged.notified().await;
+        tokio::select! {
+            () = self.core.unjudged.notified() => {}
+            () = self.core.imported.notified() => self.state().scan_at = None,
+        }
     }
 
     async fn prepare(&self) -> Result<Option<Timestamp>> {
         let now = self.core.now();
-        let scan = {
+        let (scan, restart) = {
             let state = self.state();
             if let Some(until) = state.paused_until.filter(|until| *until > now) {
                 return Ok(Some(until));
             }
-            state.scan_at.is_none_or(|at| at <= now)
+            (state.scan_at.is_none_or(|at| at <= now), !state.scanned)
         };
         if scan {
-            self.core.store.queue_judgements(now).await?;
-            self.state().scan_at = Some(later(now, SCAN_INTERVAL));
+            self.core.store.queue_judgements(now, restart).await?;
+            let mut state = self.state();
+            state.scan_at = Some(later(now, SCAN_INTERVAL));
+            state.scanned = true;
         }
         Ok(None)
     }
@@ -121,7 +133,10 @@ impl Work for JudgementWork {
             return job.finish().await;
         }
         let result = if job.attempts > MAX_ATTEMPTS {
-            Err(Failure::Trace(given_up()))
+            Err(Failure::Trace(given_up(
+                MAX_ATTEMPTS,
+                "Review the trace yourself",
+            )))
         } else {
             let mut stopping = self.core.stopping.subscribe();
             let work = Arc::clone(&self).judge(project, trace);
@@ -142,7 +157,8 @@ impl Work for JudgementWork {
                 match outcome {
                     JudgeOutcome::Unclear => {
                         tracing::info!(trace = %id, "the judge gave no verdict: the trace waits for a person");
-                        job.fail(left_to_people("no verdict")).await;
+                        // Without an error: the next process does not ask again.
+                        job.fail(parked(String::new())).await;
                     }
                     // A review has ended the job, unless the trace was deleted.
                     _ => job.finish().await,
@@ -164,7 +180,7 @@ impl Work for JudgementWork {
                 tracing::warn!(trace = %id, attempts = job.attempts, %error, "the judge failed");
                 let error = error.to_string();
                 job.fail(if job.attempts >= MAX_ATTEMPTS {
-                    left_to_people(&error)
+                    parked(error)
                 } else {
                     let delay = RETRY.delay(job.attempts, fastrand::f64());
                     Setback {
@@ -268,7 +284,7 @@ impl JudgementWork {
         let now = self.core.now();
         let asked = match error {
             Error::Model(error) if model::is_setup(error) => SETUP_PAUSE,
-            error => error.retry_after().unwrap_or_default(),
+            error => error.retry_after().unwrap_or_default().min(LONGEST_PAUSE),
         };
         let mut state = self.state();
         let paused = state.paused_until.filter(|until| *until > now);
@@ -290,10 +306,10 @@ fn is_unreviewed(trace: &Trace) -> bool {
         && trace.ingest_status == IngestStatus::Completed
 }
 
-/// A parked job: the trace is not judged again.
-fn left_to_people(error: &str) -> Setback {
+/// The end of a judgement that this process does not try again.
+fn parked(error: String) -> Setback {
     Setback {
-        error: error.to_owned(),
+        error,
         next: NextAttempt::Never,
         counts: true,
     }

@@ -11,6 +11,9 @@ use crate::model::{self, JudgedRun, Reflection};
 use crate::review::{LearnedReview, NewMemory, NewReview};
 use crate::task::isolate;
 
+/// The models that write and embed a memory.
+pub(super) const LEARNING: &str = "the embedder or the reflector";
+
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
 pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Result<LearnedReview> {
     let reflection = if let Some(authored) = &review.reflection {
@@ -41,7 +44,7 @@ pub(crate) async fn learn_authored(
     review: &NewReview,
 ) -> Result<LearnedReview> {
     let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
-    isolate(async move {
+    isolate(LEARNING, async move {
         let reflection = review.reflection.clone().map(Reflection::from);
         let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
         Ok::<_, Error>(LearnedReview { review, memory })

@@ -57,6 +57,7 @@ impl ReembeddingWork {
 impl Work for ReembeddingWork {
     const KIND: JobKind = JobKind::Reembedding;
     const POLL: Duration = Duration::from_secs(30);
+    const MODEL: &str = "the embedder";
 
     fn concurrency(&self) -> usize {
         1
@@ -108,7 +109,8 @@ impl Work for ReembeddingWork {
                 if batch.is_complete {
                     return job.finish().await;
                 }
-                // It stays a job that has failed: the next batch may have the same faulty memory.
+                // Not an attempt, and not the end: a job that has failed before is still taken for one
+                // by the next batch, which may have the same faulty memory.
                 job.fail(Setback {
                     error: String::new(),
                     next: NextAttempt::At(self.core.now()),
@@ -175,7 +177,7 @@ async fn embed(
     failed: bool,
 ) -> Result<Vec<Option<Vec<f32>>>> {
     let core = Arc::clone(core);
-    isolate(async move {
+    isolate("the embedder", async move {
         let texts: Vec<&str> = stale.iter().map(|memory| memory.task.as_str()).collect();
         match core.embed(&texts).await {
             Ok(vectors) => Ok(vectors.into_iter().map(Some).collect()),

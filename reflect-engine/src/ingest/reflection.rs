@@ -6,7 +6,7 @@ use std::time::Duration;
 use reflect_types::{ProjectId, Trace};
 
 use super::held::HeldJob;
-use super::learning::learn;
+use super::learning::{LEARNING, learn};
 use super::setback::{MAX_ATTEMPTS, given_up, setback};
 use super::worker::Work;
 use crate::core::Core;
@@ -30,6 +30,7 @@ impl ReflectionWork {
 impl Work for ReflectionWork {
     const KIND: JobKind = JobKind::Reflection;
     const POLL: Duration = Duration::from_secs(2);
+    const MODEL: &str = LEARNING;
 
     fn concurrency(&self) -> usize {
         self.core.concurrency
@@ -50,7 +51,7 @@ impl Work for ReflectionWork {
         };
         let (id, attempts) = (trace.id.clone(), job.attempts);
         let result = if attempts > MAX_ATTEMPTS {
-            Err(given_up())
+            Err(given_up(MAX_ATTEMPTS, "Retry it when the cause is found"))
         } else {
             self.learn(&job, &project, trace, review).await
         };

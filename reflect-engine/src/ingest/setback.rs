@@ -51,13 +51,25 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     }
 }
 
-/// The error of a job whose workers all died.
-pub(super) fn given_up() -> Error {
+/// The error of a job whose workers all died, with the remedy.
+pub(super) fn given_up(attempts: u32, remedy: &str) -> Error {
     Error::Internal {
         message: format!(
-            "given up after {MAX_ATTEMPTS} attempts that never ended: the process that worked on \
-             it died each time. Retry it when the cause is found"
+            "given up after {attempts} attempts that never ended: the process that worked on it \
+             died each time. {remedy}"
         ),
         source: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_is_given_up_says_after_how_many_attempts_and_what_to_do() {
+        let error = given_up(4, "Review the trace yourself").to_string();
+        assert!(error.contains("after 4 attempts"), "{error}");
+        assert!(error.ends_with("Review the trace yourself"), "{error}");
     }
 }

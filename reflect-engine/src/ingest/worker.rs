@@ -21,6 +21,8 @@ pub(super) trait Work: Send + Sync + 'static {
     const KIND: JobKind;
     /// How often to look for jobs that other processes queued.
     const POLL: Duration;
+    /// The model that a panic is blamed on.
+    const MODEL: &str;
 
     /// The number of jobs that run at once.
     fn concurrency(&self) -> usize;
@@ -95,7 +97,7 @@ async fn start_due<W: Work>(
     match claim(core, &**work, &owner, free).await {
         Ok(claims) => {
             for job in claims.jobs {
-                let held = HeldJob::new(core, &owner, &job);
+                let held = HeldJob::new(core, &owner, &job, W::MODEL);
                 running.spawn(Arc::clone(work).run(held, job.subject));
             }
             claims.next_due.map_or(poll, |due| due.min(poll))

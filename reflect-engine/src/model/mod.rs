@@ -1,5 +1,5 @@
-//! Models of the engine: ports for embedding texts, writing reflections and writing skills, and their
-//! adapters.
+//! Models of the engine: ports for embedding texts, writing reflections, writing skills and judging
+//! traces, and their adapters.
 //!
 //! The bundled adapters work offline; those that ask a language model need the feature `models`.
 

@@ -46,19 +46,33 @@ pub trait Judge: Send + Sync + 'static {
     }
 }
 
-/// What came of a judgement.
+/// The outcome of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JudgeOutcome {
     /// The trace passed.
     Passed,
     /// The trace failed.
     Failed,
-    /// The judge could not tell: the trace is left to people.
+    /// No clear verdict; the trace waits for a person.
     Unclear,
     /// The trace was reviewed or deleted meanwhile.
     Overtaken,
     /// The judge or the store failed.
     Error,
+}
+
+impl JudgeOutcome {
+    /// The outcome as a label of metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Failed => "fail",
+            Self::Unclear => "unclear",
+            Self::Overtaken => "overtaken",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// Condenses memories into a guide.

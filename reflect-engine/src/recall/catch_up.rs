@@ -41,7 +41,7 @@ pub(super) async fn current_index(
     };
     // In its own task: a caller that goes away must not leave a page half applied.
     let work = catch_up(Arc::clone(core), project.clone(), Arc::clone(&index));
-    isolate(work).await?;
+    isolate("the index", work).await?;
     core.indexes.make_room(project);
     Ok(Some(index))
 }

@@ -169,7 +169,7 @@ impl ReviewVersion {
 /// A failed attempt to write a review's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setback {
-    /// The reason, shown as the trace's `last_ingest_error`.
+    /// The reason, shown as the trace's `last_ingest_error`; empty if nothing went wrong.
     pub error: String,
     /// The next attempt.
     pub next: NextAttempt,

@@ -8,6 +8,7 @@ pub type JobKey = i64;
 
 /// A kind of background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JobKind {
     /// A review becomes a memory. A trace with a review has at most one such job.
     Reflection,
@@ -63,6 +64,7 @@ pub struct ClaimedJob {
     clippy::large_enum_variant,
     reason = "few exist at a time, and they are moved, not stored"
 )]
+#[non_exhaustive]
 pub enum Subject {
     /// A review whose memory is to be written.
     Reflection {

@@ -58,8 +58,8 @@ pub trait Store: Send + Sync + 'static {
     /// A trace.
     async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>>;
 
-    /// A page of traces, newest first. Fails with [`Error::Invalid`](crate::Error::Invalid) if
-    /// `before` names no trace.
+    /// A page of traces, in the order of the request. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if its cursor names no trace.
     async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>>;
 
     /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
@@ -106,8 +106,8 @@ pub trait Store: Send + Sync + 'static {
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool>;
 
     /// Queues a job for its next attempt. Without one, a reflection is deleted and can be retried;
-    /// any other job is parked: it stays, and is not claimed. Does nothing if the owner does not hold
-    /// the job.
+    /// any other job is parked: it stays with its error, and is not claimed. Does nothing if the
+    /// owner does not hold the job.
     async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()>;
 
     /// Deletes a job. Does nothing if the owner does not hold it.
@@ -115,7 +115,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Queues a judgement of every trace that has no review and no judgement, not even a parked one.
     /// A trace with a withdrawn verdict of a model is left to people.
-    async fn queue_judgements(&self, now: Timestamp) -> Result<()>;
+    ///
+    /// `restart` also gives each judgement that was parked with an error one more attempt. One that
+    /// was parked without an error is left to people.
+    async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()>;
 
     /// Queues the re-embedding of memories, unless it is queued.
     /// `restart` ends the back-off of earlier failures.

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -69,6 +70,12 @@ impl Home {
             embedder: Arc::default(),
             folder,
         }
+    }
+
+    /// The file of the store.
+    pub(crate) fn file(&self) -> PathBuf {
+        let folder = self.folder.as_ref().expect("a home on a file");
+        folder.path().join("reflect.db")
     }
 
     pub(crate) fn builder(&self) -> Builder {

@@ -24,6 +24,8 @@ pub(crate) enum JudgeAct {
     Away,
     /// With a refusal.
     Refuse,
+    /// With a panic.
+    Panic,
 }
 
 impl ScriptedJudge {
@@ -75,6 +77,7 @@ impl Judge for ScriptedJudge {
             None if trace.task.contains("Refund") => Ok(Some(Review::fail("because"))),
             None => Ok(Some(Review::pass())),
             Some(JudgeAct::Unclear) => Ok(None),
+            Some(JudgeAct::Panic) => panic!("it fell over"),
             Some(act) => Err(Error {
                 message: "the judge is away".to_owned(),
                 retryable: matches!(act, JudgeAct::Away),

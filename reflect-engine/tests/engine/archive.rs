@@ -6,8 +6,8 @@ use std::time::Duration;
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error};
 use reflect_types::{
-    CreateSkill, CreateTrace, ListMemories, ListTraces, Message, Overview, Piece, ProjectId,
-    QueryMemories, Review, Trace, Verdict,
+    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
+    Overview, Piece, ProjectId, QueryMemories, Review, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -63,28 +63,28 @@ async fn fill(engine: &Engine) {
 async fn everything(engine: &Engine) -> Vec<Piece> {
     let project = project();
     let mut pieces = Vec::new();
-    let mut after = None;
     // Pages of two, so that there are several.
+    let mut next = ExportMemories {
+        limit: Some(2),
+        ..ExportMemories::default()
+    };
     loop {
-        let page = engine
-            .export_memories(&project, after.as_ref(), 2)
-            .await
-            .unwrap();
+        let page = engine.export_memories(&project, &next).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.memory.id.clone());
+        next.after = Some(last.memory.id.clone());
         pieces.extend(
             page.into_iter()
                 .map(|memory| Piece::Memory(Box::new(memory))),
         );
     }
-    let mut after = None;
+    let mut next = ExportTraces {
+        limit: Some(2),
+        ..ExportTraces::default()
+    };
     loop {
-        let page = engine
-            .export_traces(&project, after.as_ref(), 2)
-            .await
-            .unwrap();
+        let page = engine.export_traces(&project, &next).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.trace.id.clone());
+        next.after = Some(last.trace.id.clone());
         pieces.extend(page.into_iter().map(|trace| Piece::Trace(Box::new(trace))));
     }
     pieces.extend(engine.get_skill(&project).await.unwrap().map(Piece::Skill));
@@ -230,9 +230,12 @@ async fn a_missing_project_is_neither_exported_nor_created_without_permission() 
         let none = |error: &Error| matches!(error, Error::NoProject(id) if *id == project());
         let refusals = [
             engine.export_overview(&project()).await.unwrap_err(),
-            engine.export_traces(&project(), None, 9).await.unwrap_err(),
             engine
-                .export_memories(&project(), None, 9)
+                .export_traces(&project(), &ExportTraces::default())
+                .await
+                .unwrap_err(),
+            engine
+                .export_memories(&project(), &ExportMemories::default())
                 .await
                 .unwrap_err(),
             there.import(&project(), Vec::new()).await.unwrap_err(),
@@ -243,13 +246,25 @@ async fn a_missing_project_is_neither_exported_nor_created_without_permission() 
             engine.export_overview(&project()).await.unwrap(),
             Overview::default()
         );
-        let gone = Some(&"gone".into());
-        let trace = engine.export_traces(&project(), gone, 9).await.unwrap_err();
-        let gone = Some(&"gone".into());
-        let memory = engine.export_memories(&project(), gone, 9).await;
+        let gone = ExportTraces {
+            after: Some("gone".into()),
+            limit: None,
+        };
+        let trace = engine.export_traces(&project(), &gone).await.unwrap_err();
+        let gone = ExportMemories {
+            after: Some("gone".into()),
+            limit: None,
+        };
+        let memory = engine.export_memories(&project(), &gone).await;
         for refused in [trace, memory.unwrap_err()] {
             assert_eq!(refused.body().field.as_deref(), Some("after"));
         }
+        let endless = ExportTraces {
+            after: None,
+            limit: Some(u32::MAX),
+        };
+        let refused = engine.export_traces(&project(), &endless).await;
+        assert_eq!(refused.unwrap_err().body().field.as_deref(), Some("limit"));
         there.import(&project(), Vec::new()).await.unwrap();
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use reflect_engine::Engine;
 use reflect_engine::model::{Judge, JudgeOutcome};
 use reflect_types::{
-    CreateTrace, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace, TraceId,
-    UpdateProject, Verdict,
+    CreateTrace, ExportTraces, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace,
+    TraceId, UpdateProject, Verdict,
 };
 
 use crate::common::{Act, Home, JudgeAct, ScriptedJudge, eventually, project, record, run};
@@ -19,6 +19,7 @@ on_every_store! {
     a_person_s_review_stands,
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
+    a_restart_judges_what_errors_gave_up,
     a_verdict_over_the_limit_of_the_project_is_refused,
     an_outage_is_waited_out_with_few_calls,
     a_trace_that_fails_while_others_are_judged_is_left_to_people,
@@ -154,6 +155,23 @@ async fn a_failing_trace_is_tried_a_few_times(home: &Home) {
     assert_eq!(trace.ingest_status, IngestStatus::Completed);
 }
 
+async fn a_restart_judges_what_errors_gave_up(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    judge.plan(&[JudgeAct::Refuse; 4]);
+    let engine = start(home, &judge);
+    let id = record(&engine, run("Refund order 7")).await;
+    for attempt in 1..=4 {
+        until_observed(&judge, JudgeOutcome::Error, attempt).await;
+        much_later(home).await;
+    }
+    assert_eq!(judge.calls(), 4);
+
+    // The plan is at its end: the judge answers now.
+    let restarted = start(home, &judge);
+    judged(&restarted, &id).await;
+    assert_eq!(judge.calls(), 5);
+}
+
 async fn an_outage_is_waited_out_with_few_calls(home: &Home) {
     let judge: Arc<ScriptedJudge> = Arc::default();
     let away = [JudgeAct::Away; 40];
@@ -253,12 +271,35 @@ async fn a_new_trace_is_judged_after_others_were_given_up(home: &Home) {
 async fn an_imported_trace_is_judged(home: &Home) {
     let from = Engine::builder().start().unwrap();
     let id = record(&from, run("Refund order 7")).await;
-    let traces = from.export_traces(&project(), None, 9).await.unwrap();
+    let traces = from
+        .export_traces(&project(), &ExportTraces::default())
+        .await
+        .unwrap();
     let pieces = traces.into_iter().map(Box::new);
     let pieces = pieces.map(reflect_types::Piece::Trace).collect();
     let engine = start(home, &Arc::default());
+    // The engine has looked for traces, and looks again only for the import.
+    eventually(async || is_idle(home).then_some(())).await;
     engine.import(&project(), pieces).await.unwrap();
     judged(&engine, &id).await;
+}
+
+#[tokio::test]
+async fn the_stored_error_of_a_judge_that_panicked_names_the_judge() {
+    let home = Home::on_sqlite();
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    judge.plan(&[JudgeAct::Panic]);
+    let engine = start(&home, &judge);
+    record(&engine, run("Refund order 7")).await;
+    until_observed(&judge, JudgeOutcome::Error, 1).await;
+    let file = rusqlite::Connection::open(home.file()).unwrap();
+    let error: String = file
+        .query_row("SELECT error FROM queue", [], |row| row.get(0))
+        .unwrap();
+    assert!(
+        error.contains("the judge panicked: it fell over"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

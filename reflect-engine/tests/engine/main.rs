@@ -19,4 +19,5 @@ mod recall;
 mod replay;
 mod reviewers;
 mod reviews;
+mod skills;
 mod traces;

@@ -2,8 +2,8 @@
 
 use reflect_engine::Engine;
 use reflect_types::{
-    ArchivedTrace, CreateTrace, ModelVerdict, Piece, ProjectId, Review, ReviewRecord, Reviewer,
-    Trace, TraceId, Verdict,
+    ArchivedTrace, CreateTrace, ExportTraces, ModelVerdict, Piece, ProjectId, Review, ReviewRecord,
+    Reviewer, Trace, TraceId, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,10 @@ async fn fill(engine: &Engine) {
 }
 
 async fn exported(engine: &Engine) -> Vec<ArchivedTrace> {
-    engine.export_traces(&project(), None, 10).await.unwrap()
+    engine
+        .export_traces(&project(), &ExportTraces::default())
+        .await
+        .unwrap()
 }
 
 async fn imported(traces: Vec<Value>) -> Engine {

@@ -82,6 +82,17 @@ async fn a_pause_that_the_model_asks_for_is_kept() {
 }
 
 #[tokio::test]
+async fn a_pause_ends_after_an_hour_even_if_the_model_asks_for_a_day() {
+    let home = Home::on_sqlite();
+    let acts = vec![Act::Status(429, Some(86_400_000))];
+    let (engine, judge, _server) = start(&home, acts).await;
+    let id = record(&engine, run("Refund order 7")).await;
+    until_ended(&home, &judge, 1).await;
+    home.clock.advance(Duration::from_secs(3_601));
+    until_reviewed(&engine, &id).await;
+}
+
+#[tokio::test]
 async fn a_wrong_key_counts_as_no_attempt() {
     let home = Home::on_sqlite();
     let (engine, judge, server) = start(&home, vec![Act::Status(401, None); 6]).await;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use reflect_models::scripted::{Act, ModelServer};
 use reflect_types::{
-    AuthoredReflection, IngestStatus, ListMemories, ModelVerdict, Review, ReviewStatus, Verdict,
+    AuthoredReflection, ExportTraces, IngestStatus, ListMemories, ModelVerdict, Review,
+    ReviewStatus, Verdict,
 };
 
 use crate::common::{self, Home, eventually, project, record, run, until};
@@ -102,7 +103,10 @@ async fn a_review_that_is_retried_is_exported_as_waiting() {
         refused.unwrap_err();
         let failed = engine.get_trace(&project(), &id).await.unwrap();
         assert_eq!(failed.ingest_status, IngestStatus::Failed);
-        let traces = engine.export_traces(&project(), None, 10).await.unwrap();
+        let traces = engine
+            .export_traces(&project(), &ExportTraces::default())
+            .await
+            .unwrap();
         assert_eq!(traces[0].trace.ingest_status, IngestStatus::Queued);
     }
 }

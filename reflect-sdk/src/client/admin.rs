@@ -111,7 +111,7 @@ impl<M> Admin<M> {
         self.0.call(DeleteProject)
     }
 
-    /// What an export holds beside memories and traces.
+    /// The project's totals and skill.
     pub fn export_overview(&self) -> Call<ExportOverview, M> {
         self.0.call(ExportOverview)
     }

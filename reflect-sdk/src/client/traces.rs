@@ -1,5 +1,5 @@
 use reflect_types::{
-    DeleteTraces, GetTrace, IngestStatus, ListTraces, RetryTrace, ReviewStatus, TraceId,
+    DeleteTraces, GetTrace, IngestStatus, ListOrder, ListTraces, RetryTrace, ReviewStatus, TraceId,
 };
 
 use super::ReflectClient;
@@ -90,6 +90,16 @@ impl<M> Call<ListTraces, M> {
     /// Only traces older than this one, for the next page.
     pub fn before(self, trace: impl Into<TraceId>) -> Self {
         self.set(|list| list.before = Some(trace.into()))
+    }
+
+    /// Lists the oldest traces first.
+    pub fn oldest_first(self) -> Self {
+        self.set(|list| list.order = Some(ListOrder::Oldest))
+    }
+
+    /// Only traces newer than this one, oldest first, for the next page.
+    pub fn after(self, trace: impl Into<TraceId>) -> Self {
+        self.set(|list| list.after = Some(trace.into()))
     }
 }
 

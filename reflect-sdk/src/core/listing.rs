@@ -10,8 +10,7 @@ pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> 
             let limit = missing(list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT), page)?;
             let rest = ListTraces {
                 limit: Some(limit),
-                before: Some(page.last()?.id.clone()),
-                ..list.clone()
+                ..list.clone().continued(page.last()?.id.clone())
             };
             Some(rest.into())
         }
@@ -61,6 +60,7 @@ fn extend<T>(list: &mut Page<T>, page: Page<T>) {
 
 #[cfg(test)]
 mod tests {
+    use reflect_types::ListOrder;
     use serde_json::json;
 
     use super::*;
@@ -98,6 +98,19 @@ mod tests {
         append(&mut reply, page(&["b", "a"], true));
         assert!(continuation(&request, &reply).is_none(), "it is full");
         assert_eq!(length(&reply), 3);
+    }
+
+    #[test]
+    fn a_list_keeps_its_order() {
+        let list = ListTraces {
+            order: Some(ListOrder::Oldest),
+            ..ListTraces::default()
+        };
+        let rest = continuation(&list.into(), &page(&["a"], true));
+        let Some(Request::ListTraces(rest)) = rest else {
+            panic!("{rest:?}");
+        };
+        assert_eq!((rest.before, rest.after), (None, Some("a".into())));
     }
 
     #[test]

@@ -145,7 +145,7 @@ where
         };
         let may_repeat = match repeat {
             Repeat::Freely => error.is_retryable(),
-            Repeat::IfNotDone => error.nothing_was_done(),
+            _ => error.nothing_was_done(),
         };
         if !may_repeat {
             return Err(error);

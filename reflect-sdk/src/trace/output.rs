@@ -81,6 +81,15 @@ impl TraceOutput {
                 .push(PanickedOption { option, message }),
         }
     }
+
+    pub(super) fn set_verdict(&mut self, verdict: Verdict) {
+        if self.reviewer != Reviewer::Human {
+            // The caller overrules a model, whose words and learning rate are not the caller's.
+            self.reviewer = Reviewer::Human;
+            (self.feedback, self.alpha, self.reflection) = (None, None, None);
+        }
+        self.verdict = Some(verdict);
+    }
 }
 
 /// The options that [`TraceOutput`] and [`TraceResult`](super::TraceResult) share.
@@ -98,9 +107,10 @@ macro_rules! output_options {
                 self.verdict(Verdict::Fail).feedback(feedback)
             }
 
-            /// Sets the verdict. Without one, the run can be reviewed later.
+            /// Sets the verdict. Without one, the run can be reviewed later. It replaces a model's
+            /// [`review`](Self::review).
             pub fn verdict(self, verdict: Verdict) -> Self {
-                self.set("verdict", || verdict, |output, verdict| output.verdict = Some(verdict))
+                self.set("verdict", || verdict, TraceOutput::set_verdict)
             }
 
             /// Sets the feedback, which goes with a verdict.
@@ -155,3 +165,18 @@ macro_rules! output_options {
 pub(super) use output_options;
 
 output_options!(impl[] TraceOutput);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_after_a_model_s_review_is_the_caller_s() {
+        let judged = Review::fail("wrong").judged_by("m");
+        let output = TraceOutput::new("done").review(judged.clone());
+        assert_eq!(output.reviewer, Reviewer::model("m"));
+        assert_eq!(output.pass(), TraceOutput::new("done").pass());
+        let corrected = TraceOutput::new("done").review(judged).fail("too late");
+        assert_eq!(corrected, TraceOutput::new("done").fail("too late"));
+    }
+}

@@ -70,7 +70,7 @@ impl fmt::Debug for Embedded {
 
 impl From<reflect_engine::Error> for Error {
     fn from(error: reflect_engine::Error) -> Self {
-        Self::from(error.body())
+        Self::from(error.body()).with_retry_after(error.retry_after())
     }
 }
 

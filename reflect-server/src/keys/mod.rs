@@ -103,11 +103,10 @@ impl Keys {
         project: &ProjectId,
         create: CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        let (record, created) = new_key(Some(project), create, None)?;
+        create.validate()?;
         // First, because the id of a new project may be refused.
         engine.create_project(project).await?;
-        self.shared.store.insert(record).await?;
-        Ok(created)
+        self.insert(Some(project), create, None).await
     }
 
     /// Creates a key with another key of the same project; `None` if that one was revoked or deleted

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 
+/// The reviewer of a run that its agent judges itself.
+const REVIEWER: &str = "mcp";
+
 /// The arguments of `retrieve_memories`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct RetrieveMemories {
@@ -197,11 +200,15 @@ impl CreateMemory {
                 ));
             }
             (None, None) => None,
-            (Some(verdict), reflection) => Some(Review {
-                feedback_text: self.feedback_text,
-                reflection,
-                ..Review::new(verdict)
-            }),
+            (Some(verdict), reflection) => {
+                let review = Review {
+                    feedback_text: self.feedback_text,
+                    reflection,
+                    ..Review::new(verdict)
+                };
+                // The agent judges its own run, so a person's review replaces this one.
+                Some(review.judged_by(REVIEWER))
+            }
         };
         Ok(CreateTrace {
             final_response: self.final_response,

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use reflect_types::{
     ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject, ImportReport,
-    MemoryHistory, MemoryId, Overview, ProjectId, TraceId, Validate as _,
+    MemoryHistory, MemoryId, Overview, ProjectId, TraceId,
 };
 
 use crate::access::Access;
@@ -42,14 +42,8 @@ pub(super) async fn memories(
     access: Access<ExportMemories>,
     Params(page): Params<ExportMemories>,
 ) -> Result<Json<Vec<MemoryHistory>>, ApiError> {
-    page.validate()?;
-    let (after, limit) = (page.after.as_ref(), page.limit() as usize);
     let engine = app.engine();
-    Ok(Json(
-        engine
-            .export_memories(&access.project, after, limit)
-            .await?,
-    ))
+    Ok(Json(engine.export_memories(&access.project, &page).await?))
 }
 
 /// The project's traces with their internal data, oldest first.
@@ -68,12 +62,8 @@ pub(super) async fn traces(
     access: Access<ExportTraces>,
     Params(page): Params<ExportTraces>,
 ) -> Result<Json<Vec<ArchivedTrace>>, ApiError> {
-    page.validate()?;
-    let (after, limit) = (page.after.as_ref(), page.limit() as usize);
     let engine = app.engine();
-    Ok(Json(
-        engine.export_traces(&access.project, after, limit).await?,
-    ))
+    Ok(Json(engine.export_traces(&access.project, &page).await?))
 }
 
 /// Stores parts of an export under their ids, all or none. Existing records stay unchanged, so a

@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use reflect_engine::Engine;
 use reflect_types::{
     BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, ErrorBody, GetStats,
     Health, ProjectId, ProjectSummary, Stats, UpdateProject,
@@ -26,9 +25,7 @@ use crate::openapi::Refusals;
     )
 )]
 pub(super) async fn health() -> Json<Health> {
-    let fields = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Json(Health(BTreeMap::from(fields)))
+    Json(Engine::health())
 }
 
 /// Creates a project and its first key, for the holder of the bootstrap token. A project that exists

@@ -50,7 +50,7 @@ pub(super) async fn create(
     Ok((status, Json(stored)))
 }
 
-/// The project's traces, newest first. `Link: rel="next"` is the next page.
+/// The project's traces, newest first by default. `Link: rel="next"` is the next page.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/traces", operation_id = "list_traces",
     security(("key" = [])),
@@ -60,6 +60,8 @@ pub(super) async fn create(
         ("ingest_status" = Option<reflect_types::IngestStatus>, Query),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
         ("before" = Option<TraceId>, Query, description = "The last trace of the previous page"),
+        ("after" = Option<TraceId>, Query, description = "The same, oldest first"),
+        ("order" = Option<reflect_types::ListOrder>, Query),
     ),
     responses(
         (status = 200, body = Vec<Trace>, headers(("Link" = String, description = "The next page"))),
@@ -72,13 +74,9 @@ pub(super) async fn list(
     Params(list): Params<ListTraces>,
 ) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
     let page = app.engine().list_traces(&access.project, &list).await?;
-    let next = page.cursor().map(|last| {
-        let next = ListTraces {
-            before: Some(last.id.clone()),
-            ..list
-        };
-        next.path(&access.project)
-    });
+    let next = page
+        .cursor()
+        .map(|last| list.continued(last.id.clone()).path(&access.project));
     Ok((paging::link(next)?, Json(page.items)))
 }
 

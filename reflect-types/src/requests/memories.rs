@@ -25,7 +25,7 @@ pub struct QueryMemories {
         schema(minimum = 0, maximum = 1, default = QueryMemories::default_lambda)
     )]
     pub lambda: f64,
-    /// The weight of rank against variety: 1 ranks alone, 0 looks for variety alone.
+    /// The weight of rank against variety: 1 ignores variety, 0 ignores rank.
     #[serde(default = "QueryMemories::default_mmr_lambda")]
     #[cfg_attr(
         feature = "openapi",

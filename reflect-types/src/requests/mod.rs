@@ -25,7 +25,7 @@ pub use self::project::{
 };
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
-pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListTraces, RetryTrace};
+pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::Undo;
 use crate::archive::{ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;
@@ -73,7 +73,10 @@ macro_rules! operations {
         $operation:ident -> $reply:ty:
             $name:literal $method:ident $path:literal [$($scope:ident)|*] $repeat:ident;
     )+) => {
-        /// A request of any operation. A new operation adds a variant.
+        /// A request of any operation.
+        ///
+        /// A new operation adds a variant, so that what carries out every operation fails to compile
+        /// without it. A `match` on some of them needs a wildcard.
         #[derive(Clone, Debug)]
         pub enum Request {
             $( $(#[$meta])* $operation($operation), )+
@@ -81,6 +84,7 @@ macro_rules! operations {
 
         /// The reply to a [`Request`], in the variant of the same name.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum Reply {
             $( #[doc = concat!("The reply to [`", stringify!($operation), "`].")] $operation($reply), )+
         }
@@ -122,11 +126,6 @@ macro_rules! operations {
             /// The HTTP method.
             pub fn method(&self) -> Method {
                 match self { $( Self::$operation(_) => $operation::METHOD, )+ }
-            }
-
-            /// The scopes that allow the call; any one of them is enough.
-            pub fn scopes(&self) -> &'static [Scope] {
-                match self { $( Self::$operation(_) => $operation::SCOPES, )+ }
             }
 
             /// Whether the call may be repeated after an unknown outcome.
@@ -189,7 +188,7 @@ operations! {
     /// Stores a run, once per idempotency key.
     CreateTrace -> TraceReceipt:
         "create_trace" Post "/v1/projects/{project_id}/traces" [TraceWrite | MemoryWrite] Freely;
-    /// Traces, newest first.
+    /// Traces, newest or oldest first.
     ListTraces -> Page<Trace>:
         "list_traces" Get "/v1/projects/{project_id}/traces" [TraceRead] Freely;
     /// One trace.
@@ -238,14 +237,14 @@ operations! {
     /// Changes the settings of the project.
     UpdateProject -> ProjectSummary:
         "update_project" Patch "/v1/projects/{project_id}" [ProjectAdmin] Freely;
-    /// The project in numbers.
+    /// Project statistics.
     GetStats -> Stats:
         "project_stats" Get "/v1/projects/{project_id}/stats" [TraceRead] Freely;
     /// Removes the project with everything in it.
     DeleteProject -> DeletedProject:
         "delete_project" Delete "/v1/projects/{project_id}" [ProjectAdmin] IfNotDone;
 
-    /// What an export holds beside memories and traces.
+    /// The project's totals and skill.
     ExportOverview -> Overview:
         "export_overview" Get "/v1/projects/{project_id}/archive" [ProjectAdmin] Freely;
     /// Memories in the order they were learned.
@@ -260,7 +259,7 @@ operations! {
 }
 
 impl Request {
-    /// The reply that a 404 stands for, where absence is an answer and not an error.
+    /// The reply to return for a 404, if not found is not an error.
     pub fn absent(&self) -> Option<Reply> {
         match self {
             Self::GetSkill(_) => Some(Reply::GetSkill(None)),
@@ -330,7 +329,6 @@ mod tests {
         let request = Request::from(QueryMemories::new("t"));
         assert_eq!(request.name(), "query_memories");
         assert_eq!(request.method(), Method::Post);
-        assert_eq!(request.scopes(), [Scope::MemoryRead]);
         assert_eq!(
             request.path(&ProjectId::default()),
             "/v1/projects/default/memory/query"

@@ -6,6 +6,7 @@ use crate::review::Review;
 use crate::trace::{IngestStatus, ReviewStatus, null_is_default};
 use crate::trajectory::Trajectory;
 use crate::validate::{InvalidField, Validate, not_blank, page_limit};
+use crate::wire_enum::wire_enum;
 use crate::{IDEMPOTENCY_KEY, Metadata};
 
 /// Stores a run.
@@ -36,8 +37,8 @@ pub struct CreateTrace {
     /// The review, where the result is known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
-    /// The caller's name for this submission: a second one of the same name stores nothing and gets
-    /// the first receipt. It travels in the header [`IDEMPOTENCY_KEY`].
+    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
+    /// [`IDEMPOTENCY_KEY`].
     #[serde(skip)]
     pub idempotency_key: Option<String>,
 }
@@ -100,7 +101,19 @@ impl Layout for CreateTrace {
     }
 }
 
-/// Lists traces, newest first.
+wire_enum! {
+    /// The order of a list.
+    #[derive(Default)]
+    pub enum ListOrder {
+        /// Newest first; `before` has the next page.
+        #[default]
+        Newest = "newest",
+        /// Oldest first; `after` has the next page.
+        Oldest = "oldest",
+    }
+}
+
+/// Lists traces, newest first unless the order says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListTraces {
     /// Only traces with this review status.
@@ -115,6 +128,12 @@ pub struct ListTraces {
     /// Only traces older than this one: the last of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<TraceId>,
+    /// Only traces newer than this one, oldest first. It excludes `before`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<TraceId>,
+    /// The order; that of the cursor by default, and newest first without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<ListOrder>,
 }
 
 impl ListTraces {
@@ -122,6 +141,24 @@ impl ListTraces {
     pub const DEFAULT_LIMIT: u32 = 100;
     /// The maximum length of a page.
     pub const MAX_LIMIT: u32 = 1_000;
+
+    /// Whether the oldest traces come first.
+    pub fn is_oldest_first(&self) -> bool {
+        self.after.is_some() || self.order == Some(ListOrder::Oldest)
+    }
+
+    /// The request for the page after the one that ends with this trace.
+    #[must_use]
+    pub fn continued(self, last: TraceId) -> Self {
+        let cursor = Some(last);
+        if self.is_oldest_first() {
+            let after = cursor;
+            Self { after, ..self }
+        } else {
+            let before = cursor;
+            Self { before, ..self }
+        }
+    }
 }
 
 impl Validate for ListTraces {
@@ -146,6 +183,18 @@ impl Validate for ListTraces {
                 "must be `queued`, `processing`, `completed` or `failed`",
             ));
         }
+        if self.order.as_ref().is_some_and(|order| !order.is_known()) {
+            return Err(InvalidField::new("order", "must be `newest` or `oldest`"));
+        }
+        if self.before.is_some() && self.is_oldest_first() {
+            let problem =
+                "is for newest first: use `after` with oldest first, and only one of them";
+            return Err(InvalidField::new("before", problem));
+        }
+        if self.after.is_some() && self.order == Some(ListOrder::Newest) {
+            let problem = "is for oldest first: use `before` with newest first";
+            return Err(InvalidField::new("after", problem));
+        }
         page_limit(self.limit, Self::MAX_LIMIT)
     }
 }
@@ -156,11 +205,15 @@ impl Layout for ListTraces {
         let ingest_status = self.ingest_status.as_ref().map(ToString::to_string);
         let limit = self.limit.map(|limit| limit.to_string());
         let before = self.before.as_ref().map(ToString::to_string);
+        let after = self.after.as_ref().map(ToString::to_string);
+        let order = self.order.as_ref().map(ToString::to_string);
         [
             ("review_status", review_status),
             ("ingest_status", ingest_status),
             ("limit", limit),
             ("before", before),
+            ("after", after),
+            ("order", order),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
@@ -284,6 +337,36 @@ mod tests {
         let mut trace = CreateTrace::new("t", "prose");
         trace.review = Some(Review::pass().alpha(-0.1));
         assert_eq!(trace.validate().unwrap_err().field, "review.alpha");
+    }
+
+    #[test]
+    fn a_list_has_one_order_and_its_cursor() {
+        let list = |order: Option<ListOrder>, before: bool, after: bool| ListTraces {
+            order,
+            before: before.then(|| "t".into()),
+            after: after.then(|| "t".into()),
+            ..ListTraces::default()
+        };
+        let (newest, oldest) = (Some(ListOrder::Newest), Some(ListOrder::Oldest));
+        for fine in [
+            list(newest.clone(), true, false),
+            list(oldest.clone(), false, true),
+            list(None, false, true),
+        ] {
+            assert_eq!(fine.validate(), Ok(()));
+            let next = fine.clone().continued("last".into());
+            assert_eq!(next.validate(), Ok(()));
+            let cursor = [next.before, next.after].into_iter().flatten().next();
+            assert_eq!(cursor, Some("last".into()));
+        }
+        for (refused, field) in [
+            (list(oldest, true, false), "before"),
+            (list(None, true, true), "before"),
+            (list(newest, false, true), "after"),
+            (list(Some("best".into()), false, false), "order"),
+        ] {
+            assert_eq!(refused.validate().unwrap_err().field, field);
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ async fn judgements(store: &dyn Store, owner: &str, at: i64) -> Vec<ClaimedJob> 
 
 /// Parks the judgements of all traces so far.
 async fn park_all(store: &dyn Store) {
-    store.queue_judgements(now()).await.unwrap();
+    store.queue_judgements(now(), false).await.unwrap();
     for job in judgements(store, "park", 0).await {
-        let never = setback("other tests", NextAttempt::Never);
+        let never = setback("", NextAttempt::Never);
         store.fail_job("park", job.key, never).await.unwrap();
     }
 }
@@ -56,10 +56,12 @@ pub(super) async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
     let project = ProjectId::from("conformance/parked");
     insert(store, &project, new_trace("t-parked"), Intake::Unjudged).await;
     let jobs = judgements(store, "one", 0).await;
-    let never = setback("no verdict", NextAttempt::Never);
+    let never = setback("", NextAttempt::Never);
     store.fail_job("one", jobs[0].key, never).await.unwrap();
-    store.queue_judgements(seconds(1)).await.unwrap();
-    assert_eq!(judgements(store, "one", 1_000).await, []);
+    for restart in [false, true] {
+        store.queue_judgements(seconds(1), restart).await.unwrap();
+        assert_eq!(judgements(store, "one", 1_000).await, []);
+    }
     let trace = trace(store, &project, "t-parked").await;
     assert_eq!(
         (trace.ingest_status, trace.last_ingest_error),
@@ -67,6 +69,27 @@ pub(super) async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
     );
     assert_eq!(trace.judge_error.as_deref(), Some("no verdict"));
     judge(store, &project, "t-parked", Verdict::Pass).await;
+}
+
+pub(super) async fn a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(
+    store: &dyn Store,
+) {
+    park_all(store).await;
+    let project = ProjectId::from("conformance/given up");
+    insert(store, &project, new_trace("t-given-up"), Intake::Unjudged).await;
+    let jobs = judgements(store, "one", 0).await;
+    let never = setback("cut off", NextAttempt::Never);
+    store.fail_job("one", jobs[0].key, never).await.unwrap();
+    store.queue_judgements(seconds(1), false).await.unwrap();
+    assert_eq!(judgements(store, "one", 1_000).await, []);
+    store.queue_judgements(seconds(1), true).await.unwrap();
+    assert_eq!(judgements(store, "one", 0).await, []);
+    let again = judgements(store, "one", 1).await;
+    assert_eq!((ids(&again), again[0].attempts), (ids(&jobs), 1));
+    // One that is held is left alone.
+    store.queue_judgements(seconds(2), true).await.unwrap();
+    assert_eq!(judgements(store, "two", 2).await, []);
+    store.finish_job("one", again[0].key).await.unwrap();
 }
 
 pub(super) async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn Store) {
@@ -91,8 +114,8 @@ pub(super) async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn St
     judge(store, &project, "t-again", Verdict::Pass).await;
     assert_eq!(withdraw(store, &project, "t-again").await, Ok(()));
 
-    store.queue_judgements(now()).await.unwrap();
-    store.queue_judgements(now()).await.unwrap();
+    store.queue_judgements(now(), false).await.unwrap();
+    store.queue_judgements(now(), true).await.unwrap();
     let jobs = judgements(store, "one", 0).await;
     assert_eq!(ids(&jobs), ["t-waits", "t-again"]);
     for job in jobs {
@@ -129,16 +152,16 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
     insert(store, &project, new_trace("t-kinds-0"), Intake::Unjudged).await;
     let queued = Intake::Queued(review("r-t-kinds-1", Verdict::Pass));
     insert(store, &project, new_trace("t-kinds-1"), queued).await;
-    // One re-embedding, however often it is queued.
-    store.queue_reembedding(now(), false).await.unwrap();
-    store.queue_reembedding(seconds(5), false).await.unwrap();
-    // A restart makes it due, and leaves one that is held alone.
-    store.queue_reembedding(seconds(500), false).await.unwrap();
-    store.queue_reembedding(now(), true).await.unwrap();
     let claim = async |kind, owner| {
         let claims = store.claim_jobs(kind, now(), &lease(owner, 60), 9).await;
         claims.unwrap().jobs
     };
+    // One re-embedding, however often it is queued.
+    store.queue_reembedding(seconds(500), false).await.unwrap();
+    store.queue_reembedding(now(), false).await.unwrap();
+    assert_eq!(claim(JobKind::Reembedding, "early").await, []);
+    // A restart makes it due, and leaves one that is held alone.
+    store.queue_reembedding(now(), true).await.unwrap();
     let (one, two) = tokio::join!(
         claim(JobKind::Reembedding, "one"),
         claim(JobKind::Reembedding, "two")
@@ -146,6 +169,8 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
     let vectors = [one, two].concat();
     assert_eq!(vectors.len(), 1);
     assert_eq!(vectors[0].subject, Subject::Reembedding);
+    store.queue_reembedding(now(), true).await.unwrap();
+    assert_eq!(claim(JobKind::Reembedding, "late").await, []);
     let reflections = claim(JobKind::Reflection, "one").await;
     assert_eq!(ids(&reflections), ["t-kinds-1"]);
     let judged = claim(JobKind::Judgement, "one").await;

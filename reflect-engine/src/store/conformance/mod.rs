@@ -20,7 +20,7 @@ mod withdrawals;
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
     AuthoredReflection, ChangeKind, ChangeRecord, IngestStatus, ListMemories, ListMemoryChanges,
-    ListTraces, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Message, Metadata,
+    ListOrder, ListTraces, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Message, Metadata,
     ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer,
     Skill, ToolCall, Trace, TraceId, UndoReport, Verdict,
 };
@@ -49,6 +49,7 @@ pub async fn all(store: &dyn Store) {
     traces::a_trace_is_read_as_it_was_written(store).await;
     traces::an_idempotency_key_stores_once(store).await;
     traces::traces_are_listed_newest_first_in_pages(store).await;
+    traces::traces_are_listed_oldest_first_in_pages(store).await;
     traces::projects_are_isolated(store).await;
     projects::only_an_authorized_write_creates_a_project(store).await;
     projects::an_unknown_cursor_is_invalid(store).await;
@@ -88,6 +89,7 @@ pub async fn all(store: &dyn Store) {
     jobs::a_released_job_counts_as_never_claimed(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;
+    judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;
     judgements::only_traces_that_wait_for_a_review_are_judged(store).await;
     judgements::an_outage_is_no_attempt(store).await;
     judgements::the_kinds_are_claimed_apart(store).await;

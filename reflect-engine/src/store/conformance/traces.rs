@@ -120,6 +120,35 @@ pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
     assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
 }
 
+pub(super) async fn traces_are_listed_oldest_first_in_pages(store: &dyn Store) {
+    let project = ProjectId::from("conformance/oldest first");
+    for n in 0..4 {
+        let id = format!("t-oldest-{n}");
+        insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+    }
+    judge(store, &project, "t-oldest-1", Verdict::Pass).await;
+    let mut list = ListTraces {
+        review_status: Some(ReviewStatus::Pending),
+        limit: Some(2),
+        order: Some(ListOrder::Oldest),
+        ..ListTraces::default()
+    };
+    let mut pages = Vec::new();
+    loop {
+        let page = store.list_traces(&project, &list).await.unwrap();
+        let next = page.cursor().map(|last| last.id.clone());
+        let ids = page.iter().map(|trace| trace.id.to_string());
+        pages.push(ids.collect::<Vec<_>>().join(" "));
+        let Some(last) = next else { break };
+        list = list.continued(last);
+    }
+    assert_eq!(pages, ["t-oldest-0 t-oldest-2", "t-oldest-3"]);
+
+    list.after = Some("absent".into());
+    let refused = store.list_traces(&project, &list).await.unwrap_err();
+    assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "after"));
+}
+
 pub(super) async fn projects_are_isolated(store: &dyn Store) {
     let (ours, theirs) = (
         ProjectId::from("conformance/ours"),

@@ -164,7 +164,7 @@ pub(super) async fn an_undone_trace_is_left_to_people(store: &dyn Store) {
     let project = ProjectId::from("conformance/undo judged");
     teach(store, &project, new_trace("parked"), "thief", Verdict::Pass).await;
     undo(store, &project, &by_key("thief")).await;
-    store.queue_judgements(now()).await.unwrap();
+    store.queue_judgements(now(), true).await.unwrap();
     let kind = JobKind::Judgement;
     let claims = store
         .claim_jobs(kind, now(), &lease("judge", 60), 100)

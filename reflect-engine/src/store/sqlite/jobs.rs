@@ -159,10 +159,11 @@ pub(super) fn fail(
     let uncounted = i64::from(!setback.counts);
     let held = db
         .prepare_cached(
-            "UPDATE queue SET owner = NULL, due_at = ?3, attempts = attempts - ?4 \
+            "UPDATE queue SET owner = NULL, due_at = ?3, attempts = attempts - ?4, \
+                 error = nullif(?5, '') \
              WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace",
         )?
-        .query_row(params![key, owner, due, uncounted], |row| {
+        .query_row(params![key, owner, due, uncounted, setback.error], |row| {
             Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?))
         })
         .optional()?;
@@ -245,19 +246,43 @@ const UNJUDGED: &str = "t.reviewed = 0 AND t.ingest_status = 'completed' \
      AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
      AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement')";
 
-pub(super) fn lacks_judgements(db: &Connection) -> Result<bool, Fault> {
-    Ok(db
+/// A judgement that was given up because of an error.
+const GIVEN_UP: &str = "kind = 'judgement' AND due_at IS NULL AND error IS NOT NULL";
+
+pub(super) fn lacks_judgements(db: &Connection, restart: bool) -> Result<bool, Fault> {
+    let lacking = db
         .prepare_cached(&format!("SELECT 1 FROM trace t WHERE {UNJUDGED} LIMIT 1"))?
-        .exists([])?)
+        .exists([])?;
+    Ok(lacking
+        || restart
+            && db
+                .prepare_cached(&format!("SELECT 1 FROM queue WHERE {GIVEN_UP} LIMIT 1"))?
+                .exists([])?)
 }
 
-pub(super) fn queue_judgements(db: &Connection, now: Timestamp) -> Result<(), Fault> {
+pub(super) fn queue_judgements(
+    db: &Connection,
+    now: Timestamp,
+    restart: bool,
+) -> Result<(), Fault> {
     db.prepare_cached(&format!(
         "INSERT INTO queue (kind, trace, due_at) \
          SELECT 'judgement', t.key, ?1 FROM trace t WHERE {UNJUDGED} ORDER BY t.key"
     ))?
     .execute([now.as_millisecond()])?;
+    if restart {
+        db.prepare_cached(&format!(
+            "UPDATE queue SET due_at = ?1, attempts = max(attempts - 1, 0) WHERE {GIVEN_UP}"
+        ))?
+        .execute([now.as_millisecond()])?;
+    }
     Ok(())
+}
+
+pub(super) fn reembedding_is_queued(db: &Connection) -> Result<bool, Fault> {
+    Ok(db
+        .prepare_cached("SELECT 1 FROM queue WHERE kind = 'reembedding'")?
+        .exists([])?)
 }
 
 pub(super) fn queue_reembedding(

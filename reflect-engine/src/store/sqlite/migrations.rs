@@ -42,11 +42,12 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0008_provenance.sql"
     )),
+    schema(include_str!("../../../migrations/sqlite/0009_parked.sql")),
     schema(include_str!(
-        "../../../migrations/sqlite/0009_memory_changes.sql"
+        "../../../migrations/sqlite/0010_memory_changes.sql"
     )),
     schema(include_str!(
-        "../../../migrations/sqlite/0010_project_limits.sql"
+        "../../../migrations/sqlite/0011_project_limits.sql"
     )),
 ];
 

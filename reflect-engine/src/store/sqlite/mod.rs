@@ -176,15 +176,19 @@ impl Store for Sqlite {
         self.write(move |db| jobs::finish(db, &owner, key)).await
     }
 
-    async fn queue_judgements(&self, now: Timestamp) -> Result<()> {
-        if self.read(jobs::lacks_judgements).await? {
-            self.write(move |db| jobs::queue_judgements(db, now))
+    async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
+        let lacking = self.read(move |db| jobs::lacks_judgements(db, restart));
+        if lacking.await? {
+            self.write(move |db| jobs::queue_judgements(db, now, restart))
                 .await?;
         }
         Ok(())
     }
 
     async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
+        if !restart && self.read(jobs::reembedding_is_queued).await? {
+            return Ok(());
+        }
         self.write(move |db| jobs::queue_reembedding(db, now, restart))
             .await
     }

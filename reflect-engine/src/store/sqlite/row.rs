@@ -19,7 +19,19 @@ pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
      r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id";
 /// The number of columns in [`TRACE`].
-pub(super) const TRACE_COLUMNS: usize = 26;
+pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
+
+/// The number of columns in a list of them.
+const fn columns(list: &str) -> usize {
+    let (bytes, mut at, mut count) = (list.as_bytes(), 0, 1);
+    while at < bytes.len() {
+        if bytes[at] == b',' {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
 
 pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
     let id = TraceId::new(row.get::<_, String>(0)?);

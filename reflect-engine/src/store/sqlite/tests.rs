@@ -49,6 +49,18 @@ async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
     release
 }
 
+#[tokio::test]
+async fn a_reembedding_that_waits_is_looked_at_without_a_write() {
+    let (_folder, store) = store();
+    let now = Timestamp::UNIX_EPOCH;
+    store.queue_reembedding(now, false).await.unwrap();
+    let release = hold(&store).await;
+    let limit = std::time::Duration::from_secs(20);
+    let looked = tokio::time::timeout(limit, store.queue_reembedding(now, false)).await;
+    looked.expect("it waits for the writing thread").unwrap();
+    drop(release);
+}
+
 /// Queues all writes behind a blocked thread, in order, then unblocks it.
 async fn together<T: Send + 'static>(
     store: &Arc<Sqlite>,

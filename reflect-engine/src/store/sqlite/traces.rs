@@ -152,12 +152,15 @@ pub(super) fn list(
     project: &ProjectId,
     list: &ListTraces,
 ) -> Result<Page<Trace>, Fault> {
-    let before = match &list.before {
-        Some(id) => Some(
-            row::trace_key(db, project, id)?
-                .ok_or_else(|| Error::unknown_cursor("before", "trace", id.as_str()))?,
-        ),
-        None => None,
+    let (field, cursor, start, page, order) = if list.is_oldest_first() {
+        ("after", &list.after, 0, "t.key > ?2", "t.key")
+    } else {
+        ("before", &list.before, i64::MAX, "t.key < ?2", "t.key DESC")
+    };
+    let start = match cursor {
+        Some(id) => row::trace_key(db, project, id)?
+            .ok_or_else(|| Error::unknown_cursor(field, "trace", id.as_str()))?,
+        None => start,
     };
     let Some(project) = projects::key(db, project)? else {
         return Ok(Page::default());
@@ -178,15 +181,11 @@ pub(super) fn list(
     let limit = list.limit.unwrap_or(ListTraces::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key \
-         WHERE t.project = ?1 AND t.key < ?2 {reviewed} {ingested} ORDER BY t.key DESC LIMIT ?3",
+         WHERE t.project = ?1 AND {page} {reviewed} {ingested} ORDER BY {order} LIMIT ?3",
         row::TRACE
     ))?;
     // One more than the limit shows whether another page follows.
-    let mut rows = select.query(params![
-        project,
-        before.unwrap_or(i64::MAX),
-        row::limit(limit + 1)
-    ])?;
+    let mut rows = select.query(params![project, start, row::limit(limit + 1)])?;
     let (mut traces, mut bytes) = (Vec::new(), 0);
     while let Some(found) = rows.next()? {
         if traces.len() == limit || bytes > row::PAGE_BYTES {

@@ -149,3 +149,27 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
         assert_eq!(job, expected, "from format {formats}");
     }
 }
+
+/// The 64-bit FNV-1a hash of each released migration.
+const RELEASED: [u64; 7] = [
+    0x5071_27c3_31ea_7d98,
+    0x4f4a_32e4_ae7d_95ac,
+    0x64fa_cd07_2757_8872,
+    0x8841_6413_e17a_8697,
+    0xa51c_0aea_6d2c_2bdd,
+    0xe3c0_34ac_f8b6_0d6d,
+    0x4763_8834_67fa_bb50,
+];
+
+#[test]
+fn a_released_migration_never_changes() {
+    let hash = |text: &str| {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    };
+    for (number, (step, released)) in (1..).zip(MIGRATIONS.iter().zip(RELEASED)) {
+        let found = hash(step.schema);
+        assert_eq!(found, released, "migration {number} changed: add a new one");
+    }
+}
