@@ -90,7 +90,7 @@ fn a_memory_is_edited_in_an_editor() {
     let script = folder.path().join("editor.sh");
     std::fs::write(
         &script,
-        "sed -i.bak 's/^## guidance$/&\\nAsk first/' \"$1\"",
+        "sed 's/^## guidance$/&\\nAsk first/' \"$1\" > \"$1.new\" && mv \"$1.new\" \"$1\"",
     )
     .unwrap();
     let edited = edit(&format!("sh {}", script.display()));
