@@ -57,7 +57,7 @@ fn fields(reflection: &Reflection) -> [String; 5] {
 fn write(reflection: &Reflection) -> String {
     let mut text = String::from("Change the text below the headings; keep the headings.\n");
     for (heading, field) in HEADINGS.iter().zip(fields(reflection)) {
-        text.push_str(&format!("\n## {heading}\n{field}\n"));
+        text.extend(["\n## ", heading, "\n", &field, "\n"]);
     }
     text
 }

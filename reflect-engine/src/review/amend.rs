@@ -43,6 +43,10 @@ pub struct RecordedChange {
 
 /// What a change does.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists per call, and it is moved, not stored"
+)]
 pub enum Act {
     /// Sets fields of the text.
     Edit {

@@ -116,7 +116,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         max_alpha: Some(0.5),
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
-    assert_eq!(one, [expected.clone()]);
+    assert_eq!(one, std::slice::from_ref(&expected));
     let all = store.project_summaries(None).await.unwrap();
     assert!(all.contains(&expected));
     let ids: Vec<_> = all.into_iter().map(|summary| summary.project_id).collect();
