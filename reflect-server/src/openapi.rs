@@ -134,6 +134,9 @@ pub(crate) enum Refusals {
     /// The body is over the limit.
     #[response(status = 413)]
     TooLarge(ErrorBody),
+    /// The body is in an encoding other than gzip.
+    #[response(status = 415)]
+    UnsupportedMediaType(ErrorBody),
     /// A field is missing, of the wrong type or out of range.
     #[response(status = 422)]
     Invalid(ErrorBody),

@@ -9,6 +9,7 @@ mod keys;
 mod lifecycle;
 mod lists;
 mod models;
+mod overload;
 mod review;
 mod secrets;
 mod support;

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use reflect_types::{
     GetMemory, ListMemories, Memory, MemoryHistory, MemoryId, Operation as _, ProjectId,
     QueryMemories,
@@ -51,7 +52,8 @@ pub(super) async fn list(
     State(app): State<App>,
     access: Access<ListMemories>,
     Params(list): Params<ListMemories>,
-) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
+) -> Result<(HeaderMap, Response), ApiError> {
+    let slot = app.replies().acquire().await?;
     let page = app.engine().list_memories(&access.project, &list).await?;
     let next = page.cursor().map(|last| {
         ListMemories {
@@ -60,7 +62,7 @@ pub(super) async fn list(
         }
         .path(&access.project)
     });
-    Ok((paging::link(next)?, Json(page.items)))
+    Ok((paging::link(next)?, slot.array(page.items)))
 }
 
 /// One memory with the events of its utility.
@@ -74,6 +76,8 @@ pub(super) async fn get(
     State(app): State<App>,
     access: Access<GetMemory>,
     MemoryPath(id): MemoryPath,
-) -> Result<Json<MemoryHistory>, ApiError> {
-    Ok(Json(app.engine().get_memory(&access.project, &id).await?))
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
+    let memory = app.engine().get_memory(&access.project, &id).await?;
+    Ok(slot.value(memory))
 }

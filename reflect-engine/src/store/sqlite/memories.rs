@@ -14,8 +14,8 @@ use crate::learn::{self, Move, Step};
 use crate::review::{NewMemory, RecordedEvent, TaughtEvent, Teacher};
 use crate::store::MemoryKey;
 
-/// The events of a page of memories. A memory with more is a page of its own.
-pub(super) const PAGE_EVENTS: usize = 100_000;
+/// The share of an event in the bytes of a page.
+pub(super) const EVENT_BYTES: usize = 320;
 
 /// Inserts the memory of a trace.
 pub(super) fn insert(
@@ -218,15 +218,15 @@ pub(super) fn list(
     ))?;
     // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
-    let (mut page, mut all_events) = (Page::default(), 0);
+    let (mut page, mut bytes) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.items.len() == limit || all_events > PAGE_EVENTS {
+        if page.items.len() == limit || bytes > row::PAGE_BYTES {
             page.more = true;
             break;
         }
         let memory = row::memory(found)?;
         let events = events_of(db, found.get(0)?, &memory.id)?;
-        all_events += events.len();
+        bytes += row::memory_bytes(found)? + events.len() * EVENT_BYTES;
         page.items.push(MemoryHistory { memory, events });
     }
     Ok(page)
