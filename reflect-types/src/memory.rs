@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Metadata;
 use crate::id::{KeyId, MemoryId, TraceId};
+use crate::memory_change::ChangeRecord;
 use crate::reflection::Reflection;
 use crate::reviewer::Reviewer;
 use crate::wire_enum::wire_enum;
@@ -160,7 +161,7 @@ pub struct UtilityEvent {
     pub created_at: String,
 }
 
-/// A memory with the history of its utility.
+/// A memory with the history of its utility and its changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryHistory {
@@ -169,6 +170,9 @@ pub struct MemoryHistory {
     pub memory: MemoryRecord,
     /// The changes of its utility, oldest first.
     pub events: Vec<UtilityEvent>,
+    /// Its edits, quarantines and restorations, oldest first.
+    #[serde(default)]
+    pub changes: Vec<ChangeRecord>,
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Querying and reading memories.
+//! Querying, reading and changing memories.
 
 use reflect_types::{
-    ListMemories, Memory, MemoryHistory, MemoryId, Page, ProjectId, QueryMemories,
+    ChangeRecord, DeletedMemory, ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId,
+    Page, ProjectId, QueryMemories, UpdateMemory,
 };
 
 use super::handle::Engine;
@@ -35,10 +36,60 @@ impl Engine {
         core.store.list_memories(project, list).await
     }
 
-    /// A memory with its utility events.
+    /// A memory with its utility events and its changes.
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        found.ok_or_else(|| Error::not_found("memory", id.as_str()))
+        found.ok_or_else(|| no_memory(id))
     }
+
+    /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no
+    /// skill, and goes on learning. Every change is recorded with the caller's key, and
+    /// [`undo`](Self::undo) takes it back. A skill that was written from the memory is deleted, unless
+    /// the memory is only restored.
+    ///
+    /// A review that replaces the memory's later replaces an edit too.
+    pub async fn update_memory(
+        &self,
+        project: &ProjectId,
+        update: &UpdateMemory,
+    ) -> Result<MemoryHistory> {
+        let core = self.checked(project, update)?;
+        let UpdateMemory { memory_id, update } = update;
+        let updated = core
+            .store
+            .update_memory(project, memory_id, update, self.key(), core.now())
+            .await?;
+        updated.ok_or_else(|| no_memory(memory_id))
+    }
+
+    /// Deletes a memory with its utility events, for good: an undo does not bring it back. That it was
+    /// deleted, when and with which key stays on record. A skill that was written from it is deleted.
+    pub async fn delete_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<DeletedMemory> {
+        let core = self.checked(project, id)?;
+        let deleted = core
+            .store
+            .delete_memory(project, id, self.key(), core.now())
+            .await?;
+        if !deleted {
+            return Err(no_memory(id));
+        }
+        Ok(DeletedMemory {
+            memory_id: id.clone(),
+        })
+    }
+
+    /// A page of the changes of all memories, newest first.
+    pub async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>> {
+        let core = self.checked(project, list)?;
+        core.store.list_memory_changes(project, list).await
+    }
+}
+
+fn no_memory(id: &MemoryId) -> Error {
+    Error::not_found("memory", id.as_str())
 }

@@ -13,6 +13,7 @@ mod judge;
 mod key_limits;
 mod keys;
 mod limits;
+mod managed;
 mod mcp;
 mod pages;
 mod reviewers;

@@ -4,6 +4,7 @@ use crate::Metadata;
 use crate::id::MemoryId;
 use crate::integer;
 use crate::layout::Layout;
+use crate::memory::MemoryStatus;
 use crate::validate::{InvalidField, Validate, not_blank, page_limit, within};
 
 /// Finds the memories that rank best for a task.
@@ -116,6 +117,9 @@ pub struct ListMemories {
     /// Only memories older than this one: the last of the previous page.
     #[serde(default)]
     pub before: Option<MemoryId>,
+    /// Only memories with this status.
+    #[serde(default)]
+    pub status: Option<MemoryStatus>,
 }
 
 impl ListMemories {
@@ -127,6 +131,14 @@ impl ListMemories {
 
 impl Validate for ListMemories {
     fn validate(&self) -> Result<(), InvalidField> {
+        if self
+            .status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            let problem = "must be `active` or `quarantined`";
+            return Err(InvalidField::new("status", problem));
+        }
         page_limit(self.limit, Self::MAX_LIMIT)
     }
 }
@@ -135,7 +147,8 @@ impl Layout for ListMemories {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let limit = self.limit.map(|limit| ("limit", limit.to_string()));
         let before = self.before.as_ref().map(|id| ("before", id.to_string()));
-        limit.into_iter().chain(before).collect()
+        let status = self.status.as_ref().map(|s| ("status", s.to_string()));
+        limit.into_iter().chain(before).chain(status).collect()
     }
 }
 

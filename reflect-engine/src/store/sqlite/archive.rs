@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row::TRACE_COLUMNS;
-use super::{jobs, memories, projects, reviews, row, traces};
+use super::{jobs, memories, memory_changes, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
 use crate::store::{EmbeddedPiece, JobKind, Undecoded, restored};
@@ -98,10 +98,9 @@ pub(super) fn memories(
     while bytes <= row::PAGE_BYTES
         && let Some(row) = rows.next()?
     {
-        let memory = row::memory(row)?;
-        let events = memories::events_of(db, row.get(0)?, &memory.id)?;
-        bytes += row::memory_bytes(row)? + events.len() * memories::EVENT_BYTES;
-        found.push(MemoryHistory { memory, events });
+        let history = memories::history(db, row)?;
+        bytes += memories::page_bytes(row, &history)?;
+        found.push(history);
     }
     Ok(found)
 }
@@ -246,6 +245,7 @@ fn restore_memory(
             event.reviewer.as_ref().and_then(Reviewer::model_name),
         ])?;
     }
+    memory_changes::import(db, project, &memory.id, &history.changes)?;
     Ok(true)
 }
 
