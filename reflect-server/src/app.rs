@@ -15,6 +15,8 @@ use crate::judge::CountedJudge;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::rate::Rate;
+use crate::readiness::Readiness;
+use crate::reply::ReplySlots;
 use crate::tls::Tls;
 
 /// The state shared by all requests. Cheap to clone.
@@ -31,6 +33,8 @@ struct Shared {
     rate: Rate,
     failures: FailedAttempts,
     slots: Semaphore,
+    replies: ReplySlots,
+    readiness: Readiness,
     metrics: Metrics,
 }
 
@@ -43,6 +47,11 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// Maximum concurrent requests; further ones get a 503.
     pub max_in_flight: usize,
+    /// Maximum open connections. At most as many as the limit of open files permits; a further one takes
+    /// the place of the one that has been idle for longest, or is refused.
+    pub max_connections: usize,
+    /// Maximum open connections of an IPv4 address or IPv6 /64, except from `trusted_proxies`.
+    pub max_connections_per_address: usize,
     /// Maximum requests per second and key.
     pub rate_limit: Option<NonZeroU32>,
     /// The token that enables `/v1/bootstrap`.
@@ -70,6 +79,8 @@ impl Default for Settings {
             // Below the clients' timeout of 60 s.
             request_timeout: Duration::from_secs(55),
             max_in_flight: 1_024,
+            max_connections: 1_024,
+            max_connections_per_address: 256,
             rate_limit: None,
             bootstrap_token: None,
             trusted_proxies: Vec::new(),
@@ -92,6 +103,8 @@ impl App {
                 rate: Rate::new(settings.rate_limit),
                 failures: FailedAttempts::default(),
                 slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
+                replies: ReplySlots::default(),
+                readiness: Readiness::default(),
                 metrics: Metrics::new(),
                 engine,
                 keys,
@@ -142,6 +155,15 @@ impl App {
 
     pub(crate) fn slots(&self) -> &Semaphore {
         &self.shared.slots
+    }
+
+    pub(crate) fn readiness(&self) -> &Readiness {
+        &self.shared.readiness
+    }
+
+    /// Slots of replies that may be long.
+    pub(crate) fn replies(&self) -> &ReplySlots {
+        &self.shared.replies
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

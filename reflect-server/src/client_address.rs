@@ -1,6 +1,6 @@
 //! The address of the client, directly or behind trusted proxies.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::extract::ConnectInfo;
 use axum::http::HeaderMap;
@@ -71,6 +71,14 @@ fn parse_hop(hop: &str) -> Option<IpAddr> {
     let address = bare.unwrap_or(hop).parse::<IpAddr>();
     let address = address.or_else(|_| hop.parse::<SocketAddr>().map(|with_port| with_port.ip()));
     address.ok().map(|address| address.to_canonical())
+}
+
+/// The address, or the /64 of an IPv6 address.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.into(),
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)).into(),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! API errors. Statuses are chosen only here.
 
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody, PathRejection};
-use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{ACCEPT_ENCODING, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, http::Method};
@@ -100,6 +100,18 @@ impl ApiError {
                 "the body is over the limit of {limit} bytes: send less, or raise the server's limit"
             ),
         )
+    }
+
+    /// A body in an encoding other than gzip.
+    pub(crate) fn unsupported_encoding(encoding: &HeaderValue) -> Self {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+        Self::new(
+            ErrorCode::UnsupportedMediaType,
+            format!(
+                "the server cannot read a body with `Content-Encoding: {encoding}`: use gzip, or none"
+            ),
+        )
+        .with(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))
     }
 
     /// A caller over its rate limit.

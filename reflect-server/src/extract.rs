@@ -4,6 +4,7 @@
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
+use axum::http::header::CONTENT_ENCODING;
 use axum::http::request::Parts;
 use reflect_types::IDEMPOTENCY_KEY;
 use serde::de::DeserializeOwned;
@@ -105,6 +106,12 @@ pub(crate) async fn read(request: Request, app: &App) -> Result<Bytes, ApiError>
 }
 
 async fn read_up_to(limit: usize, mut request: Request, app: &App) -> Result<Bytes, ApiError> {
+    // Of a gzip body, the decompression has removed the header.
+    if let Some(encoding) = request.headers().get(CONTENT_ENCODING)
+        && encoding != "identity"
+    {
+        return Err(ApiError::unsupported_encoding(encoding));
+    }
     DefaultBodyLimit::max(limit).apply(&mut request);
     let read = Bytes::from_request(request, app).await;
     read.map_err(|rejection| ApiError::unread(&rejection, limit))

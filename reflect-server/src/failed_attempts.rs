@@ -1,9 +1,11 @@
 //! Failed attempts to authenticate, per address of the client.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::client_address::network;
 
 /// Failures without a wait.
 const FREE: u32 = 10;
@@ -155,14 +157,6 @@ fn wait_after(failures: u32) -> Duration {
     };
     let factor = 1_u32.checked_shl(doublings).unwrap_or(u32::MAX);
     FIRST_WAIT.saturating_mul(factor).min(MAX_WAIT)
-}
-
-/// The address, or the /64 of an IPv6 address.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => v4.into(),
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)).into(),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod access;
 mod app;
 mod client_address;
+mod connection_table;
 mod connections;
 mod error;
 mod extract;
@@ -14,9 +15,13 @@ mod metrics;
 mod observe;
 mod openapi;
 mod rate;
+mod readiness;
+mod reply;
 mod routes;
 mod serve;
+mod stalled_write;
 mod tls;
+mod unread_body;
 
 pub use app::{App, Settings};
 pub use error::ApiError;

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::unread_body::UnreadBody;
 
 /// The header of the request ID, in requests and replies.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -31,6 +32,7 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
         route,
         key = tracing::field::Empty,
     );
+    let unread = UnreadBody::of(&mut request);
     let in_flight = app.metrics().enter();
     let mut response = bounded(&app, route, request, next)
         .instrument(span.clone())
@@ -42,11 +44,14 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
     span.in_scope(|| tracing::info!(status, ms, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
+    if !response.status().is_success() {
+        unread.discard().await;
+    }
     response
 }
 
 /// Routes that an overloaded server still serves: monitoring needs them most then.
-const UNLIMITED_ROUTES: [&str; 2] = ["/health", "/metrics"];
+const UNLIMITED_ROUTES: [&str; 3] = ["/health", "/health/live", "/metrics"];
 
 /// Runs the request within the concurrency limit and the timeout.
 async fn bounded(app: &App, route: &str, request: Request, next: Next) -> Response {

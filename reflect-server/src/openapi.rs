@@ -37,7 +37,7 @@ const COMPLETE_REPLIES: [&str; 8] = [
 ];
 
 /// The only optional fields of these replies.
-const OPTIONAL_FIELDS: [&str; 2] = ["judge_error", "judge_note"];
+const OPTIONAL_FIELDS: [&str; 3] = ["feedback", "judge_error", "judge_note"];
 
 /// Default page length of each list operation.
 const PAGE_LENGTHS: [(&str, u32); 5] = [
@@ -136,6 +136,9 @@ pub(crate) enum Refusals {
     /// The body is over the limit.
     #[response(status = 413)]
     TooLarge(ErrorBody),
+    /// The body is in an encoding other than gzip.
+    #[response(status = 415)]
+    UnsupportedMediaType(ErrorBody),
     /// A field is missing, of the wrong type or out of range.
     #[response(status = 422)]
     Invalid(ErrorBody),

@@ -67,7 +67,7 @@ impl Tasks {
             server: tokio::spawn(connections::serve(
                 listener,
                 router(app.clone()),
-                app.settings().tls.clone(),
+                app.settings().clone(),
                 stopped,
             )),
             flusher: tokio::spawn(flush(app.clone(), stopping.clone())),

@@ -20,6 +20,8 @@ wire_enum! {
         Conflict = "conflict",
         /// The body is over the size limit.
         TooLarge = "too_large",
+        /// The body is in an encoding or of a type that the server does not read.
+        UnsupportedMediaType = "unsupported_media_type",
         /// The path does not support the method.
         MethodNotAllowed = "method_not_allowed",
         /// Too many requests; `Retry-After` has the delay.
@@ -47,6 +49,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => 405,
             Self::Conflict => 409,
             Self::TooLarge => 413,
+            Self::UnsupportedMediaType => 415,
             Self::InvalidField => 422,
             Self::RateLimited => 429,
             Self::ModelFailed => 502,

@@ -5,6 +5,7 @@ mod archive;
 mod backoff;
 mod error;
 mod id;
+mod integer;
 mod judge_note;
 mod key;
 mod layout;

@@ -91,6 +91,7 @@ pub struct MemoryRecord {
     /// Its utility.
     pub q_value: f64,
     /// The number of reviewed runs that were given it.
+    #[serde(deserialize_with = "crate::integer::read")]
     pub uses: u64,
     /// The metadata of the trace.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]

@@ -8,6 +8,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{Health, Message, Reviewer, Trajectory, Verdict};
 
+/// Matches text with a visible character and no control characters.
+const VISIBLE_WITHOUT_CONTROLS: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*\
+     [^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
+
 /// A string that is one of these.
 pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema> {
     ObjectBuilder::new()
@@ -44,10 +48,12 @@ impl PartialSchema for Reviewer {
         let name = ObjectBuilder::new()
             .schema_type(Type::String)
             .min_length(Some(1))
-            .max_length(Some(Self::MAX_NAME));
+            .max_length(Some(Self::MAX_NAME))
+            .pattern(Some(VISIBLE_WITHOUT_CONTROLS));
         let model = ObjectBuilder::new()
             .property("model", name)
-            .required("model");
+            .required("model")
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
         OneOfBuilder::new()
             .description(Some(
                 "Who gives a review: a person, or the model of a name.",

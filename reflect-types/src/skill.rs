@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
+use crate::integer;
 
 /// A guide condensed from a project's memories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,7 +10,8 @@ pub struct Skill {
     /// The guide: YAML front matter, then markdown.
     pub content: String,
     /// Counts up with each version.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "integer::read")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 2_147_483_648_u64))]
     pub version: u64,
     /// When this version was written, in RFC 3339.
     #[serde(default)]

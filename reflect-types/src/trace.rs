@@ -2,6 +2,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Metadata;
 use crate::id::{KeyId, MemoryId, TraceId};
+use crate::integer;
 use crate::message::Message;
 use crate::review::ReviewRecord;
 use crate::reviewer::ModelVerdict;
@@ -70,7 +71,7 @@ pub struct Trace {
     #[serde(default)]
     pub ingest_status: IngestStatus,
     /// The number of ingestion attempts.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "integer::read")]
     pub ingest_attempts: u32,
     /// Why the last attempt failed.
     #[serde(default)]

@@ -1,5 +1,5 @@
-"""Requests made from the API's own description, right and wrong: none may end in a 5xx, and none
-that is right may get an answer that the description does not know."""
+"""Requests made from the API's own description, right and wrong: none may end in a 5xx, none that is
+right may get an answer that the description does not know, and none that is wrong may be accepted."""
 
 import pathlib
 import subprocess
@@ -7,10 +7,13 @@ import sys
 
 from conftest import MASTER
 
-CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+CHECKS = ",".join([
+    "not_a_server_error", "status_code_conformance", "content_type_conformance",
+    "response_schema_conformance", "negative_data_rejection",
+])
 
 
-def test_no_request_makes_the_server_fail(server, tmp_path):
+def test_requests_and_replies_match_the_description(server, tmp_path):
     fuzzer = pathlib.Path(sys.executable).with_name("schemathesis")
     done = subprocess.run(
         [fuzzer, "run", f"{server.url}/openapi.json", "--header", f"Authorization: Bearer {MASTER}",

@@ -69,6 +69,19 @@ pub(crate) struct Options {
         default_value_t = at_least_one(Settings::default().max_in_flight)
     )]
     max_in_flight: NonZeroUsize,
+    /// Maximum open connections, within the limit of open files (`ulimit -n`). A further one takes the
+    /// place of the one that has been idle for longest, or is refused.
+    #[arg(
+        long, env = "REFLECT_MAX_CONNECTIONS",
+        default_value_t = at_least_one(Settings::default().max_connections)
+    )]
+    max_connections: NonZeroUsize,
+    /// Maximum open connections of an IPv4 address or IPv6 /64, except from a --trusted-proxy.
+    #[arg(
+        long, env = "REFLECT_MAX_CONNECTIONS_PER_ADDRESS",
+        default_value_t = at_least_one(Settings::default().max_connections_per_address)
+    )]
+    max_connections_per_address: NonZeroUsize,
     /// Maximum requests per second and key (default: unlimited).
     #[arg(long, env = "REFLECT_RATE_LIMIT")]
     rate_limit: Option<NonZeroU32>,
@@ -126,6 +139,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         body_limit: options.body_limit.get(),
         request_timeout: Duration::from_secs(options.request_timeout),
         max_in_flight: options.max_in_flight.get(),
+        max_connections: options.max_connections.get(),
+        max_connections_per_address: options.max_connections_per_address.get(),
         rate_limit: options.rate_limit,
         shutdown_grace: Duration::from_secs(options.shutdown_grace),
         bootstrap_token,

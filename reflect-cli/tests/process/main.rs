@@ -10,6 +10,7 @@ mod lifecycle;
 mod lists;
 mod managed;
 mod models;
+mod overload;
 mod review;
 mod secrets;
 mod support;

@@ -24,9 +24,14 @@ impl Server {
         Self::start_logging(data, more, Stdio::null())
     }
 
-    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
     pub(crate) fn start_logging(data: &Path, more: &[&str], log: Stdio) -> Self {
-        let mut child = reflect()
+        Self::spawn(reflect(), data, more, log)
+    }
+
+    /// Starts a server with a command that takes the program's arguments.
+    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
+    pub(crate) fn spawn(mut program: Command, data: &Path, more: &[&str], log: Stdio) -> Self {
+        let mut child = program
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(more)

@@ -10,7 +10,7 @@ use reflect_types::{
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
-use crate::store::EmbeddedPiece;
+use crate::store::{EmbeddedPiece, Undecoded};
 
 impl Engine {
     /// The counts and the skill of a project. A missing project is [`Error::NoProject`], here and in
@@ -31,14 +31,25 @@ impl Engine {
         project: &ProjectId,
         page: &ExportTraces,
     ) -> Result<Vec<ArchivedTrace>> {
+        let traces = self.export_traces_json(project, page).await?;
+        traces.into_iter().map(Undecoded::decode).collect()
+    }
+
+    /// Like [`export_traces`](Self::export_traces), the long fields undecoded.
+    pub async fn export_traces_json(
+        &self,
+        project: &ProjectId,
+        page: &ExportTraces,
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
         let core = self.checked(project, page)?;
         let (after, limit) = (page.after.as_ref(), page.limit() as usize);
-        let traces = core.store.archived_traces(project, after, limit).await?;
-        let noted = traces.into_iter().map(|archived| ArchivedTrace {
+        let store = &core.store;
+        let traces = store.archived_traces_json(project, after, limit).await?;
+        let noted = |archived: ArchivedTrace| ArchivedTrace {
             trace: archived.trace.with_judge_notes(),
             ..archived
-        });
-        Ok(noted.collect())
+        };
+        Ok(traces.into_iter().map(|trace| trace.map(noted)).collect())
     }
 
     /// A page of memories in the order they were learned.

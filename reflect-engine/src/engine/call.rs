@@ -11,7 +11,7 @@ impl Engine {
     /// The engine has no API keys: their operations are [`Error::NoKeys`].
     pub async fn call(&self, project: &ProjectId, request: &Request) -> Result<Reply> {
         Ok(match request {
-            Request::GetHealth(_) => Reply::GetHealth(Self::health()),
+            Request::GetHealth(_) => Reply::GetHealth(self.ready().await?),
             Request::QueryMemories(query) => {
                 Reply::QueryMemories(self.query_memories(project, query).await?)
             }
@@ -81,6 +81,14 @@ impl Engine {
                 Reply::ImportProject(self.import(project, import.pieces.clone()).await?)
             }
         })
+    }
+
+    /// The reply of [`health`](Self::health) if the engine runs and its store can be written.
+    pub async fn ready(&self) -> Result<Health> {
+        let core = self.core();
+        core.ensure_running()?;
+        core.store.check_writable().await?;
+        Ok(Self::health())
     }
 
     /// The reply of a healthy engine, with its version.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::ingest;
 use crate::review::{NewReview, Refusal};
-use crate::store::{Intake, NewTrace};
+use crate::store::{Intake, NewTrace, Undecoded};
 
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
@@ -51,15 +51,41 @@ impl Engine {
 
     /// A trace by its id.
     pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let trace = self.stored_trace(project, id).await?;
-        Ok(trace.with_judge_notes())
+        self.get_trace_json(project, id).await?.decode()
+    }
+
+    /// Like [`get_trace`](Self::get_trace), the long fields undecoded.
+    pub async fn get_trace_json(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+    ) -> Result<Undecoded<Trace>> {
+        let core = self.checked(project, id)?;
+        let found = core.store.trace_json(project, id).await?;
+        let found = found.ok_or_else(|| no_trace(id))?;
+        Ok(found.map(Trace::with_judge_notes))
     }
 
     /// A page of traces, newest first unless the request says otherwise.
     pub async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
+        let Page { items, more } = self.list_traces_json(project, list).await?;
+        let items = items.into_iter().map(Undecoded::decode);
+        Ok(Page {
+            items: items.collect::<Result<_>>()?,
+            more,
+        })
+    }
+
+    /// Like [`list_traces`](Self::list_traces), the long fields undecoded.
+    pub async fn list_traces_json(
+        &self,
+        project: &ProjectId,
+        list: &ListTraces,
+    ) -> Result<Page<Undecoded<Trace>>> {
         let core = self.checked(project, list)?;
-        let Page { items, more } = core.store.list_traces(project, list).await?;
-        let items = items.into_iter().map(Trace::with_judge_notes).collect();
+        let Page { items, more } = core.store.list_traces_json(project, list).await?;
+        let noted = |trace: Undecoded<Trace>| trace.map(Trace::with_judge_notes);
+        let items = items.into_iter().map(noted).collect();
         Ok(Page { items, more })
     }
 

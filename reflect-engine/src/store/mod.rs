@@ -20,6 +20,7 @@ mod port;
 mod restored;
 mod sqlite;
 mod trace;
+mod undecoded;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
@@ -27,6 +28,7 @@ pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMem
 pub use port::Store;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace};
+pub use undecoded::{LongFields, TraceRecord, Undecoded};
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, UnembeddedMemory,
+    Revision, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -56,11 +56,35 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<TraceReceipt>;
 
     /// A trace.
-    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>>;
+    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {
+        let found = self.trace_json(project, id).await?;
+        found.map(Undecoded::decode).transpose()
+    }
+
+    /// A trace, its long fields undecoded.
+    async fn trace_json(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+    ) -> Result<Option<Undecoded<Trace>>>;
 
     /// A page of traces, in the order of the request. Fails with
     /// [`Error::Invalid`](crate::Error::Invalid) if its cursor names no trace.
-    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>>;
+    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
+        let Page { items, more } = self.list_traces_json(project, list).await?;
+        let items = items.into_iter().map(Undecoded::decode);
+        Ok(Page {
+            items: items.collect::<Result<_>>()?,
+            more,
+        })
+    }
+
+    /// Like [`list_traces`](Self::list_traces), the long fields undecoded.
+    async fn list_traces_json(
+        &self,
+        project: &ProjectId,
+        list: &ListTraces,
+    ) -> Result<Page<Undecoded<Trace>>>;
 
     /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
     /// from them. The utility events of their reviews stay. With an `author`, fails with
@@ -246,7 +270,18 @@ pub trait Store: Send + Sync + 'static {
         project: &ProjectId,
         after: Option<&TraceId>,
         limit: usize,
-    ) -> Result<Vec<ArchivedTrace>>;
+    ) -> Result<Vec<ArchivedTrace>> {
+        let traces = self.archived_traces_json(project, after, limit).await?;
+        traces.into_iter().map(Undecoded::decode).collect()
+    }
+
+    /// Like [`archived_traces`](Self::archived_traces), the long fields undecoded.
+    async fn archived_traces_json(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>>;
 
     /// A page of memories for an archive, in the order of insertion, after the memory `after`.
     /// Fails like [`archived_traces`](Self::archived_traces).
@@ -268,6 +303,10 @@ pub trait Store: Send + Sync + 'static {
         pieces: Vec<EmbeddedPiece>,
         now: Timestamp,
     ) -> Result<u64>;
+
+    /// Fails if the store cannot be written, as on a full disk. It is a real write, of the size of a usual
+    /// trace.
+    async fn check_writable(&self) -> Result<()>;
 
     /// Finishes pending writes and closes the files. Later calls may fail.
     async fn close(&self) -> Result<()> {

@@ -1,10 +1,13 @@
 //! Authentication of MCP requests.
 
+use axum::Json;
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
-use http::Method;
-use reflect_types::ProjectId;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{Method, StatusCode};
+use reflect_types::{ErrorBody, ErrorCode, ProjectId};
 use rmcp::model::ClientJsonRpcMessage;
 
 use crate::access::caller;
@@ -58,5 +61,29 @@ pub(super) async fn enter(
             ApiError::malformed(format!("the body is not one JSON-RPC message: {error}"))
         })?;
     }
-    Ok(next.run(Request::from_parts(head, body.into())).await)
+    let reply = next.run(Request::from_parts(head, body.into())).await;
+    Ok(as_usual_error(reply).await)
+}
+
+/// The service's own refusals, such as of an origin, are plain text: they become the usual errors.
+async fn as_usual_error(reply: Response) -> Response {
+    /// Longer than any of those texts.
+    const LIMIT: usize = 4096;
+
+    let status = reply.status();
+    if !status.is_client_error() || reply.headers().contains_key(CONTENT_TYPE) {
+        return reply;
+    }
+    let (mut parts, body) = reply.into_parts();
+    let text = to_bytes(body, LIMIT).await.unwrap_or_default();
+    let code = match status {
+        StatusCode::FORBIDDEN => ErrorCode::Forbidden,
+        StatusCode::NOT_FOUND => ErrorCode::NotFound,
+        StatusCode::METHOD_NOT_ALLOWED => ErrorCode::MethodNotAllowed,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ErrorCode::UnsupportedMediaType,
+        _ => ErrorCode::InvalidField,
+    };
+    let error = Json(ErrorBody::new(code, String::from_utf8_lossy(&text)));
+    parts.headers.remove(CONTENT_LENGTH);
+    (parts, error).into_response()
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use reflect_types::{
     ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject, ImportReport,
     MemoryHistory, MemoryId, Overview, ProjectId, TraceId,
@@ -41,9 +42,11 @@ pub(super) async fn memories(
     State(app): State<App>,
     access: Access<ExportMemories>,
     Params(page): Params<ExportMemories>,
-) -> Result<Json<Vec<MemoryHistory>>, ApiError> {
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
     let engine = app.engine();
-    Ok(Json(engine.export_memories(&access.project, &page).await?))
+    let memories = engine.export_memories(&access.project, &page).await?;
+    Ok(slot.array(memories))
 }
 
 /// The project's traces with their internal data, oldest first.
@@ -61,9 +64,11 @@ pub(super) async fn traces(
     State(app): State<App>,
     access: Access<ExportTraces>,
     Params(page): Params<ExportTraces>,
-) -> Result<Json<Vec<ArchivedTrace>>, ApiError> {
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
     let engine = app.engine();
-    Ok(Json(engine.export_traces(&access.project, &page).await?))
+    let traces = engine.export_traces_json(&access.project, &page).await?;
+    Ok(slot.array(traces))
 }
 
 /// Stores parts of an export under their ids, all or none. Existing records stay unchanged, so a

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use reflect_types::{
     ChangeRecord, DeleteMemory, DeletedMemory, GetMemory, ListMemories, ListMemoryChanges, Memory,
     MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Operation as _, ProjectId, QueryMemories,
@@ -53,7 +54,8 @@ pub(super) async fn list(
     State(app): State<App>,
     access: Access<ListMemories>,
     Params(list): Params<ListMemories>,
-) -> Result<(HeaderMap, Json<Vec<MemoryHistory>>), ApiError> {
+) -> Result<(HeaderMap, Response), ApiError> {
+    let slot = app.replies().acquire().await?;
     let page = app.engine().list_memories(&access.project, &list).await?;
     let next = page.cursor().map(|last| {
         ListMemories {
@@ -62,7 +64,7 @@ pub(super) async fn list(
         }
         .path(&access.project)
     });
-    Ok((paging::link(next)?, Json(page.items)))
+    Ok((paging::link(next)?, slot.array(page.items)))
 }
 
 /// One memory with the events of its utility and its changes.
@@ -76,8 +78,10 @@ pub(super) async fn get(
     State(app): State<App>,
     access: Access<GetMemory>,
     MemoryPath(id): MemoryPath,
-) -> Result<Json<MemoryHistory>, ApiError> {
-    Ok(Json(app.engine().get_memory(&access.project, &id).await?))
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
+    let memory = app.engine().get_memory(&access.project, &id).await?;
+    Ok(slot.value(memory))
 }
 
 /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no skill, and

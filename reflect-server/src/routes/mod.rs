@@ -1,11 +1,14 @@
 //! The endpoints. A handler extracts, calls the engine and replies.
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use tower_http::decompression::RequestDecompressionLayer;
+use tower_http::map_request_body::MapRequestBodyLayer;
 use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,6 +19,7 @@ use crate::openapi::{Description, complete};
 use crate::{mcp, metrics, observe};
 
 mod archive;
+mod health;
 mod keys;
 mod memories;
 mod paging;
@@ -28,6 +32,9 @@ mod undo;
 pub fn router(app: App) -> Router {
     let (api, document) = described();
     let limit = DefaultBodyLimit::max(app.settings().body_limit);
+    // As the body is read, so that the size limits apply to the decompressed bytes. Other encodings are
+    // left to the extractors, which refuse them.
+    let gzip = RequestDecompressionLayer::new().pass_through_unaccepted(true);
     let document = axum::Json(document);
     api.route("/openapi.json", get(async move || document.clone()))
         .route("/metrics", get(metrics_text))
@@ -35,6 +42,7 @@ pub fn router(app: App) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(unsupported_method)
         .layer(limit)
+        .layer((gzip, MapRequestBodyLayer::new(Body::new)))
         .layer(from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
 }
@@ -47,7 +55,8 @@ pub fn document() -> utoipa::openapi::OpenApi {
 /// The endpoints and the document that describes them.
 fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(projects::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::live))
         .routes(routes!(projects::bootstrap))
         .routes(routes!(projects::list))
         .routes(routes!(projects::update, projects::delete))

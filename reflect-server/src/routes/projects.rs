@@ -1,10 +1,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use reflect_engine::Engine;
 use reflect_types::{
-    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, ErrorBody, GetStats,
-    Health, ProjectId, ProjectSummary, Stats, UpdateProject,
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetStats, ProjectId,
+    ProjectSummary, Stats, UpdateProject,
 };
 use secrecy::ExposeSecret as _;
 
@@ -14,19 +13,6 @@ use crate::error::ApiError;
 use crate::extract::Body;
 use crate::keys::SecretHash;
 use crate::openapi::Refusals;
-
-/// Whether the server is up.
-#[utoipa::path(
-    get, path = "/health", operation_id = "health",
-    responses(
-        (status = 200, body = Health),
-        (status = 405, description = "The path does not support this method", body = ErrorBody),
-        (status = 504, description = "Timed out", body = ErrorBody),
-    )
-)]
-pub(super) async fn health() -> Json<Health> {
-    Json(Engine::health())
-}
 
 /// Creates a project and its first key, for the holder of the bootstrap token. A project that exists
 /// or has a key is a conflict.

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use reflect_types::{
     ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
     Operation as _, ProjectId, RetryTrace, Review, ReviewTrace, Scope, Trace, TraceId,
@@ -72,12 +73,15 @@ pub(super) async fn list(
     State(app): State<App>,
     access: Access<ListTraces>,
     Params(list): Params<ListTraces>,
-) -> Result<(HeaderMap, Json<Vec<Trace>>), ApiError> {
-    let page = app.engine().list_traces(&access.project, &list).await?;
-    let next = page
-        .cursor()
-        .map(|last| list.continued(last.id.clone()).path(&access.project));
-    Ok((paging::link(next)?, Json(page.items)))
+) -> Result<(HeaderMap, Response), ApiError> {
+    let slot = app.replies().acquire().await?;
+    let engine = app.engine();
+    let page = engine.list_traces_json(&access.project, &list).await?;
+    let next = page.cursor().map(|last| {
+        let last = last.record().id.clone();
+        list.continued(last).path(&access.project)
+    });
+    Ok((paging::link(next)?, slot.array(page.items)))
 }
 
 /// One trace.
@@ -91,8 +95,10 @@ pub(super) async fn get(
     State(app): State<App>,
     access: Access<GetTrace>,
     TracePath(id): TracePath,
-) -> Result<Json<Trace>, ApiError> {
-    Ok(Json(app.engine().get_trace(&access.project, &id).await?))
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
+    let trace = app.engine().get_trace_json(&access.project, &id).await?;
+    Ok(slot.value(trace))
 }
 
 /// Reviews a trace. The reply has the new memory. A repeated verdict changes nothing; another verdict

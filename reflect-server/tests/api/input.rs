@@ -323,13 +323,20 @@ async fn unknown_cursor_is_422() {
         ("/memories?before=none", "before"),
         ("/archive/traces?after=none", "after"),
         ("/archive/memories?after=none", "after"),
+        ("/archive/traces?after=%2e%2e", "after"),
+        ("/archive/memories?after=%2e%2e", "after"),
     ] {
         let refused = service.get(&at(path)).await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
         assert_eq!(refused.body["field"], field, "{refused:?}");
         // A missing project has empty lists, but no archive.
         let nowhere = service.get(&format!("/v1/projects/nowhere{path}")).await;
-        let expected = if field == "after" { 404 } else { 422 };
+        let is_cursor = path.ends_with("=none");
+        let expected = if field == "after" && is_cursor {
+            404
+        } else {
+            422
+        };
         assert_eq!(nowhere.status, expected, "{path}");
     }
 }

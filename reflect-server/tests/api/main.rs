@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod access;
+mod bodies;
 mod document;
 mod failed_attempts;
+mod health;
 mod ingestion;
 mod input;
 mod judge;
@@ -13,6 +15,7 @@ mod keys;
 mod limits;
 mod managed;
 mod mcp;
+mod pages;
 mod reviewers;
 mod sdk;
 mod shutdown;

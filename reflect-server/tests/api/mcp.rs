@@ -264,7 +264,11 @@ fn list_tools() -> axum::http::request::Builder {
 async fn status(service: &Service, request: axum::http::request::Builder) -> StatusCode {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let request = request.body(Body::from(body.to_string())).unwrap();
-    service.send(request).await.status
+    let answer = service.send(request).await;
+    if answer.status == StatusCode::FORBIDDEN {
+        assert_eq!(answer.code(), "forbidden");
+    }
+    answer.status
 }
 
 #[tokio::test]

@@ -55,7 +55,8 @@ macro_rules! page_of_an_export {
 
         impl Validate for $name {
             fn validate(&self) -> Result<(), InvalidField> {
-                self.after.as_ref().map_or(Ok(()), Validate::validate)?;
+                let cursor = self.after.as_ref().map_or(Ok(()), Validate::validate);
+                cursor.map_err(|invalid| InvalidField { field: "after", ..invalid })?;
                 page_limit(self.limit, ExportOverview::MAX_LIMIT)
             }
         }

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Metadata;
 use crate::id::MemoryId;
+use crate::integer;
 use crate::layout::Layout;
 use crate::memory::MemoryStatus;
 use crate::validate::{InvalidField, Validate, not_blank, page_limit, within};
@@ -14,7 +15,10 @@ pub struct QueryMemories {
     #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub task: String,
     /// The maximum number of memories, from 1 to 100.
-    #[serde(default = "QueryMemories::default_limit")]
+    #[serde(
+        default = "QueryMemories::default_limit",
+        deserialize_with = "integer::read"
+    )]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100, default = QueryMemories::default_limit))]
     pub limit: u32,
     /// The weight of utility against similarity:

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::integer;
 use crate::layout::Layout;
 use crate::validate::{InvalidField, Validate};
 
@@ -20,11 +21,19 @@ impl Layout for GetSkill {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateSkill {
     /// The number of memories of passed runs to read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "integer::read_optional"
+    )]
     #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub n_passed: Option<u32>,
     /// The number of memories of failed runs to read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "integer::read_optional"
+    )]
     #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub n_failed: Option<u32>,
 }

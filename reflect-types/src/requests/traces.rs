@@ -20,13 +20,14 @@ pub struct CreateTrace {
     pub trajectory: Trajectory,
     /// The memories the agent was given; the review moves their utility.
     #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MemoryId>>))]
     pub retrieved_memory_ids: Vec<MemoryId>,
     /// The model that ran.
     #[serde(default)]
     pub model: Option<String>,
     /// Free-form data. The memory inherits it, so queries can filter on it.
     #[serde(default, deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Metadata,
     /// The answer; absent takes the last assistant message.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,6 +19,9 @@ pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     assert_eq!(receipt, IngestStatus::Completed);
 
     let stored = store.trace(&project, &trace.id).await.unwrap().unwrap();
+    let undecoded = store.trace_json(&project, &trace.id).await.unwrap();
+    let json = serde_json::to_value(undecoded.unwrap()).unwrap();
+    assert_eq!(json, serde_json::to_value(&stored).unwrap());
     assert_eq!(stored.task, trace.task);
     assert_eq!(stored.trajectory, trace.trajectory);
     assert_eq!(stored.final_response, trace.final_response);

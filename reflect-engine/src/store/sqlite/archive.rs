@@ -12,14 +12,14 @@ use super::row::TRACE_COLUMNS;
 use super::{jobs, memories, memory_changes, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
-use crate::store::{EmbeddedPiece, JobKind, restored};
+use crate::store::{EmbeddedPiece, JobKind, Undecoded, restored};
 
 pub(super) fn traces(
     db: &Connection,
     project: &ProjectId,
     after: Option<&TraceId>,
     limit: usize,
-) -> Result<Vec<ArchivedTrace>, Fault> {
+) -> Result<Vec<Undecoded<ArchivedTrace>>, Fault> {
     let row = projects::existing(db, project)?;
     let after = match after {
         Some(id) => row::trace_key(db, project, id)?
@@ -52,17 +52,23 @@ pub(super) fn traces(
             }),
             None => None,
         };
-        let mut trace = row::trace(row)?;
-        if row.get(TRACE_COLUMNS + 5)? {
-            // Also a failed trace that will be retried by itself.
-            trace.ingest_status = IngestStatus::Queued;
-        }
-        found.push(ArchivedTrace {
-            trace,
-            idempotency_key: row.get(TRACE_COLUMNS)?,
-            receipt: row::status(row, TRACE_COLUMNS + 1)?,
-            judgement,
-        });
+        let (idempotency_key, receipt) = (
+            row.get(TRACE_COLUMNS)?,
+            row::status(row, TRACE_COLUMNS + 1)?,
+        );
+        let is_queued: bool = row.get(TRACE_COLUMNS + 5)?;
+        found.push(row::undecoded_trace(row)?.map(|mut trace| {
+            if is_queued {
+                // Also a failed trace that will be retried by itself.
+                trace.ingest_status = IngestStatus::Queued;
+            }
+            ArchivedTrace {
+                trace,
+                idempotency_key,
+                receipt,
+                judgement,
+            }
+        }));
     }
     Ok(found)
 }
@@ -88,12 +94,12 @@ pub(super) fn memories(
         row::MEMORY
     ))?;
     let mut rows = select.query(params![project, after, row::limit(limit)])?;
-    let (mut found, mut all_events) = (Vec::new(), 0);
-    while all_events <= memories::PAGE_EVENTS
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while bytes <= row::PAGE_BYTES
         && let Some(row) = rows.next()?
     {
         let history = memories::history(db, row)?;
-        all_events += history.events.len() + history.changes.len();
+        bytes += memories::page_bytes(row, &history)?;
         found.push(history);
     }
     Ok(found)

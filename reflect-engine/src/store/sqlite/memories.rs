@@ -14,8 +14,16 @@ use crate::learn::{self, Move, Step};
 use crate::review::{NewMemory, RecordedEvent, TaughtEvent, Teacher};
 use crate::store::MemoryKey;
 
-/// The events of a page of memories. A memory with more is a page of its own.
-pub(super) const PAGE_EVENTS: usize = 100_000;
+/// The share of a memory in the bytes of a page.
+pub(super) fn page_bytes(row: &Row<'_>, history: &MemoryHistory) -> Result<usize, Fault> {
+    const EVENT_BYTES: usize = 320;
+    /// A change may hold a text before and after it.
+    const CHANGE_BYTES: usize = 8 * 1024;
+
+    let events = history.events.len() * EVENT_BYTES;
+    let changes = history.changes.len() * CHANGE_BYTES;
+    Ok(row::memory_bytes(row)? + events + changes)
+}
 
 /// Inserts the memory of a trace.
 pub(super) fn insert(
@@ -229,14 +237,14 @@ pub(super) fn list(
     let status = list.status.as_ref().map(MemoryStatus::as_str);
     // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![project, before, row::limit(limit + 1), status])?;
-    let (mut page, mut all_events) = (Page::default(), 0);
+    let (mut page, mut bytes) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.items.len() == limit || all_events > PAGE_EVENTS {
+        if page.items.len() == limit || bytes > row::PAGE_BYTES {
             page.more = true;
             break;
         }
         let history = history(db, found)?;
-        all_events += history.events.len() + history.changes.len();
+        bytes += page_bytes(found, &history)?;
         page.items.push(history);
     }
     Ok(page)

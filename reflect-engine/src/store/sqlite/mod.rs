@@ -14,7 +14,7 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Store, UnembeddedMemory,
+    Revision, Store, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -90,12 +90,20 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn trace(&self, project: &ProjectId, id: &TraceId) -> Result<Option<Trace>> {
+    async fn trace_json(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+    ) -> Result<Option<Undecoded<Trace>>> {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |db| traces::get(db, &project, &id)).await
     }
 
-    async fn list_traces(&self, project: &ProjectId, list: &ListTraces) -> Result<Page<Trace>> {
+    async fn list_traces_json(
+        &self,
+        project: &ProjectId,
+        list: &ListTraces,
+    ) -> Result<Page<Undecoded<Trace>>> {
         let (project, list) = (project.clone(), list.clone());
         self.read(move |db| traces::list(db, &project, &list)).await
     }
@@ -342,12 +350,12 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn archived_traces(
+    async fn archived_traces_json(
         &self,
         project: &ProjectId,
         after: Option<&TraceId>,
         limit: usize,
-    ) -> Result<Vec<ArchivedTrace>> {
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
         let (project, after) = (project.clone(), after.cloned());
         self.read(move |db| archive::traces(db, &project, after.as_ref(), limit))
             .await
@@ -374,6 +382,10 @@ impl Store for Sqlite {
         let project = project.clone();
         self.write(move |db| archive::restore(db, &project, creates_project, &pieces, now))
             .await
+    }
+
+    async fn check_writable(&self) -> Result<()> {
+        self.write(file::check_writable).await
     }
 
     async fn close(&self) -> Result<()> {

@@ -2,15 +2,18 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, ModelVerdict, ProjectId,
+    IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict, ProjectId,
     ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use super::fault::Fault;
 use crate::review::{NewReview, Teacher};
+use crate::store::{LongFields, Undecoded};
 
 /// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.
 pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
@@ -34,6 +37,11 @@ const fn columns(list: &str) -> usize {
 }
 
 pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
+    let decoded = undecoded_trace(row)?.decode();
+    decoded.map_err(|error| Fault::Data(error.to_string()))
+}
+
+pub(super) fn undecoded_trace(row: &Row<'_>) -> Result<Undecoded<Trace>, Fault> {
     let id = TraceId::new(row.get::<_, String>(0)?);
     let review = match row.get::<_, Option<String>>(15)? {
         Some(review_id) => Some(ReviewRecord {
@@ -61,13 +69,13 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         } else {
             (error, None)
         };
-    Ok(Trace {
+    let trace = Trace {
         id,
         task: row.get(1)?,
-        trajectory: json(row, 2)?,
+        trajectory: Vec::new(),
         final_response: row.get(3)?,
-        retrieved_memory_ids: json(row, 4)?,
-        ignored_memory_ids: json(row, 5)?,
+        retrieved_memory_ids: Vec::new(),
+        ignored_memory_ids: Vec::new(),
         review_status: if row.get(6)? {
             ReviewStatus::Reviewed
         } else {
@@ -78,7 +86,7 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         last_ingest_error,
         judge_error,
         model: row.get(10)?,
-        metadata: json(row, 11)?,
+        metadata: Metadata::new(),
         reference_context: row.get(12)?,
         created_memory_id: row.get::<_, Option<String>>(13)?.map(MemoryId::new),
         review,
@@ -86,18 +94,35 @@ pub(super) fn trace(row: &Row<'_>) -> Result<Trace, Fault> {
         judge_note: None,
         key_id: row.get::<_, Option<String>>(25)?.map(KeyId::new),
         created_at: row.get(14)?,
-    })
+    };
+    let long = LongFields {
+        trajectory: json_text(row, 2)?,
+        metadata: json_text(row, 11)?,
+        retrieved_memory_ids: json_text(row, 4)?,
+        ignored_memory_ids: json_text(row, 5)?,
+    };
+    Ok(Undecoded::new(trace, long))
 }
 
-/// The bytes of a page of traces. A longer trace is a page of its own.
-pub(super) const PAGE_BYTES: usize = 32 * 1024 * 1024;
+/// The bytes after which a page ends. A longer record is a page of its own.
+pub(super) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The length of the trace that [`trace`] would read.
+/// The length of the texts in a row of [`TRACE`].
 pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
+    text_bytes(row, TRACE_COLUMNS)
+}
+
+/// The length of the texts in a row of [`MEMORY`].
+pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
+    text_bytes(row, columns(MEMORY))
+}
+
+fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
     let mut bytes = 0;
-    for column in 1..=3 {
-        let text = row.get_ref(column)?.as_str();
-        bytes += text.map_err(rusqlite::Error::from)?.len();
+    for column in 0..columns {
+        if let ValueRef::Text(text) = row.get_ref(column)? {
+            bytes += text.len();
+        }
     }
     Ok(bytes)
 }
@@ -258,6 +283,11 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<
         .as_str()
         .map_err(rusqlite::Error::from)?;
     Ok(serde_json::from_str(text)?)
+}
+
+/// JSON that is passed on as it is stored.
+fn json_text(row: &Row<'_>, column: usize) -> Result<Box<RawValue>, Fault> {
+    Ok(RawValue::from_string(row.get(column)?)?)
 }
 
 pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {

@@ -12,7 +12,7 @@ use super::{jobs, memories, projects, reviews, row};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing};
-use crate::store::{Intake, JobKind, NewTrace};
+use crate::store::{Intake, JobKind, NewTrace, Undecoded};
 
 /// A trace with its JSON columns encoded.
 pub(super) struct EncodedTrace {
@@ -137,21 +137,21 @@ pub(super) fn get(
     db: &Connection,
     project: &ProjectId,
     id: &TraceId,
-) -> Result<Option<Trace>, Fault> {
+) -> Result<Option<Undecoded<Trace>>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM trace t JOIN project p ON p.key = t.project \
          LEFT JOIN review r ON r.trace = t.key WHERE t.id = ?1 AND p.id = ?2",
         row::TRACE
     ))?;
     let mut rows = select.query([id.as_str(), project.as_str()])?;
-    rows.next()?.map(row::trace).transpose()
+    rows.next()?.map(row::undecoded_trace).transpose()
 }
 
 pub(super) fn list(
     db: &Connection,
     project: &ProjectId,
     list: &ListTraces,
-) -> Result<Page<Trace>, Fault> {
+) -> Result<Page<Undecoded<Trace>>, Fault> {
     let (field, cursor, start, page, order) = if list.is_oldest_first() {
         ("after", &list.after, 0, "t.key > ?2", "t.key")
     } else {
@@ -195,7 +195,7 @@ pub(super) fn list(
             });
         }
         bytes += row::trace_bytes(found)?;
-        traces.push(row::trace(found)?);
+        traces.push(row::undecoded_trace(found)?);
     }
     Ok(traces.into())
 }

@@ -1,0 +1,198 @@
+//! Long replies: encoded as they are sent, and a bounded number of them at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::ApiError;
+
+/// The length from which a reply is sent in chunks.
+const CHUNK: usize = 64 * 1024;
+
+/// Slots of replies that may be long. A reply keeps its slot until its last chunk is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct ReplySlots {
+    slots: Arc<Semaphore>,
+}
+
+/// The right to hold the data of one long reply.
+#[derive(Debug)]
+pub(crate) struct ReplySlot {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Default for ReplySlots {
+    fn default() -> Self {
+        Self::new(Self::COUNT)
+    }
+}
+
+impl ReplySlots {
+    /// A page is 4 MiB, or one longer record, so all replies together are about 100 MiB.
+    const COUNT: usize = 8;
+    /// The wait for a slot, after which the request is a 503.
+    const WAIT: Duration = Duration::from_secs(20);
+
+    fn new(count: usize) -> Self {
+        Self {
+            slots: Arc::new(Semaphore::new(count)),
+        }
+    }
+
+    /// Waits for a slot. To be called before the data is read.
+    pub(crate) async fn acquire(&self) -> Result<ReplySlot, ApiError> {
+        let free = Arc::clone(&self.slots).acquire_owned();
+        match tokio::time::timeout(Self::WAIT, free).await {
+            Ok(Ok(permit)) => Ok(ReplySlot { _permit: permit }),
+            Ok(Err(_)) | Err(_) => Err(ApiError::overloaded()),
+        }
+    }
+}
+
+impl ReplySlot {
+    /// Replies with a JSON array.
+    pub(crate) fn array<T>(self, items: Vec<T>) -> Response
+    where
+        T: Serialize + Send + 'static,
+    {
+        self.send(Chunks::array(items))
+    }
+
+    /// Replies with one JSON value.
+    pub(crate) fn value<T>(self, value: T) -> Response
+    where
+        T: Serialize + Send + 'static,
+    {
+        self.send(Chunks::value(value))
+    }
+
+    fn send<T>(self, mut chunks: Chunks<T>) -> Response
+    where
+        T: Serialize + Send + 'static,
+    {
+        let first = match chunks.next() {
+            Some(Ok(first)) => first,
+            Some(Err(error)) => return ApiError::internal(error).into_response(),
+            None => Bytes::new(),
+        };
+        let body = if chunks.ended && first.len() <= CHUNK {
+            Body::from(first)
+        } else {
+            let rest = std::iter::once(Ok(first)).chain(chunks);
+            Body::from_stream(futures_util::stream::iter(rest.map(move |chunk| {
+                // Held by the stream, so that the slot is free when the stream is dropped.
+                let _slot = &self;
+                chunk
+            })))
+        };
+        let json = HeaderValue::from_static("application/json");
+        ([(CONTENT_TYPE, json)], body).into_response()
+    }
+}
+
+/// JSON in chunks. An item is dropped when it is encoded.
+struct Chunks<T> {
+    items: std::vec::IntoIter<T>,
+    is_array: bool,
+    begun: bool,
+    ended: bool,
+}
+
+impl<T: Serialize> Chunks<T> {
+    fn array(items: Vec<T>) -> Self {
+        Self {
+            items: items.into_iter(),
+            is_array: true,
+            begun: false,
+            ended: false,
+        }
+    }
+
+    fn value(value: T) -> Self {
+        Self {
+            is_array: false,
+            ..Self::array(vec![value])
+        }
+    }
+
+    /// Appends the next item, or the end.
+    fn encode(&mut self, chunk: &mut Vec<u8>) -> serde_json::Result<()> {
+        let item = self.items.next();
+        if self.is_array && !(self.begun && item.is_none()) {
+            chunk.push(if self.begun { b',' } else { b'[' });
+        }
+        self.begun = true;
+        if let Some(item) = item {
+            return serde_json::to_writer(chunk, &item);
+        }
+        if self.is_array {
+            chunk.push(b']');
+        }
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl<T: Serialize> Iterator for Chunks<T> {
+    type Item = serde_json::Result<Bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut chunk = Vec::new();
+        while !self.ended && chunk.len() <= CHUNK {
+            if let Err(error) = self.encode(&mut chunk) {
+                self.ended = true;
+                return Some(Err(error));
+            }
+        }
+        (!chunk.is_empty()).then(|| Ok(chunk.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{HttpBody as _, to_bytes};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    async fn sent(response: Response) -> Value {
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    #[tokio::test]
+    async fn chunks_are_one_json_text() {
+        let slots = ReplySlots::new(1);
+        for length in [0, 1, CHUNK / 2, CHUNK, 3 * CHUNK] {
+            for count in 0..4 {
+                let items = vec![json!({"text": "x".repeat(length)}); count];
+                let reply = slots.acquire().await.unwrap().array(items.clone());
+                assert_eq!(sent(reply).await, Value::from(items));
+            }
+            let value = json!("x".repeat(length));
+            let reply = slots.acquire().await.unwrap().value(value.clone());
+            assert_eq!(sent(reply).await, value);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn long_reply_holds_its_slot_until_it_is_sent_or_dropped() {
+        let slots = ReplySlots::new(1);
+        let long = || vec!["x".repeat(CHUNK); 3];
+        let reply = slots.acquire().await.unwrap().array(long());
+        assert!(slots.acquire().await.is_err());
+        drop(reply);
+        let reply = slots.acquire().await.unwrap().array(long());
+        assert_eq!(sent(reply).await, json!(long()));
+        // A short one is encoded at once and needs no slot any longer.
+        let short = slots.acquire().await.unwrap().array(vec!["x"]);
+        assert_eq!(short.body().size_hint().exact(), Some(5));
+        assert!(slots.acquire().await.is_ok());
+    }
+}

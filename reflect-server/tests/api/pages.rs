@@ -1,0 +1,90 @@
+//! Lists of long records: pages are bounded by bytes, and nothing is left out.
+
+use axum::http::header::LINK;
+use serde_json::{Value, json};
+
+use super::support::{Service, at};
+
+/// Follows the pages of a list: the ids of each page.
+async fn pages(service: &Service, path: &str) -> Vec<Vec<String>> {
+    let (mut next, mut pages) = (Some(at(path)), Vec::new());
+    while let Some(path) = next {
+        let page = service.get(&path).await;
+        assert_eq!(page.status, 200, "{page:?}");
+        pages.push(ids(&page.body));
+        next = page.headers.get(LINK).map(|link| {
+            let link = link.to_str().unwrap();
+            let end = link.find('>').unwrap();
+            link[1..end].to_owned()
+        });
+    }
+    pages
+}
+
+/// Follows an export, which ends with an empty page.
+async fn export(service: &Service, path: &str) -> Vec<Vec<String>> {
+    let (mut after, mut pages) = (String::new(), Vec::new());
+    loop {
+        let page = service.get(&at(&format!("{path}{after}"))).await;
+        assert_eq!(page.status, 200, "{page:?}");
+        let ids = ids(&page.body);
+        let Some(last) = ids.last() else {
+            return pages;
+        };
+        after = format!("?after={last}");
+        pages.push(ids);
+    }
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let id = |item: &Value| item["id"].as_str().unwrap().to_owned();
+    page.as_array().unwrap().iter().map(id).collect()
+}
+
+#[tokio::test]
+async fn pages_of_long_records_end_early_and_lose_nothing() {
+    const COUNT: usize = 7;
+
+    let service = Service::start().await;
+    for n in 0..COUNT {
+        let trace = json!({
+            "task": format!("task {n}"), "trajectory": [{"role": "user", "content": "x"}],
+            "metadata": {"long": "x".repeat(3_000_000)},
+            "review": {"result": "pass", "reflection": {"summary": "s", "guidance": "g"}},
+        });
+        let stored = service.post(&at("/traces"), trace).await;
+        assert_eq!(stored.status, 201, "{stored:?}");
+    }
+    for path in ["/traces", "/memories"] {
+        let pages = pages(&service, path).await;
+        assert!(pages.iter().all(|page| page.len() <= 2), "{path} {pages:?}");
+        assert_eq!(pages.concat().len(), COUNT, "{path}");
+    }
+    for path in ["/archive/traces", "/archive/memories"] {
+        let pages = export(&service, path).await;
+        assert!(pages.iter().all(|page| page.len() <= 2), "{path} {pages:?}");
+        assert_eq!(pages.concat().len(), COUNT, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn long_trace_is_returned_as_it_was_sent() {
+    let service = Service::start().await;
+    let trajectory = json!(vec![
+        json!({"role": "user", "content": "ü\n\u{1F600}", "n": 0.1});
+        5_000
+    ]);
+    let metadata = json!({"a": [1, 36.323_157_585_588_476, null], "b": {"c": ""}});
+    let trace = json!({"task": "t", "trajectory": trajectory, "metadata": metadata,
+        "retrieved_memory_ids": ["m-1", "m-1"]});
+    let stored = service.post(&at("/traces"), trace).await;
+    let id = stored.body["trace_id"].as_str().unwrap();
+    let one = service.get(&at(&format!("/traces/{id}"))).await;
+    assert_eq!(one.headers["content-type"], "application/json");
+    for found in [one.body, service.get(&at("/traces")).await.body[0].clone()] {
+        assert_eq!(found["trajectory"], trajectory);
+        assert_eq!(found["metadata"], metadata);
+        assert_eq!(found["retrieved_memory_ids"], json!(["m-1", "m-1"]));
+        assert_eq!(found["ignored_memory_ids"], json!([]));
+    }
+}
