@@ -11,6 +11,7 @@ mod layout;
 pub mod markup;
 mod memory;
 mod message;
+pub mod neutral;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod page;
@@ -20,6 +21,7 @@ mod requests;
 mod review;
 mod reviewer;
 mod skill;
+pub mod text;
 mod trace;
 mod trajectory;
 mod undo;
