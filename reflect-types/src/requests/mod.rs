@@ -3,6 +3,7 @@
 //! A new operation is a request type in one of the files beside this one, and a row here.
 
 mod archive;
+mod create_trace;
 mod keys;
 mod memories;
 mod project;
@@ -16,12 +17,13 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProject};
+pub use self::create_trace::CreateTrace;
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{GetMemory, ListMemories, QueryMemories};
 pub use self::project::{Bootstrap, DeleteProject, GetHealth, GetStats};
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
-pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
+pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::Undo;
 use crate::archive::{ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;
