@@ -32,13 +32,24 @@ impl Engine {
         list: &ListMemories,
     ) -> Result<Page<MemoryHistory>> {
         let core = self.checked(project, list)?;
-        core.store.list_memories(project, list).await
+        let Page { items, more } = core.store.list_memories(project, list).await?;
+        let items = items.into_iter().map(made_neutral).collect();
+        Ok(Page { items, more })
     }
 
     /// A memory with its utility events.
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        found.ok_or_else(|| Error::not_found("memory", id.as_str()))
+        let found = found.ok_or_else(|| Error::not_found("memory", id.as_str()))?;
+        Ok(made_neutral(found))
+    }
+}
+
+/// The memory with neutral texts, which an older version may have stored otherwise.
+fn made_neutral(history: MemoryHistory) -> MemoryHistory {
+    MemoryHistory {
+        memory: history.memory.neutral(),
+        ..history
     }
 }
