@@ -16,6 +16,8 @@ pub(crate) enum Cause {
     Retrieval,
     /// The value of an option panicked.
     Option,
+    /// A part of a run was over its limit, and cut.
+    Shortened,
     /// A run could not be sent.
     Submission,
     /// A run was refused for good.
