@@ -20,7 +20,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, doctor, judge, keys, memories, review, serve, skill, traces, undo,
+    bundle, completions, doctor, judge, keys, memories, projects, review, serve, skill, traces,
+    undo,
 };
 use failure::Failure;
 
@@ -48,12 +49,14 @@ enum Command {
     Review(review::Options),
     /// Compare a judge's verdicts with those of people.
     Judge(judge::Options),
-    /// List, show or query memories.
+    /// List, show, query, edit, quarantine, restore or delete memories.
     Memories(memories::Options),
     /// Show the project's skill, or write a new version of it.
     Skill(skill::Options),
     /// Take back what a key, a reviewer, a run or a time has taught.
     Undo(undo::Options),
+    /// List projects, or change the settings of one.
+    Projects(projects::Options),
     /// List, create and revoke API keys.
     Keys(keys::Options),
     /// Export a project to a file of JSON lines.
@@ -90,6 +93,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Memories(options) => memories::run(options).await,
         Command::Skill(options) => skill::run(options).await,
         Command::Undo(options) => undo::run(options).await,
+        Command::Projects(options) => projects::run(options).await,
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,

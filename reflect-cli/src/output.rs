@@ -1,7 +1,7 @@
 //! Output of commands: JSON for programs, tables for people.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 
 use serde::Serialize;
 
@@ -50,6 +50,14 @@ pub(crate) fn table<const N: usize>(
 /// Notes on standard error that a list of `count` rows is incomplete, and how to continue it.
 pub(crate) fn more_follow(count: usize, last: &impl fmt::Display) {
     eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
+}
+
+/// Asks a question on standard error; returns whether the answer is yes.
+pub(crate) fn agreed(question: &str) -> Result<bool, Failure> {
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// The text on one line, cut to `most` characters. Control characters, which could move the cursor,

@@ -155,7 +155,7 @@ fn utilities_are_what_the_events_say(
     memories: &BTreeMap<MemoryId, MemoryHistory>,
 ) {
     let mut moved = 0;
-    for (id, MemoryHistory { memory, events }) in memories {
+    for (id, MemoryHistory { memory, events, .. }) in memories {
         let moves = events.iter().map(|event| learn::Move {
             alpha: event.alpha,
             reward: event.reward,
@@ -215,6 +215,7 @@ async fn memories(engine: &Engine) -> BTreeMap<MemoryId, MemoryHistory> {
         let list = ListMemories {
             limit: Some(1_000),
             before,
+            ..ListMemories::default()
         };
         let page = engine.list_memories(&project(), &list).await.unwrap();
         before = page.cursor().map(|m| m.memory.id.clone());

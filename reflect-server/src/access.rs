@@ -55,6 +55,18 @@ impl<O: Operation> FromRequestParts<App> for Access<O> {
     }
 }
 
+/// A caller with any valid key, for operations that need no scope.
+#[derive(Debug)]
+pub(crate) struct AnyKey(pub(crate) Caller);
+
+impl FromRequestParts<App> for AnyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(caller(parts, app).await?))
+    }
+}
+
 /// The engine with a caller's key and rights: only a master key creates projects, and only an
 /// administrator deletes what others have recorded. A project key whose project is deleted during its
 /// request must not bring it back.

@@ -2,7 +2,7 @@
 
 use reflect_types::{
     CreateSkill, ErrorBody, ErrorCode, ExportMemories, ExportOverview, ExportTraces, ListMemories,
-    ListOrder, ListTraces, Operation as _,
+    ListMemoryChanges, ListOrder, ListTraces, Operation as _,
 };
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
@@ -36,13 +36,14 @@ const COMPLETE_REPLIES: [&str; 8] = [
     "Trace",
 ];
 
-/// The only optional field of these replies.
-const OPTIONAL_FIELD: &str = "judge_note";
+/// The only optional fields of these replies.
+const OPTIONAL_FIELDS: [&str; 2] = ["judge_error", "judge_note"];
 
 /// Default page length of each list operation.
-const PAGE_LENGTHS: [(&str, u32); 4] = [
+const PAGE_LENGTHS: [(&str, u32); 5] = [
     (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
     (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
+    (ListMemoryChanges::NAME, ListMemoryChanges::DEFAULT_LIMIT),
     (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
     (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
 ];
@@ -53,7 +54,7 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     for name in COMPLETE_REPLIES {
         if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
             let fields = object.properties.keys();
-            let always = fields.filter(|field| *field != OPTIONAL_FIELD);
+            let always = fields.filter(|field| !OPTIONAL_FIELDS.contains(&field.as_str()));
             object.required = always.cloned().collect();
         }
     }
@@ -62,6 +63,7 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
             &mut item.get,
             &mut item.post,
             &mut item.put,
+            &mut item.patch,
             &mut item.delete,
         ];
         for operation in operations.into_iter().flatten() {

@@ -88,6 +88,15 @@ impl Validate for Piece {
                     within("events.before", event.before, 0.0..=1.0)?;
                     within("events.after", event.after, 0.0..=1.0)?;
                 }
+                let changes = &history.changes;
+                let known = history.memory.status.is_known()
+                    && changes.iter().all(|change| change.kind.is_known());
+                if !known {
+                    return Err(InvalidField::new(
+                        "status",
+                        "or a kind of `changes` is newer than this version: upgrade Reflect",
+                    ));
+                }
                 Ok(())
             }
             Self::Trace(archived) => archived.validate(),

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::validate::{InvalidField, Validate};
+use crate::text;
+use crate::validate::{InvalidField, Validate, at_most};
 
 macro_rules! string_id {
     ($(#[$meta:meta])* $name:ident, $field:literal) => {
@@ -102,6 +103,37 @@ string_id!(
 impl ProjectId {
     /// The default project.
     pub const DEFAULT: &'static str = "default";
+    /// The maximum length of a new project's id.
+    pub const MAX_LENGTH: usize = 128;
+
+    /// Checks the id of a project that is about to be created: 1 to 128 printable characters, none of
+    /// them a control, invisible or bidi character, no white space but spaces, and none at the ends.
+    ///
+    /// A project with another id that exists already stays usable, so this is not part of
+    /// [`Validate`].
+    pub fn validate_new(&self) -> Result<(), InvalidField> {
+        self.validate()?;
+        at_most("project_id", &self.0, Self::MAX_LENGTH)?;
+        let refused = |problem: String| Err(InvalidField::new("project_id", problem));
+        if self.0.trim() != self.0 {
+            return refused("must not begin or end with white space".to_owned());
+        }
+        let hidden = |c: &char| {
+            c.is_control()
+                || (c.is_whitespace() && *c != ' ')
+                || text::is_invisible(*c)
+                || text::is_joiner(*c)
+                || text::is_bidi(*c)
+        };
+        match self.0.chars().find(hidden) {
+            Some(c) => refused(format!(
+                "must have printable characters only, got U+{:04X}: control, invisible and bidi \
+                 characters are refused",
+                u32::from(c)
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Default for ProjectId {
@@ -141,5 +173,33 @@ mod tests {
             );
         }
         assert!(ProjectId::from("team/support ü").validate().is_ok());
+    }
+
+    #[test]
+    fn the_id_of_a_new_project_is_printable() {
+        let long = "ü".repeat(ProjectId::MAX_LENGTH);
+        for id in ["a", "team/support ü", "../x", "東京", long.as_str()] {
+            assert_eq!(ProjectId::from(id).validate_new(), Ok(()), "{id:?}");
+        }
+        let too_long = format!("{long}a");
+        for (id, rule) in [
+            ("", "is empty"),
+            ("..", "cannot be"),
+            (too_long.as_str(), "at most 128"),
+            (" a", "white space"),
+            ("a\u{A0}", "white space"),
+            ("a\u{0}b", "U+0000"),
+            ("a\u{1B}[2Jb", "U+001B"),
+            ("a\u{200B}b", "U+200B"),
+            ("a\u{200D}b", "U+200D"),
+            ("a\u{FE0F}", "U+FE0F"),
+            ("a\u{202E}b", "U+202E"),
+            ("a\u{E0041}b", "U+E0041"),
+            ("a\u{2028}b", "U+2028"),
+        ] {
+            let refused = ProjectId::from(id).validate_new().unwrap_err();
+            assert_eq!(refused.field, "project_id");
+            assert!(refused.problem.contains(rule), "{id:?}: {refused}");
+        }
     }
 }

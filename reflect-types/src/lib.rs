@@ -10,6 +10,7 @@ mod key;
 mod layout;
 pub mod markup;
 mod memory;
+mod memory_change;
 mod message;
 pub mod neutral;
 #[cfg(feature = "openapi")]
@@ -36,15 +37,17 @@ pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
 pub use memory::{Memory, MemoryHistory, MemoryRecord, MemoryStatus, UtilityEvent};
+pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
-pub use project::{Bootstrapped, DeletedProject, Health, Stats};
-pub use reflection::{AuthoredReflection, Reflection};
+pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
+pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use requests::{
-    Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteProject, DeleteTraces,
-    ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill, GetStats,
-    GetTrace, ImportProject, ListApiKeys, ListMemories, ListOrder, ListTraces, Operation,
-    QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, Undo, WithdrawReview,
+    Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
+    DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
+    GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
+    ListProjects, ListTraces, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
+    ReviewTrace, RevokeApiKey, Undo, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

@@ -2,8 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Metadata;
 use crate::id::{KeyId, MemoryId, TraceId};
+use crate::memory_change::ChangeRecord;
 use crate::neutral;
-use crate::reflection::Reflection;
+use crate::reflection::{Reflection, ReflectionEdit};
 use crate::reviewer::Reviewer;
 use crate::wire_enum::wire_enum;
 
@@ -175,7 +176,7 @@ pub struct UtilityEvent {
     pub created_at: String,
 }
 
-/// A memory with the history of its utility.
+/// A memory with the history of its utility and its changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryHistory {
@@ -184,6 +185,26 @@ pub struct MemoryHistory {
     pub memory: MemoryRecord,
     /// The changes of its utility, oldest first.
     pub events: Vec<UtilityEvent>,
+    /// Its edits, quarantines and restorations, oldest first.
+    #[serde(default)]
+    pub changes: Vec<ChangeRecord>,
+}
+
+impl MemoryHistory {
+    /// The memory and its changes with [neutral](neutral::for_prompt) texts.
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        let changes = self.changes.into_iter().map(|change| ChangeRecord {
+            before: change.before.map(Reflection::neutral),
+            edit: change.edit.map(ReflectionEdit::neutral),
+            ..change
+        });
+        Self {
+            memory: self.memory.neutral(),
+            changes: changes.collect(),
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]

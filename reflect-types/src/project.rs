@@ -51,6 +51,21 @@ pub struct DeletedProject {
     pub deleted: bool,
 }
 
+/// A project as it is listed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProjectSummary {
+    /// The project's id.
+    pub project_id: ProjectId,
+    /// The number of its traces.
+    pub traces: u64,
+    /// The number of its memories, quarantined ones included.
+    pub memories: u64,
+    /// The largest `alpha` of a review in it; `null` for no limit.
+    #[serde(default)]
+    pub max_alpha: Option<f64>,
+}
+
 /// Project statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -90,6 +90,89 @@ impl From<AuthoredReflection> for Reflection {
     }
 }
 
+/// The fields of a reflection to set. What is not set stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReflectionEdit {
+    /// A summary of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
+    pub summary: Option<String>,
+    /// What to do next time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
+    pub guidance: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
+    pub key_mistake: Option<String>,
+    /// What would have been right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
+    pub correct_action: Option<String>,
+    /// The tools the advice is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub applicable_tools: Option<Vec<String>>,
+}
+
+impl ReflectionEdit {
+    /// The edit with every text [neutral](neutral::for_prompt).
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        let text = |text: String| neutral::for_prompt(&text).into_owned();
+        Self {
+            summary: self.summary.map(text),
+            guidance: self.guidance.map(text),
+            key_mistake: self.key_mistake.map(text),
+            correct_action: self.correct_action.map(text),
+            applicable_tools: self
+                .applicable_tools
+                .map(|tools| tools.into_iter().map(text).collect()),
+        }
+    }
+
+    /// Sets the fields of a reflection.
+    pub fn apply(&self, to: &mut Reflection) {
+        fn set<T: Clone>(to: &mut T, value: Option<&T>) {
+            if let Some(value) = value {
+                to.clone_from(value);
+            }
+        }
+        set(&mut to.summary, self.summary.as_ref());
+        set(&mut to.guidance, self.guidance.as_ref());
+        set(&mut to.key_mistake, self.key_mistake.as_ref());
+        set(&mut to.correct_action, self.correct_action.as_ref());
+        set(&mut to.applicable_tools, self.applicable_tools.as_ref());
+    }
+}
+
+impl Validate for ReflectionEdit {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if *self == Self::default() {
+            let problem = "sets no field: set `summary`, `guidance`, `key_mistake`, \
+                           `correct_action` or `applicable_tools`";
+            return Err(InvalidField::new("reflection", problem));
+        }
+        // The rules are those of an authored reflection, of which the missing fields are well.
+        let or_well = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let authored = AuthoredReflection {
+            summary: or_well(&self.summary),
+            guidance: or_well(&self.guidance),
+            key_mistake: or_well(&self.key_mistake),
+            correct_action: or_well(&self.correct_action),
+            applicable_tools: self.applicable_tools.clone().unwrap_or_default(),
+        };
+        authored.validate()
+    }
+}
+
 /// A reflection written by the caller. The memory has it with [neutral](crate::neutral) texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -12,10 +12,13 @@ pub struct UndoReport {
     pub traces: Vec<UndoneTrace>,
     /// Memories that were removed.
     pub removed: Vec<UndoneMemory>,
-    /// Memories that came back, because their withdrawal was undone.
+    /// Memories that came back, because their withdrawal or quarantine was undone.
     pub restored: Vec<UndoneMemory>,
     /// Memories whose content became what it was before.
     pub rewritten: Vec<UndoneMemory>,
+    /// Memories that are quarantined again, because their restoration was undone.
+    #[serde(default)]
+    pub quarantined: Vec<UndoneMemory>,
     /// Memories whose utility changed.
     pub moved: Vec<MovedUtility>,
     /// The number of utility events that no longer count.

@@ -11,6 +11,7 @@ mod attribute;
 mod embedded;
 mod failing;
 mod learning;
+mod managed;
 mod recording;
 mod reflexion;
 mod reviewers;

@@ -3,9 +3,10 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 
-use reflect_types::{Memory, MemoryHistory, QueryMemories, UtilityEvent};
+use reflect_types::{Memory, MemoryHistory, MemoryStatus, QueryMemories, UtilityEvent};
 use serde_json::Value;
 
+use super::memory_changes;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -26,11 +27,21 @@ enum Action {
     Query(Query),
     /// List all memories with their utility, newest first (the default).
     List(List),
-    /// Show one memory with every change of its utility.
+    /// Show one memory with every change of its utility, text and status.
     Show {
         /// The memory's id.
         id: String,
     },
+    /// Change the text of a memory.
+    Edit(memory_changes::Edit),
+    /// Set memories aside: they are part of no answer, and go on learning.
+    Quarantine(memory_changes::Named),
+    /// Make quarantined memories active.
+    Restore(memory_changes::Named),
+    /// Delete memories for good. `reflect undo` does not bring them back.
+    Delete(memory_changes::Delete),
+    /// List the edits, quarantines, restorations and deletions of all memories, newest first.
+    Changes(memory_changes::Changes),
 }
 
 #[derive(Debug, Args)]
@@ -41,6 +52,9 @@ struct List {
     /// Only memories older than this one.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
+    /// Only memories with this status: `active` or `quarantined`.
+    #[arg(long, value_parser = status)]
+    status: Option<MemoryStatus>,
 }
 
 #[derive(Debug, Args)]
@@ -72,11 +86,12 @@ impl List {
         Self {
             limit: self.limit.or(other.limit),
             before: self.before.or(other.before),
+            status: self.status.or(other.status),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.limit.is_none() && self.before.is_none()
+        self.limit.is_none() && self.before.is_none() && self.status.is_none()
     }
 }
 
@@ -90,10 +105,15 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         None => list(&place, outer).await,
         Some(Action::List(options)) => list(&place, options.or(outer)).await,
         Some(_) if !outer.is_empty() => Err(Failure::usage(
-            "--limit and --before before a subcommand are options of `reflect memories list`: write \
-             the options of a subcommand after it",
+            "--limit, --before and --status before a subcommand are options of `reflect memories \
+             list`: write the options of a subcommand after it",
         )),
         Some(Action::Query(options)) => query(&place, options).await,
+        Some(Action::Edit(options)) => memory_changes::edit(&place, options).await,
+        Some(Action::Quarantine(named)) => memory_changes::quarantine(&place, named).await,
+        Some(Action::Restore(named)) => memory_changes::restore(&place, named).await,
+        Some(Action::Delete(options)) => memory_changes::delete(&place, options).await,
+        Some(Action::Changes(options)) => memory_changes::changes(&place, options).await,
         Some(Action::Show { id }) => {
             let memory = place.client().await?.get_memory(id).await?;
             if place.json {
@@ -132,6 +152,9 @@ async fn list(place: &Place, options: List) -> Result<(), Failure> {
         .limit(options.limit.unwrap_or(List::DEFAULT_LIMIT));
     if let Some(before) = options.before {
         call = call.before(before);
+    }
+    if let Some(status) = options.status {
+        call = call.status(status);
     }
     let page = call.await?;
     if place.json {
@@ -189,12 +212,17 @@ fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
                 format!("{:.2}", memory.q_value),
                 memory.uses.to_string(),
                 outcome(Some(memory.success)).to_owned(),
+                memory.status.to_string(),
                 memory.id.to_string(),
-                output::line(&memory.task, 60),
+                output::line(&memory.task, 40),
+                output::line(memory.reflection.text().lines().next().unwrap_or(""), 60),
             ]
         })
         .collect();
-    output::table(["UTILITY", "USES", "OUTCOME", "ID", "TASK"], &rows)
+    output::table(
+        ["UTILITY", "USES", "OUTCOME", "STATUS", "ID", "TASK", "TEXT"],
+        &rows,
+    )
 }
 
 fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
@@ -202,6 +230,7 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", memory.id)?;
     writeln!(out, "task     {}", output::line(&memory.task, 400))?;
     writeln!(out, "outcome  {}", outcome(Some(memory.success)))?;
+    writeln!(out, "status   {}", output::line(memory.status.as_str(), 40))?;
     writeln!(
         out,
         "utility  {:.3} after {} uses",
@@ -227,6 +256,9 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
             "\n{created_at}  {before:.3} → {after:.3}  alpha {alpha}  trace {trace_id}"
         )?;
     }
+    for change in &history.changes {
+        writeln!(out, "\n{}", memory_changes::summary(change))?;
+    }
     Ok(())
 }
 
@@ -236,6 +268,14 @@ fn outcome(success: Option<bool>) -> &'static str {
         Some(false) => "fail",
         None => "unknown",
     }
+}
+
+fn status(text: &str) -> Result<MemoryStatus, String> {
+    let status = MemoryStatus::from(text);
+    if status.is_known() {
+        return Ok(status);
+    }
+    Err("write `active` or `quarantined`".to_owned())
 }
 
 /// Parses `key=value`. The value is JSON, or text if it is not valid JSON.

@@ -1,4 +1,4 @@
-use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
 
-/// Takes back what was taught: the reviews that match every option, their memories and their effect on
-/// other memories. Shows what would change, and asks before it does on a terminal.
+/// Takes back what was taught: the reviews that match every option, their memories, their effect on other
+/// memories, and edits, quarantines and restorations of memories. Shows what would change, and asks before it does on a terminal.
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("what").args(["taught_by", "reviewer", "trace", "since", "until"])
@@ -18,7 +18,7 @@ use crate::place::Place;
     mut_arg("key", |key| key.long("api-key"))
 )]
 pub(crate) struct Options {
-    /// What the key of this id has taught (see `reflect keys list`). The API key for the server is
+    /// What the key of this id has taught or changed (see `reflect keys list`). The API key for the server is
     /// `--api-key` here.
     #[arg(long = "key", value_name = "ID")]
     taught_by: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if !options.yes && io::stdin().is_terminal() {
         let plan = undo(&client, &options, true).await?;
         write(&plan, &mut io::stderr().lock())?;
-        if plan == nothing(true) || !agreed()? {
+        if plan == nothing(true) || !output::agreed("Undo this?")? {
             return Ok(());
         }
     }
@@ -88,13 +88,6 @@ async fn undo(
     Ok(call.await?)
 }
 
-fn agreed() -> Result<bool, Failure> {
-    eprint!("Undo this? [y/N] ");
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
 fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
     if options.place.json {
         return output::json(report);
@@ -126,6 +119,7 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     list(out, "removed", &report.removed)?;
     list(out, "restored", &report.restored)?;
     list(out, "rewritten", &report.rewritten)?;
+    list(out, "quarantined", &report.quarantined)?;
     for moved in &report.moved {
         writeln!(
             out,
@@ -148,7 +142,11 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
 fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory]) -> io::Result<()> {
     for memory in memories {
         let id = output::line(memory.memory_id.as_str(), 40);
-        writeln!(out, "  {what:<9}  {id}  {}", output::line(&memory.task, 60))?;
+        writeln!(
+            out,
+            "  {what:<11}  {id}  {}",
+            output::line(&memory.task, 60)
+        )?;
     }
     Ok(())
 }
@@ -189,8 +187,8 @@ mod tests {
         let noon = time("2026-11-15T12:00:00Z").unwrap();
         let midnight = time("2026-11-15").unwrap();
         assert_eq!(noon.duration_since(midnight).as_secs(), 12 * 60 * 60);
-        let hours = Timestamp::now().duration_since(time("2d 3h").unwrap());
-        assert_eq!(hours.as_hours(), 51);
+        let then = time("2d 3h").unwrap();
+        assert_eq!(Timestamp::now().duration_since(then).as_hours(), 51);
         for text in ["", "yesterday", "2026-13-01"] {
             assert!(time(text).is_err(), "{text:?}");
         }

@@ -8,6 +8,7 @@ mod doctor;
 mod keys;
 mod lifecycle;
 mod lists;
+mod managed;
 mod models;
 mod review;
 mod secrets;

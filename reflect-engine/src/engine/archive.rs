@@ -114,11 +114,11 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
 /// The piece with neutral texts, because an archive may be of an older version, or anyone's.
 fn made_neutral(piece: Piece) -> Piece {
     match piece {
-        Piece::Memory(mut history) => {
-            history.memory = history.memory.neutral();
+        Piece::Memory(history) => {
+            let mut history = history.neutral();
             let task = neutral::excerpt(&history.memory.task, CreateTrace::MAX_TASK);
             history.memory.task = task.into_owned();
-            Piece::Memory(history)
+            Piece::Memory(Box::new(history))
         }
         Piece::Skill(skill) => Piece::Skill(Skill {
             content: neutral::for_prompt(&skill.content).into_owned(),

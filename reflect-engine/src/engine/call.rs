@@ -21,6 +21,15 @@ impl Engine {
             Request::GetMemory(get) => {
                 Reply::GetMemory(self.get_memory(project, &get.memory_id).await?)
             }
+            Request::UpdateMemory(update) => {
+                Reply::UpdateMemory(self.update_memory(project, update).await?)
+            }
+            Request::DeleteMemory(delete) => {
+                Reply::DeleteMemory(self.delete_memory(project, &delete.memory_id).await?)
+            }
+            Request::ListMemoryChanges(list) => {
+                Reply::ListMemoryChanges(self.list_memory_changes(project, list).await?)
+            }
             Request::CreateTrace(trace) => {
                 Reply::CreateTrace(self.create_trace(project, trace.clone()).await?)
             }
@@ -52,6 +61,10 @@ impl Engine {
             }
             Request::ListApiKeys(_) | Request::CreateApiKey(_) | Request::RevokeApiKey(_) => {
                 return Err(Error::NoKeys);
+            }
+            Request::ListProjects(_) => Reply::ListProjects(self.summarize_projects(None).await?),
+            Request::UpdateProject(update) => {
+                Reply::UpdateProject(self.update_project(project, update).await?)
             }
             Request::GetStats(_) => Reply::GetStats(self.stats(project).await?),
             Request::DeleteProject(_) => Reply::DeleteProject(self.delete_project(project).await?),

@@ -1,7 +1,8 @@
-//! Querying and reading memories.
+//! Querying, reading and changing memories.
 
 use reflect_types::{
-    ListMemories, Memory, MemoryHistory, MemoryId, Page, ProjectId, QueryMemories,
+    ChangeRecord, DeletedMemory, ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId,
+    MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit, UpdateMemory,
 };
 
 use super::handle::Engine;
@@ -33,23 +34,69 @@ impl Engine {
     ) -> Result<Page<MemoryHistory>> {
         let core = self.checked(project, list)?;
         let Page { items, more } = core.store.list_memories(project, list).await?;
-        let items = items.into_iter().map(made_neutral).collect();
+        let items = items.into_iter().map(MemoryHistory::neutral).collect();
         Ok(Page { items, more })
     }
 
-    /// A memory with its utility events.
+    /// A memory with its utility events and its changes.
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        let found = found.ok_or_else(|| Error::not_found("memory", id.as_str()))?;
-        Ok(made_neutral(found))
+        found.map(MemoryHistory::neutral).ok_or_else(|| no_memory(id))
+    }
+
+    /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no
+    /// skill, and goes on learning. Every change is recorded with the caller's key, and
+    /// [`undo`](Self::undo) takes it back. A skill that was written from the memory is deleted, unless
+    /// the memory is only restored. The texts of an edit become neutral, as those of a new memory.
+    ///
+    /// A review that replaces the memory's later replaces an edit too.
+    pub async fn update_memory(
+        &self,
+        project: &ProjectId,
+        update: &UpdateMemory,
+    ) -> Result<MemoryHistory> {
+        let core = self.checked(project, update)?;
+        let UpdateMemory { memory_id, update } = update.clone();
+        let update = MemoryUpdate {
+            reflection: update.reflection.map(ReflectionEdit::neutral),
+            ..update
+        };
+        let updated = core
+            .store
+            .update_memory(project, &memory_id, &update, self.key(), core.now())
+            .await?;
+        let updated = updated.map(MemoryHistory::neutral);
+        updated.ok_or_else(|| no_memory(&memory_id))
+    }
+
+    /// Deletes a memory with its utility events, for good: an undo does not bring it back. That it was
+    /// deleted, when and with which key stays on record. A skill that was written from it is deleted.
+    pub async fn delete_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<DeletedMemory> {
+        let core = self.checked(project, id)?;
+        let deleted = core
+            .store
+            .delete_memory(project, id, self.key(), core.now())
+            .await?;
+        if !deleted {
+            return Err(no_memory(id));
+        }
+        Ok(DeletedMemory {
+            memory_id: id.clone(),
+        })
+    }
+
+    /// A page of the changes of all memories, newest first.
+    pub async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>> {
+        let core = self.checked(project, list)?;
+        core.store.list_memory_changes(project, list).await
     }
 }
 
-/// The memory with neutral texts, which an older version may have stored otherwise.
-fn made_neutral(history: MemoryHistory) -> MemoryHistory {
-    MemoryHistory {
-        memory: history.memory.neutral(),
-        ..history
-    }
+fn no_memory(id: &MemoryId) -> Error {
+    Error::not_found("memory", id.as_str())
 }

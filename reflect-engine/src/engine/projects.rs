@@ -1,12 +1,13 @@
 //! Creating, listing and deleting projects.
 
-use reflect_types::{DeletedProject, ProjectId, Stats};
+use reflect_types::{DeletedProject, ProjectId, ProjectSummary, Stats, UpdateProject};
 
 use super::handle::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 impl Engine {
-    /// Creates an empty project, unless it exists. Other writes create the project too, except
+    /// Creates an empty project, unless it exists. The id of a new one has to pass
+    /// [`ProjectId::validate_new`]. Other writes create the project too, except
     /// through [`in_existing_projects`](Self::in_existing_projects).
     pub async fn create_project(&self, project: &ProjectId) -> Result<()> {
         let core = self.checked(project, project)?;
@@ -18,6 +19,30 @@ impl Engine {
         let core = self.core();
         core.ensure_running()?;
         core.store.projects().await
+    }
+
+    /// The counts and settings of a project, or of all projects by id.
+    pub async fn summarize_projects(
+        &self,
+        only: Option<&ProjectId>,
+    ) -> Result<Vec<ProjectSummary>> {
+        let core = self.core();
+        core.ensure_running()?;
+        core.store.project_summaries(only).await
+    }
+
+    /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused
+    /// from now on; what was learned stays.
+    pub async fn update_project(
+        &self,
+        project: &ProjectId,
+        update: &UpdateProject,
+    ) -> Result<ProjectSummary> {
+        let core = self.checked(project, update)?;
+        core.store.set_max_alpha(project, update.max_alpha).await?;
+        let updated = core.store.project_summaries(Some(project)).await?;
+        let updated = updated.into_iter().next();
+        updated.ok_or_else(|| Error::NoProject(project.clone()))
     }
 
     /// Deletes a project and everything in it.

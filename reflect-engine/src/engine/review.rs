@@ -93,7 +93,8 @@ impl Engine {
         basis: Basis,
     ) -> Result<Decision> {
         let overruled = review::overruled(&review, &trace);
-        let review = self.new_review(review, ReviewMode::Deferred, overruled);
+        let mode = ReviewMode::Deferred;
+        let review = self.new_review(project, review, mode, overruled).await?;
         match ingest::give(self.core(), project, trace, review, basis).await? {
             Given::Learned => Ok(Ok(())),
             Given::PutAside(error) => Err(error),

@@ -24,7 +24,7 @@ impl Engine {
         trace: CreateTrace,
     ) -> Result<TraceReceipt> {
         let core = self.checked(project, &trace)?;
-        let (new, review) = self.intake(trace);
+        let (new, review) = self.intake(project, trace).await?;
         let intake = match review {
             None if core.judge.is_some() => Intake::Unjudged,
             None => Intake::Unreviewed,
@@ -99,15 +99,23 @@ impl Engine {
             .await
     }
 
-    fn intake(&self, trace: CreateTrace) -> (NewTrace, Option<NewReview>) {
+    async fn intake(
+        &self,
+        project: &ProjectId,
+        trace: CreateTrace,
+    ) -> Result<(NewTrace, Option<NewReview>)> {
         let now = self.core().now();
         let trajectory = trace.trajectory.into_messages();
         let final_response = trace
             .final_response
             .unwrap_or_else(|| Message::final_response(&trajectory));
-        let review = trace
-            .review
-            .map(|review| self.new_review(review, ReviewMode::Inline, None));
+        let review = match trace.review {
+            Some(review) => {
+                let review = self.new_review(project, review, ReviewMode::Inline, None);
+                Some(review.await?)
+            }
+            None => None,
+        };
         let new = NewTrace {
             id: TraceId::new(new_id()),
             task: trace.task,
@@ -122,7 +130,7 @@ impl Engine {
             creates_project: self.creates_projects(),
             created_at: now,
         };
-        (new, review)
+        Ok((new, review))
     }
 
     /// A trace as it is stored, without the notes of a reply.
@@ -132,13 +140,15 @@ impl Engine {
         found.ok_or_else(|| no_trace(id))
     }
 
-    pub(super) fn new_review(
+    pub(super) async fn new_review(
         &self,
+        project: &ProjectId,
         review: Review,
         mode: ReviewMode,
         overruled: Option<ModelVerdict>,
-    ) -> NewReview {
-        ingest::new_review(self.core(), review, mode, self.key().cloned(), overruled)
+    ) -> Result<NewReview> {
+        let key = self.key().cloned();
+        ingest::new_review(self.core(), project, review, mode, key, overruled).await
     }
 }
 

@@ -10,7 +10,9 @@ use crate::review::Selection;
 impl Engine {
     /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
     /// their moves. A review that replaced another gives way to it, a withdrawn one comes back, and
-    /// utilities become what they would be if nothing of it had happened.
+    /// utilities become what they would be if nothing of it had happened. Edits, quarantines and
+    /// restorations of memories by that key or in that time are taken back too; deleted memories do not
+    /// come back.
     ///
     /// A dry run reports the same changes and makes none.
     pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {

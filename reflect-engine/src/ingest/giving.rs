@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reflect_types::{KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
+use reflect_types::{InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
 use tokio::task::JoinSet;
 
 use super::learning::{LEARNING, learn};
@@ -25,26 +25,44 @@ pub(crate) enum Given {
     Refused(Refusal),
 }
 
-/// A review as it is stored.
-pub(crate) fn new_review(
+/// A review as it is stored. Refused if its `alpha` is over the limit of the project.
+pub(crate) async fn new_review(
     core: &Core,
+    project: &ProjectId,
     review: Review,
     mode: ReviewMode,
     key_id: Option<KeyId>,
     overruled: Option<ModelVerdict>,
-) -> NewReview {
-    NewReview {
+) -> Result<NewReview> {
+    let alpha = review.alpha.unwrap_or(core.alpha);
+    if let Some(limit) = core.store.max_alpha(project).await?
+        && alpha > limit
+    {
+        let field = match mode {
+            ReviewMode::Inline => "review.alpha",
+            _ => "alpha",
+        };
+        let by_default = match review.alpha {
+            Some(_) => "",
+            None => " by default",
+        };
+        let problem = format!(
+            "must be at most {limit} in this project (its `max_alpha`), got {alpha}{by_default}"
+        );
+        return Err(InvalidField::new(field, problem).into());
+    }
+    Ok(NewReview {
         id: new_id(),
         verdict: review.result,
         feedback: review.feedback_text,
-        alpha: review.alpha.unwrap_or(core.alpha),
+        alpha,
         reflection: review.reflection,
         mode,
         reviewer: review.reviewer,
         key_id,
         overruled,
         created_at: core.now(),
-    }
+    })
 }
 
 /// Gives a review, to the end even if the caller goes away: a model may have been asked, and paid.

@@ -227,8 +227,12 @@ impl JudgementWork {
         let review = review.judged_by(self.judge.id());
         // Whoever recorded the trace has caused its review.
         let key = trace.key_id.clone();
-        let review = new_review(core, review, ReviewMode::Deferred, key, None);
-        match give(core, &project, trace, review, Basis::Fresh).await {
+        let given = async {
+            let mode = ReviewMode::Deferred;
+            let review = new_review(core, &project, review, mode, key, None).await?;
+            give(core, &project, trace, review, Basis::Fresh).await
+        };
+        match given.await {
             Ok(Given::Learned) => Ok(outcome),
             Ok(Given::PutAside(error)) => {
                 tracing::warn!(trace = %id, %error, "a review of the judge waits for its memory");

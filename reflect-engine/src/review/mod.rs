@@ -6,11 +6,14 @@
 
 mod action;
 mod admission;
+mod amend;
 mod changes;
 mod decide;
 mod moves;
 mod refusal;
+mod restate;
 mod standing;
+mod taught;
 mod teacher;
 #[cfg(test)]
 mod tests;
@@ -21,17 +24,20 @@ pub use action::{
     Withdrawal,
 };
 pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled};
+pub use amend::{Act, LearnedText, MemoryState, NewChange, RecordedChange, amend};
 pub use changes::{
     Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, PastWrite, ReviewWrite, UtilityWrite,
 };
 pub use decide::decide;
 pub use refusal::{Decision, Refusal};
+pub use restate::{ChangeWrite, RestoredState};
 pub use standing::{
     AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
     TraceState, Utility,
 };
-pub use teacher::Teacher;
-pub use undo::{
-    GivenReview, Outcome, PastReview, PastState, ReviewHistory, Selection, TaughtEvent,
-    TaughtMemory, TaughtProject, TraceChange, UndoChanges, undo,
+pub use taught::{
+    GivenReview, PastReview, PastState, ReviewHistory, Selection, TaughtEvent, TaughtMemory,
+    TaughtProject,
 };
+pub use teacher::Teacher;
+pub use undo::{Outcome, TraceChange, UndoChanges, undo};

@@ -5,136 +5,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
 use reflect_types::{
-    KeyId, MemoryId, MovedUtility, Reviewer, TraceId, UndoReport, UndoneMemory, UndoneTrace,
-    Verdict,
+    MemoryId, MemoryStatus, MovedUtility, TraceId, UndoReport, UndoneMemory, UndoneTrace,
 };
 
+use super::amend::LearnedText;
 use super::changes::{EventWrite, UtilityWrite};
 use super::moves::{Fate, replay_all};
+use super::restate::{RestoredState, take_back};
 use super::standing::{MovedMemory, RecordedEvent, RowKey};
+use super::taught::{
+    GivenReview, PastReview, PastState, ReviewHistory, Selection, TaughtEvent, TaughtMemory,
+    TaughtProject,
+};
 use super::teacher::Teacher;
 use crate::learn::Move;
-
-/// What to undo. Every condition that is set must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Taught by this key.
-    pub key_id: Option<KeyId>,
-    /// Taught by this reviewer.
-    pub reviewer: Option<Reviewer>,
-    /// Taught by the review of this trace.
-    pub trace_id: Option<TraceId>,
-    /// Taught at this time or later.
-    pub since: Option<Timestamp>,
-    /// Taught before this time.
-    pub until: Option<Timestamp>,
-}
-
-impl Selection {
-    fn covers(&self, trace: &TraceId, teacher: &Teacher, at: Timestamp) -> bool {
-        let by_key = |key| teacher.key_id.as_ref() == Some(key);
-        self.key_id.as_ref().is_none_or(by_key)
-            && self
-                .reviewer
-                .as_ref()
-                .is_none_or(|reviewer| *reviewer == teacher.reviewer)
-            && self.trace_id.as_ref().is_none_or(|id| id == trace)
-            && self.since.is_none_or(|since| since <= at)
-            && self.until.is_none_or(|until| at < until)
-    }
-}
-
-/// Everything an undo depends on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TaughtProject {
-    /// The traces that have, or had, a review with the key and the trace of the selection.
-    pub traces: Vec<ReviewHistory>,
-    /// The memories of those reviews, the memories with an event of those reviews, and the memories
-    /// that the selected key has taught or moved.
-    pub memories: Vec<TaughtMemory>,
-    /// The memories that the project's skill was written from.
-    pub skill_sources: Vec<MemoryId>,
-}
-
-/// The review of a trace, and what it was before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReviewHistory {
-    /// The trace.
-    pub trace: RowKey,
-    /// Its id.
-    pub trace_id: TraceId,
-    /// What its review was before, oldest first.
-    pub past: Vec<PastState>,
-    /// Its review.
-    pub current: Option<GivenReview>,
-}
-
-/// What a trace's review was before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PastState {
-    /// The stored state.
-    pub key: RowKey,
-    /// The review, or its withdrawal.
-    pub given: GivenReview,
-}
-
-/// A review as it was given, or the withdrawal of one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GivenReview {
-    /// Who gave it, or withdrew it.
-    pub teacher: Teacher,
-    /// When.
-    pub at: Timestamp,
-    /// The review; `None` for a withdrawal.
-    pub review: Option<PastReview>,
-}
-
-/// A review of a history.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PastReview {
-    /// The review's id. A review that replaces another has the id of the replaced one.
-    pub id: String,
-    /// Pass or fail.
-    pub verdict: Verdict,
-    /// How far it moves utilities.
-    pub alpha: f64,
-    /// The memory that was learned from it.
-    pub memory: Option<MemoryId>,
-}
-
-/// A memory with everything that an undo depends on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TaughtMemory {
-    /// The memory.
-    pub key: RowKey,
-    /// Its id.
-    pub id: MemoryId,
-    /// The trace it was learned from.
-    pub trace_id: TraceId,
-    /// The task of that trace.
-    pub task: String,
-    /// Its utility.
-    pub q: f64,
-    /// Whether it is set aside because its review was withdrawn.
-    pub withdrawn: bool,
-    /// Who taught it.
-    pub teacher: Teacher,
-    /// The time of learning.
-    pub at: Timestamp,
-    /// Its events, also those set aside, oldest first.
-    pub events: Vec<TaughtEvent>,
-}
-
-/// An event of a memory, with its trace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TaughtEvent {
-    /// The trace that was given the memory.
-    pub trace_id: TraceId,
-    /// The event.
-    pub event: RecordedEvent,
-}
 
 /// The rows that an undo changes, to be written in the order of the fields.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,6 +28,8 @@ pub struct UndoChanges {
     pub removed: Vec<MemoryId>,
     /// Memories that get the content of a past state, and are active from now on.
     pub contents: Vec<(RowKey, MemoryId)>,
+    /// Memories whose text, status or changes change.
+    pub states: Vec<RestoredState>,
     /// Memories whose utility changes.
     pub utilities: Vec<UtilityWrite>,
     /// Traces whose history changes.
@@ -209,13 +96,14 @@ pub fn undo(project: TaughtProject, selection: &Selection) -> UndoChanges {
             }
             continue;
         }
-        if let Some(state) = effects.contents.get(&memory.id) {
+        let content = effects.contents.get(&memory.id);
+        if let Some((state, _)) = content {
             changes.contents.push((*state, memory.id.clone()));
-            if memory.withdrawn {
-                changes.report.restored.push(named);
-            } else {
-                changes.report.rewritten.push(named);
-            }
+        }
+        let learned = content.map(|(_, learned)| learned);
+        if let Some(state) = take_back(&memory, learned, selection) {
+            report_state(&mut changes.report, &memory, &state, named);
+            changes.states.push(state);
         }
         let selected: HashSet<RowKey> = memory
             .events
@@ -253,14 +141,41 @@ pub fn undo(project: TaughtProject, selection: &Selection) -> UndoChanges {
         }
         changes.utilities.push(write);
     }
+    let report = &mut changes.report;
+    let changed = report.restored.iter().chain(&report.rewritten);
+    let changed = changed.chain(&report.quarantined);
     let gone: HashSet<&MemoryId> = changes
         .removed
         .iter()
-        .chain(changes.contents.iter().map(|(_, id)| id))
+        .chain(changed.map(|memory| &memory.memory_id))
         .collect();
     changes.removes_skill = project.skill_sources.iter().any(|id| gone.contains(id));
-    changes.report.skill_removed = changes.removes_skill;
+    report.skill_removed = changes.removes_skill;
     changes
+}
+
+/// Reports what can be seen of a memory's new state.
+fn report_state(
+    report: &mut UndoReport,
+    memory: &TaughtMemory,
+    new: &RestoredState,
+    named: UndoneMemory,
+) {
+    if memory.withdrawn {
+        if new.status.is_some() {
+            report.restored.push(named);
+        }
+        return;
+    }
+    if new.is_rewritten || new.reflection != memory.state.reflection {
+        report.rewritten.push(named.clone());
+    }
+    match &new.status {
+        Some(status) if *status == memory.state.status => {}
+        Some(MemoryStatus::Quarantined) => report.quarantined.push(named),
+        Some(_) => report.restored.push(named),
+        None => {}
+    }
 }
 
 /// What the changed histories mean for memories and events.
@@ -277,7 +192,7 @@ struct Effects {
     /// Memories that were never learned.
     unlearned: HashSet<MemoryId>,
     /// Memories that get the content of a past state.
-    contents: HashMap<MemoryId, RowKey>,
+    contents: HashMap<MemoryId, (RowKey, LearnedText)>,
     /// Selected events of reviews without a history, such as those of deleted traces.
     orphans: HashSet<RowKey>,
 }
@@ -306,8 +221,7 @@ impl Effects {
             None => history.past.last().is_none_or(|last| !covered(&last.given)),
         };
         let last = kept.last().filter(|_| !stays);
-        let restored =
-            last.and_then(|state| Some((state.key, &state.given, state.given.review.as_ref()?)));
+        let restored = last.and_then(|state| Some((state, state.given.review.as_ref()?)));
 
         let mut live: Vec<&PastReview> = kept
             .iter()
@@ -331,7 +245,7 @@ impl Effects {
         let outcome = match restored {
             _ if stays => Outcome::Stays,
             None => Outcome::Unreviewed,
-            Some((key, given, review)) => self.put_back(key, &given.teacher, review),
+            Some((state, review)) => self.put_back(state, review),
         };
         Some(TraceChange {
             trace: history.trace,
@@ -341,16 +255,17 @@ impl Effects {
     }
 
     /// A past state is the review again.
-    fn put_back(&mut self, state: RowKey, teacher: &Teacher, review: &PastReview) -> Outcome {
+    fn put_back(&mut self, state: &PastState, review: &PastReview) -> Outcome {
         let change = Move::of(review.verdict, review.alpha);
-        let (Some(memory), Some(change)) = (&review.memory, change) else {
+        let memory = review.memory.clone().zip(state.learned.clone());
+        let (Some((memory, learned)), Some(change)) = (memory, change) else {
             self.erased.insert(review.id.clone());
-            return Outcome::Requeued(state);
+            return Outcome::Requeued(state.key);
         };
-        self.contents.insert(memory.clone(), state);
-        let taught = (change, teacher.clone());
+        self.contents.insert(memory, (state.key, learned));
+        let taught = (change, state.given.teacher.clone());
         self.revised.insert(review.id.clone(), taught);
-        Outcome::Restored(state)
+        Outcome::Restored(state.key)
     }
 
     fn removes(&self, memory: &TaughtMemory, selection: &Selection) -> bool {

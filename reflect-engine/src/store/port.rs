@@ -1,8 +1,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, DeletedTraces, KeyId, ListMemories, ListTraces, MemoryHistory, MemoryId,
-    MemoryRecord, Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
+    Stats, Trace, TraceId, TraceReceipt, UndoReport,
 };
 
 use super::{
@@ -21,7 +22,19 @@ pub trait Store: Send + Sync + 'static {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 
-    /// Creates an empty project, unless it exists.
+    /// The counts and settings of a project, or of all, sorted by id.
+    async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>>;
+
+    /// The largest `alpha` of a review in the project; `None` for no limit.
+    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>>;
+
+    /// Sets the largest `alpha`. Fails with [`Error::NoProject`](crate::Error::NoProject) without a
+    /// project.
+    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()>;
+
+    /// Creates an empty project, unless it exists. Fails, like every other method that creates one,
+    /// with [`Error::Invalid`](crate::Error::Invalid) if the id of a missing project does not pass
+    /// [`ProjectId::validate_new`].
     async fn create_project(&self, project: &ProjectId) -> Result<()>;
 
     /// Deletes a project and everything in it. Returns whether it existed.
@@ -158,10 +171,40 @@ pub trait Store: Send + Sync + 'static {
         list: &ListMemories,
     ) -> Result<Page<MemoryHistory>>;
 
-    /// A memory with its events, oldest first.
+    /// A memory with its events and changes, oldest first.
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>>;
 
-    /// The memories of passed or of failed traces with the highest utility, then most uses, then
+    /// Edits, quarantines or restores a memory: calls [`amend`](crate::review::amend), and stores the
+    /// new text, the new status and the changes. Deletes a skill that was written from the memory,
+    /// unless the memory is restored without an edit. Returns the memory, if there is one.
+    async fn update_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        update: &MemoryUpdate,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<Option<MemoryHistory>>;
+
+    /// Deletes a memory with its events, the texts of its changes, and a skill that was written from
+    /// it. The deletion is recorded. Returns whether the memory existed.
+    async fn delete_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// A page of the changes of all memories, also of deleted ones, newest first. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no change.
+    async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>>;
+
+    /// The active memories of passed or of failed traces with the highest utility, then most uses, then
     /// newest.
     async fn best_memories(
         &self,

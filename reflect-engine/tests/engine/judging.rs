@@ -7,7 +7,7 @@ use reflect_engine::Engine;
 use reflect_engine::model::{Judge, JudgeOutcome};
 use reflect_types::{
     CreateTrace, ExportTraces, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace,
-    TraceId, Verdict,
+    TraceId, UpdateProject, Verdict,
 };
 
 use crate::common::{Act, Home, JudgeAct, ScriptedJudge, eventually, project, record, run};
@@ -20,6 +20,7 @@ on_every_store! {
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
     a_restart_judges_what_errors_gave_up,
+    a_verdict_over_the_limit_of_the_project_is_refused,
     an_outage_is_waited_out_with_few_calls,
     a_trace_that_fails_while_others_are_judged_is_left_to_people,
     a_withdrawn_verdict_is_left_to_people,
@@ -122,6 +123,19 @@ async fn an_unclear_trace_is_left_to_people(home: &Home) {
     record(&restarted, run("Pay the bill")).await;
     until_observed(&judge, JudgeOutcome::Passed, 1).await;
     assert_eq!(judge.calls(), 2);
+    let trace = engine.get_trace(&project(), &id).await.unwrap();
+    assert_eq!(trace.review_status, ReviewStatus::Pending);
+}
+
+async fn a_verdict_over_the_limit_of_the_project_is_refused(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    let engine = start(home, &judge);
+    engine.create_project(&project()).await.unwrap();
+    let max_alpha = Some(0.2);
+    let limit = UpdateProject { max_alpha };
+    engine.update_project(&project(), &limit).await.unwrap();
+    let id = record(&engine, run("Refund order 7")).await;
+    until_observed(&judge, JudgeOutcome::Error, 1).await;
     let trace = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(trace.review_status, ReviewStatus::Pending);
 }

@@ -6,7 +6,8 @@ use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
     Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
     ExportOverview, ExportTraces, GetStats, ImportProject, InvalidField, KeyId, ListApiKeys,
-    MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo, Validate,
+    ListProjects, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo, UpdateProject,
+    Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -73,8 +74,22 @@ impl<M> Admin<M> {
         self.0.call(GetStats)
     }
 
+    /// The projects that the key opens: its own, or all with a master key. An embedded client opens all
+    /// projects of its file.
+    pub fn list_projects(&self) -> Call<ListProjects, M> {
+        self.0.call(ListProjects)
+    }
+
+    /// Sets the largest `alpha` of a review in the project, from 0 to 1; `None` for no limit. A review
+    /// with a larger one is refused from now on.
+    pub fn set_max_alpha(&self, limit: impl Into<Option<f64>>) -> Call<UpdateProject, M> {
+        let max_alpha = limit.into();
+        self.0.call(UpdateProject { max_alpha })
+    }
+
     /// Takes back what a key, a reviewer, a trace or a time has taught. At least one of them must be
-    /// set. Utilities become what they would be if nothing of it had happened.
+    /// set. Utilities become what they would be if nothing of it had happened, and so do texts and
+    /// statuses of memories. Deleted memories do not come back.
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;

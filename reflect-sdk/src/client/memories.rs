@@ -1,6 +1,9 @@
 use std::mem;
 
-use reflect_types::{GetMemory, InvalidField, ListMemories, MemoryId, QueryMemories, Validate};
+use reflect_types::{
+    DeleteMemory, GetMemory, InvalidField, ListMemories, ListMemoryChanges, MemoryId, MemoryStatus,
+    MemoryUpdate, QueryMemories, ReflectionEdit, UpdateMemory, Validate,
+};
 use serde_json::Value;
 
 use super::ReflectClient;
@@ -50,9 +53,100 @@ impl<M> ReflectClient<M> {
         self.call(ListMemories::default())
     }
 
-    /// One memory with the history of its utility.
+    /// One memory with the history of its utility and its changes.
     pub fn get_memory(&self, memory: impl Into<MemoryId>) -> Call<GetMemory, M> {
         self.call(GetMemory::new(memory))
+    }
+
+    /// Edits, quarantines or restores a memory. At least one of them must be set. A quarantined memory
+    /// is part of no answer and no skill, and goes on learning.
+    ///
+    /// ```no_run
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// async fn set_aside(client: &ReflectClient, id: &str) -> reflect_sdk::Result<()> {
+    ///     client.update_memory(id).quarantine().note("out of date").await?;
+    ///     client.update_memory(id).guidance("Check the date first").restore().await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn update_memory(&self, memory: impl Into<MemoryId>) -> Call<UpdateMemory, M> {
+        self.call(UpdateMemory::new(memory, MemoryUpdate::default()))
+    }
+
+    /// Deletes a memory with its history, for good.
+    pub fn delete_memory(&self, memory: impl Into<MemoryId>) -> Call<DeleteMemory, M> {
+        self.call(DeleteMemory::new(memory))
+    }
+
+    /// The edits, quarantines, restorations and deletions of all memories, newest first.
+    pub fn list_memory_changes(&self) -> Call<ListMemoryChanges, M> {
+        self.call(ListMemoryChanges::default())
+    }
+}
+
+impl<M> Call<UpdateMemory, M> {
+    /// Sets the summary.
+    pub fn summary(self, text: impl Into<String>) -> Self {
+        self.edit(|edit| edit.summary = Some(text.into()))
+    }
+
+    /// Sets what to do next time.
+    pub fn guidance(self, text: impl Into<String>) -> Self {
+        self.edit(|edit| edit.guidance = Some(text.into()))
+    }
+
+    /// Sets what went wrong.
+    pub fn key_mistake(self, text: impl Into<String>) -> Self {
+        self.edit(|edit| edit.key_mistake = Some(text.into()))
+    }
+
+    /// Sets what would have been right.
+    pub fn correct_action(self, text: impl Into<String>) -> Self {
+        self.edit(|edit| edit.correct_action = Some(text.into()))
+    }
+
+    /// Sets the tools the advice is about.
+    pub fn applicable_tools<T: Into<String>>(self, tools: impl IntoIterator<Item = T>) -> Self {
+        self.edit(|edit| {
+            edit.applicable_tools = Some(tools.into_iter().map(Into::into).collect());
+        })
+    }
+
+    /// Sets the fields of the text that the edit sets.
+    pub fn reflection(self, edit: ReflectionEdit) -> Self {
+        self.set(|request| request.update.reflection = Some(edit))
+    }
+
+    /// Sets the memory aside.
+    pub fn quarantine(self) -> Self {
+        self.set(|request| request.update.status = Some(MemoryStatus::Quarantined))
+    }
+
+    /// Makes the memory active.
+    pub fn restore(self) -> Self {
+        self.set(|request| request.update.status = Some(MemoryStatus::Active))
+    }
+
+    /// The reason, for the record of the change.
+    pub fn note(self, text: impl Into<String>) -> Self {
+        self.set(|request| request.update.note = Some(text.into()))
+    }
+
+    fn edit(self, change: impl FnOnce(&mut ReflectionEdit)) -> Self {
+        self.set(|request| change(request.update.reflection.get_or_insert_default()))
+    }
+}
+
+impl<M> Call<ListMemoryChanges, M> {
+    /// The maximum number of changes, from 1 to 1,000; 100 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set(|list| list.limit = Some(limit))
+    }
+
+    /// Only changes older than this one, for the next page.
+    pub fn before(self, change: impl Into<String>) -> Self {
+        self.set(|list| list.before = Some(change.into()))
     }
 }
 
@@ -65,6 +159,11 @@ impl<M> Call<ListMemories, M> {
     /// Only memories older than this one, for the next page.
     pub fn before(self, memory: impl Into<MemoryId>) -> Self {
         self.set(|list| list.before = Some(memory.into()))
+    }
+
+    /// Only memories with this status.
+    pub fn status(self, status: MemoryStatus) -> Self {
+        self.set(|list| list.status = Some(status))
     }
 }
 

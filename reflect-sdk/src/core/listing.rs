@@ -1,7 +1,7 @@
 //! Lists that span pages. A page is short where its items are large; a list is as long as it was
 //! asked for.
 
-use reflect_types::{ListMemories, ListTraces, Page, Reply, Request};
+use reflect_types::{ListMemories, ListMemoryChanges, ListTraces, Page, Reply, Request};
 
 /// The request for the next page, if the list is not complete.
 pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> {
@@ -19,6 +19,15 @@ pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> 
             let rest = ListMemories {
                 limit: Some(limit),
                 before: Some(page.last()?.memory.id.clone()),
+                ..list.clone()
+            };
+            Some(rest.into())
+        }
+        (Request::ListMemoryChanges(list), Reply::ListMemoryChanges(page)) => {
+            let limit = list.limit.unwrap_or(ListMemoryChanges::DEFAULT_LIMIT);
+            let rest = ListMemoryChanges {
+                limit: Some(missing(limit, page)?),
+                before: Some(page.last()?.id.clone()),
             };
             Some(rest.into())
         }
@@ -37,6 +46,7 @@ pub(super) fn append(reply: &mut Reply, next: Reply) {
     match (reply, next) {
         (Reply::ListTraces(list), Reply::ListTraces(page)) => extend(list, page),
         (Reply::ListMemories(list), Reply::ListMemories(page)) => extend(list, page),
+        (Reply::ListMemoryChanges(list), Reply::ListMemoryChanges(page)) => extend(list, page),
         // A reply to another request, which the caller refuses.
         (reply, other) => *reply = other,
     }

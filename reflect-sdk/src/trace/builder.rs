@@ -281,7 +281,7 @@ impl TraceBuilder {
         }
         // A long task finds memories by its beginning, as it is recorded.
         let task = neutral::excerpt(&self.task, QueryMemories::MAX_TASK);
-        let query = self.query.clone().query(&task);
+        let query = self.query.clone().query(task);
         query.validate()?;
         Ok(Some(query))
     }

@@ -103,9 +103,10 @@ impl Keys {
         project: &ProjectId,
         create: CreateApiKey,
     ) -> Result<CreatedApiKey> {
-        let created = self.insert(Some(project), create, None).await?;
+        create.validate()?;
+        // First, because the id of a new project may be refused.
         engine.create_project(project).await?;
-        Ok(created)
+        self.insert(Some(project), create, None).await
     }
 
     /// Creates a key with another key of the same project; `None` if that one was revoked or deleted
@@ -127,7 +128,11 @@ impl Keys {
         let existing = engine.list_projects().await?;
         for project in self.shared.store.projects().await? {
             if !existing.contains(&project) {
-                engine.create_project(&project).await?;
+                match engine.create_project(&project).await {
+                    // A key of an earlier version, whose project was never written to.
+                    Err(Error::Invalid(error)) => tracing::warn!(%error, "a key opens no project"),
+                    created => created?,
+                }
             }
         }
         Ok(())

@@ -2,8 +2,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use reflect_types::{
-    GetMemory, ListMemories, Memory, MemoryHistory, MemoryId, Operation as _, ProjectId,
-    QueryMemories,
+    ChangeRecord, DeleteMemory, DeletedMemory, GetMemory, ListMemories, ListMemoryChanges, Memory,
+    MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Operation as _, ProjectId, QueryMemories,
+    UpdateMemory,
 };
 
 use crate::access::{Access, MemoryPath};
@@ -38,6 +39,7 @@ pub(super) async fn query(
         ("project_id" = ProjectId, Path),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
         ("before" = Option<MemoryId>, Query, description = "The last memory of the previous page"),
+        ("status" = Option<MemoryStatus>, Query, description = "Only memories with this status"),
     ),
     responses(
         (
@@ -63,7 +65,7 @@ pub(super) async fn list(
     Ok((paging::link(next)?, Json(page.items)))
 }
 
-/// One memory with the events of its utility.
+/// One memory with the events of its utility and its changes.
 #[utoipa::path(
     get, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "get_memory",
     security(("key" = [])),
@@ -76,4 +78,78 @@ pub(super) async fn get(
     MemoryPath(id): MemoryPath,
 ) -> Result<Json<MemoryHistory>, ApiError> {
     Ok(Json(app.engine().get_memory(&access.project, &id).await?))
+}
+
+/// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no skill, and
+/// goes on learning. Every change is recorded with its key, and an undo takes it back. A skill that was
+/// written from the memory is deleted, unless the memory is only restored.
+#[utoipa::path(
+    patch, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "update_memory",
+    security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("memory_id" = MemoryId, Path)),
+    request_body = MemoryUpdate,
+    responses((status = 200, body = MemoryHistory), Refusals)
+)]
+pub(super) async fn update(
+    State(app): State<App>,
+    access: Access<UpdateMemory>,
+    MemoryPath(memory_id): MemoryPath,
+    Body(update): Body<MemoryUpdate>,
+) -> Result<Json<MemoryHistory>, ApiError> {
+    let update = UpdateMemory { memory_id, update };
+    let engine = access.engine(&app);
+    Ok(Json(engine.update_memory(&access.project, &update).await?))
+}
+
+/// Deletes a memory with its events, for good: an undo does not bring it back. That it was deleted, when
+/// and with which key stays on record. A skill that was written from it is deleted.
+#[utoipa::path(
+    delete, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "delete_memory",
+    security(("key" = [])),
+    params(("project_id" = ProjectId, Path), ("memory_id" = MemoryId, Path)),
+    responses((status = 200, body = DeletedMemory), Refusals)
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    access: Access<DeleteMemory>,
+    MemoryPath(id): MemoryPath,
+) -> Result<Json<DeletedMemory>, ApiError> {
+    let engine = access.engine(&app);
+    Ok(Json(engine.delete_memory(&access.project, &id).await?))
+}
+
+/// The changes of all memories, also of deleted ones, newest first. `Link: rel="next"` is the next page.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/memory/changes", operation_id = "list_memory_changes",
+    security(("key" = [])),
+    params(
+        ("project_id" = ProjectId, Path),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
+        ("before" = Option<String>, Query, description = "The last change of the previous page"),
+    ),
+    responses(
+        (
+            status = 200, body = Vec<ChangeRecord>,
+            headers(("Link" = String, description = "The next page"))
+        ),
+        Refusals,
+    )
+)]
+pub(super) async fn changes(
+    State(app): State<App>,
+    access: Access<ListMemoryChanges>,
+    Params(list): Params<ListMemoryChanges>,
+) -> Result<(HeaderMap, Json<Vec<ChangeRecord>>), ApiError> {
+    let page = app
+        .engine()
+        .list_memory_changes(&access.project, &list)
+        .await?;
+    let next = page.cursor().map(|last| {
+        ListMemoryChanges {
+            before: Some(last.id.clone()),
+            ..list
+        }
+        .path(&access.project)
+    });
+    Ok((paging::link(next)?, Json(page.items)))
 }

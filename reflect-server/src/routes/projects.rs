@@ -4,11 +4,11 @@ use axum::http::{HeaderMap, StatusCode};
 use reflect_engine::Engine;
 use reflect_types::{
     BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, ErrorBody, GetStats,
-    Health, ProjectId, Stats,
+    Health, ProjectId, ProjectSummary, Stats, UpdateProject,
 };
 use secrecy::ExposeSecret as _;
 
-use crate::access::Access;
+use crate::access::{Access, AnyKey};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
@@ -45,6 +45,41 @@ pub(super) async fn bootstrap(
 ) -> Result<(StatusCode, Json<Bootstrapped>), ApiError> {
     let created = app.keys().bootstrap(app.engine(), request).await?;
     Ok((StatusCode::CREATED, Json(created)))
+}
+
+/// The projects that the key opens, by id: its own, or all with a master key.
+#[utoipa::path(
+    get, path = "/v1/projects", operation_id = "list_projects",
+    security(("key" = [])),
+    responses((status = 200, body = Vec<ProjectSummary>), Refusals)
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    AnyKey(caller): AnyKey,
+) -> Result<Json<Vec<ProjectSummary>>, ApiError> {
+    let projects = app.engine().summarize_projects(caller.project()).await?;
+    Ok(Json(projects))
+}
+
+/// Changes the settings of the project. A review with a larger `alpha` than `max_alpha` is refused from
+/// now on.
+#[utoipa::path(
+    patch, path = "/v1/projects/{project_id}", operation_id = "update_project",
+    params(("project_id" = ProjectId, Path)),
+    security(("key" = [])),
+    request_body = UpdateProject,
+    responses((status = 200, body = ProjectSummary), Refusals)
+)]
+pub(super) async fn update(
+    State(app): State<App>,
+    access: Access<UpdateProject>,
+    Body(update): Body<UpdateProject>,
+) -> Result<Json<ProjectSummary>, ApiError> {
+    let updated = app
+        .engine()
+        .update_project(&access.project, &update)
+        .await?;
+    Ok(Json(updated))
 }
 
 /// The project's totals.

@@ -9,7 +9,8 @@ use crate::extract::Body;
 use crate::openapi::Refusals;
 
 /// Takes back what a key, a reviewer, a trace or a time has taught. With `dry_run`, the reply says what
-/// would change, and nothing does. Utilities become what they would be if nothing of it had happened.
+/// would change, and nothing does. Utilities become what they would be if nothing of it had happened. Edits,
+/// quarantines and restorations of memories are taken back too; deleted memories do not come back.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/undo", operation_id = "undo",
     security(("key" = [])),

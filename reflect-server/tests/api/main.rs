@@ -11,6 +11,7 @@ mod judge;
 mod key_limits;
 mod keys;
 mod limits;
+mod managed;
 mod mcp;
 mod reviewers;
 mod sdk;

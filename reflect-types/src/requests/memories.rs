@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::Metadata;
 use crate::id::MemoryId;
 use crate::layout::Layout;
+use crate::memory::MemoryStatus;
 use crate::requests::CreateTrace;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, page_limit, small, within};
 
@@ -122,6 +123,9 @@ pub struct ListMemories {
     /// Only memories older than this one: the last of the previous page.
     #[serde(default)]
     pub before: Option<MemoryId>,
+    /// Only memories with this status.
+    #[serde(default)]
+    pub status: Option<MemoryStatus>,
 }
 
 impl ListMemories {
@@ -133,6 +137,14 @@ impl ListMemories {
 
 impl Validate for ListMemories {
     fn validate(&self) -> Result<(), InvalidField> {
+        if self
+            .status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            let problem = "must be `active` or `quarantined`";
+            return Err(InvalidField::new("status", problem));
+        }
         page_limit(self.limit, Self::MAX_LIMIT)
     }
 }
@@ -141,7 +153,8 @@ impl Layout for ListMemories {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let limit = self.limit.map(|limit| ("limit", limit.to_string()));
         let before = self.before.as_ref().map(|id| ("before", id.to_string()));
-        limit.into_iter().chain(before).collect()
+        let status = self.status.as_ref().map(|s| ("status", s.to_string()));
+        limit.into_iter().chain(before).chain(status).collect()
     }
 }
 

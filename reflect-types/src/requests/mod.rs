@@ -6,6 +6,7 @@ mod archive;
 mod create_trace;
 mod keys;
 mod memories;
+mod memory_changes;
 mod project;
 mod reviews;
 mod skill;
@@ -20,7 +21,10 @@ pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProj
 pub use self::create_trace::CreateTrace;
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{GetMemory, ListMemories, QueryMemories};
-pub use self::project::{Bootstrap, DeleteProject, GetHealth, GetStats};
+pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
+pub use self::project::{
+    Bootstrap, DeleteProject, GetHealth, GetStats, ListProjects, UpdateProject,
+};
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
@@ -30,8 +34,9 @@ use crate::id::ProjectId;
 use crate::key::{ApiKey, CreatedApiKey, Scope};
 use crate::layout::{Layout, Method, Repeat, path};
 use crate::memory::{Memory, MemoryHistory};
+use crate::memory_change::{ChangeRecord, DeletedMemory};
 use crate::page::Page;
-use crate::project::{DeletedProject, Health, Stats};
+use crate::project::{DeletedProject, Health, ProjectSummary, Stats};
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
 use crate::undo::UndoReport;
@@ -50,7 +55,7 @@ pub trait Operation: Layout + Validate + Into<Request> + Clone + fmt::Debug + Se
     const METHOD: Method;
     /// The path, with `{project_id}` and at most one further id in braces.
     const PATH: &'static str;
-    /// The scopes that allow the call; any one of them is enough. Empty where no key is needed.
+    /// The scopes that allow the call; any one of them is enough. Empty where no scope is needed.
     const SCOPES: &'static [Scope];
     /// Whether the call may be repeated after an unknown outcome.
     const REPEAT: Repeat;
@@ -172,6 +177,15 @@ operations! {
     /// One memory with its events.
     GetMemory -> MemoryHistory:
         "get_memory" Get "/v1/projects/{project_id}/memories/{memory_id}" [MemoryRead] Freely;
+    /// Edits, quarantines or restores a memory.
+    UpdateMemory -> MemoryHistory:
+        "update_memory" Patch "/v1/projects/{project_id}/memories/{memory_id}" [MemoryAdmin] Freely;
+    /// Deletes a memory with its events.
+    DeleteMemory -> DeletedMemory:
+        "delete_memory" Delete "/v1/projects/{project_id}/memories/{memory_id}" [MemoryAdmin] IfNotDone;
+    /// The changes of all memories, newest first.
+    ListMemoryChanges -> Page<ChangeRecord>:
+        "list_memory_changes" Get "/v1/projects/{project_id}/memory/changes" [MemoryRead] Freely;
 
     /// Stores a run, once per idempotency key.
     CreateTrace -> TraceReceipt:
@@ -220,6 +234,11 @@ operations! {
     RevokeApiKey -> ApiKey:
         "revoke_api_key" Post "/v1/projects/{project_id}/api-keys/{key_id}/revoke" [KeyAdmin] Freely;
 
+    /// The projects that the key opens, by id.
+    ListProjects -> Vec<ProjectSummary>: "list_projects" Get "/v1/projects" [] Freely;
+    /// Changes the settings of the project.
+    UpdateProject -> ProjectSummary:
+        "update_project" Patch "/v1/projects/{project_id}" [ProjectAdmin] Freely;
     /// Project statistics.
     GetStats -> Stats:
         "project_stats" Get "/v1/projects/{project_id}/stats" [TraceRead] Freely;
@@ -264,6 +283,7 @@ impl Reply {
         match &mut self {
             Self::ListTraces(page) => page.more = true,
             Self::ListMemories(page) => page.more = true,
+            Self::ListMemoryChanges(page) => page.more = true,
             _ => {}
         }
         self

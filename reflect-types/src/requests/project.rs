@@ -4,7 +4,7 @@ use super::CreateApiKey;
 use crate::id::ProjectId;
 use crate::key::Environment;
 use crate::layout::Layout;
-use crate::validate::{InvalidField, Validate, at_most, not_blank};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
 
 /// Asks whether the server is up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,33 @@ pub struct GetStats;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeleteProject;
 
+/// Lists the projects that the key opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListProjects;
+
+/// Changes the settings of the project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UpdateProject {
+    /// The largest `alpha` of a review in the project, from 0 to 1; `null` for no limit.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(required, minimum = 0, maximum = 1))]
+    pub max_alpha: Option<f64>,
+}
+
+impl Validate for UpdateProject {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.max_alpha
+            .map_or(Ok(()), |alpha| within("max_alpha", alpha, 0.0..=1.0))
+    }
+}
+
+impl Layout for UpdateProject {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
 macro_rules! without_parts {
     ($($name:ident),+) => {$(
         impl Validate for $name {
@@ -30,7 +57,7 @@ macro_rules! without_parts {
     )+};
 }
 
-without_parts!(GetHealth, GetStats, DeleteProject);
+without_parts!(GetHealth, GetStats, DeleteProject, ListProjects);
 
 /// Creates the first key of a project, for the holder of the server's bootstrap token. It travels
 /// outside the table of operations: no key exists yet.
@@ -87,6 +114,6 @@ impl Validate for Bootstrap {
         if !self.environment.is_known() {
             return Err(InvalidField::new("environment", "must be `live` or `test`"));
         }
-        self.project_id.validate()
+        self.project_id.validate_new()
     }
 }

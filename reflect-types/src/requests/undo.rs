@@ -5,7 +5,8 @@ use crate::layout::Layout;
 use crate::reviewer::Reviewer;
 use crate::validate::{InvalidField, Validate};
 
-/// Takes back what was taught. Every condition that is set must hold, and one must be set.
+/// Takes back what was taught, and edits, quarantines and restorations of memories, which no reviewer
+/// and no trace has caused. Every condition that is set must hold, and one must be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Undo {

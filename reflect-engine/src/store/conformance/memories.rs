@@ -15,6 +15,7 @@ pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
         let list = ListMemories {
             limit,
             before: before.map(MemoryId::from),
+            ..ListMemories::default()
         };
         store.list_memories(&project, &list).await.unwrap()
     };

@@ -4,6 +4,7 @@ mod changes;
 mod jobs;
 mod judgements;
 mod memories;
+mod memory_changes;
 mod projects;
 mod replacements;
 mod reviews;
@@ -12,20 +13,22 @@ mod support;
 mod together;
 mod traces;
 mod undo;
+mod undo_changes;
 mod undo_worlds;
 mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    AuthoredReflection, IngestStatus, ListMemories, ListOrder, ListTraces, MemoryId, Message,
-    Metadata, ModelVerdict, ProjectId, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace,
-    TraceId, UndoReport, Verdict,
+    AuthoredReflection, ChangeKind, ChangeRecord, IngestStatus, ListMemories, ListMemoryChanges,
+    ListOrder, ListTraces, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Message, Metadata,
+    ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer,
+    Skill, ToolCall, Trace, TraceId, UndoReport, Verdict,
 };
 use serde_json::json;
 
 use super::{
-    ClaimedJob, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges, NewTrace, Revision,
-    Store, Subject,
+    ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
+    NewTrace, Revision, Store, Subject,
 };
 use crate::error::Error;
 use crate::learn;
@@ -50,6 +53,8 @@ pub async fn all(store: &dyn Store) {
     traces::projects_are_isolated(store).await;
     projects::only_an_authorized_write_creates_a_project(store).await;
     projects::an_unknown_cursor_is_invalid(store).await;
+    projects::a_new_project_has_a_printable_id(store).await;
+    projects::projects_are_summarized(store).await;
     reviews::a_review_makes_a_memory_and_moves_what_was_given(store).await;
     reviews::a_trace_stored_with_its_memory_is_reviewed(store).await;
     reviews::a_fresh_review_is_refused_where_there_is_one(store).await;
@@ -68,6 +73,16 @@ pub async fn all(store: &dyn Store) {
     undo::only_the_selected_reviewer_and_time_is_undone(store).await;
     undo::a_key_deletes_only_traces_it_recorded(store).await;
     undo::a_skill_written_from_an_undone_memory_goes(store).await;
+    memory_changes::an_edit_sets_fields_and_is_recorded_with_its_key(store).await;
+    memory_changes::a_quarantined_memory_is_set_aside_and_goes_on_learning(store).await;
+    memory_changes::a_deleted_memory_leaves_a_record_without_text(store).await;
+    memory_changes::a_repeated_change_is_recorded_once(store).await;
+    memory_changes::a_changed_memory_takes_its_skill_along(store).await;
+    memory_changes::an_archive_carries_the_changes(store).await;
+    undo_changes::the_changes_of_a_key_are_taken_back(store).await;
+    undo_changes::edits_of_others_stay_over_the_restored_text(store).await;
+    undo_changes::a_review_after_an_edit_replaces_it(store).await;
+    undo_changes::a_quarantine_survives_an_undone_withdrawal(store).await;
     undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;

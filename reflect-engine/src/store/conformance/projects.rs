@@ -73,3 +73,54 @@ pub(super) async fn an_unknown_cursor_is_invalid(store: &dyn Store) {
         }
     }
 }
+
+pub(super) async fn a_new_project_has_a_printable_id(store: &dyn Store) {
+    for odd in ["a\u{1b}b", "a\u{200b}b", " a", "a\u{202e}b"] {
+        let project = ProjectId::from(odd);
+        let trace = new_trace("t-odd");
+        let refusals = [
+            store.create_project(&project).await.unwrap_err(),
+            store
+                .insert_trace(&project, trace, Intake::Unreviewed)
+                .await
+                .unwrap_err(),
+            store
+                .restore(&project, true, Vec::new(), now())
+                .await
+                .unwrap_err(),
+        ];
+        for refused in refusals {
+            let is_named =
+                matches!(&refused, Error::Invalid(invalid) if invalid.field == "project_id");
+            assert!(is_named, "{odd:?}: {refused}");
+        }
+        assert!(!store.projects().await.unwrap().contains(&project));
+        assert!(!store.delete_project(&project).await.unwrap());
+    }
+}
+
+pub(super) async fn projects_are_summarized(store: &dyn Store) {
+    let project = ProjectId::from("conformance/summary");
+    assert_eq!(store.max_alpha(&project).await.unwrap(), None);
+    let refused = store.set_max_alpha(&project, Some(0.5)).await.unwrap_err();
+    assert!(matches!(refused, Error::NoProject(_)), "{refused}");
+    insert(store, &project, new_trace("counted"), Intake::Unreviewed).await;
+    insert(store, &project, new_trace("learned"), Intake::Unreviewed).await;
+    judge(store, &project, "learned", Verdict::Pass).await;
+    store.set_max_alpha(&project, Some(0.5)).await.unwrap();
+    assert_eq!(store.max_alpha(&project).await.unwrap(), Some(0.5));
+    let expected = ProjectSummary {
+        project_id: project.clone(),
+        traces: 2,
+        memories: 1,
+        max_alpha: Some(0.5),
+    };
+    let one = store.project_summaries(Some(&project)).await.unwrap();
+    assert_eq!(one, [expected.clone()]);
+    let all = store.project_summaries(None).await.unwrap();
+    assert!(all.contains(&expected));
+    let ids: Vec<_> = all.into_iter().map(|summary| summary.project_id).collect();
+    assert_eq!(ids, store.projects().await.unwrap());
+    store.set_max_alpha(&project, None).await.unwrap();
+    assert_eq!(store.max_alpha(&project).await.unwrap(), None);
+}

@@ -27,7 +27,11 @@ pub(super) fn by_key(key: &str) -> Selection {
     }
 }
 
-async fn undo(store: &dyn Store, project: &ProjectId, selection: &Selection) -> UndoReport {
+pub(super) async fn undo(
+    store: &dyn Store,
+    project: &ProjectId,
+    selection: &Selection,
+) -> UndoReport {
     let done = store.undo(project, selection, false, now()).await;
     done.unwrap()
 }

@@ -1,5 +1,6 @@
 //! Two worlds: one with a key that is undone, and one without it.
 
+use super::memory_changes::{edit, set_status, update_memory};
 use super::undo::{by_key, teach};
 use super::*;
 
@@ -24,7 +25,7 @@ impl Dice {
 async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
     let list = ListMemories {
         limit: Some(1_000),
-        before: None,
+        ..ListMemories::default()
     };
     let page = store.list_memories(project, &list).await.unwrap();
     let mut seen: Vec<String> = page
@@ -38,11 +39,12 @@ async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
                 .map(|event| (&event.review_id, event.after.to_bits(), &event.key_id))
                 .collect();
             format!(
-                "{} {} {} {:?} {:?} {events:?}",
+                "{} {} {} {} {:?} {:?} {events:?}",
                 memory.id,
+                memory.status,
                 memory.q_value.to_bits(),
                 memory.uses,
-                memory.reflection.summary,
+                memory.reflection,
                 memory.key_id,
             )
         })
@@ -51,10 +53,31 @@ async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
     seen
 }
 
-/// What a key does to the review of a trace: the n-th act of a world.
+/// A change of a memory: the n-th act of a world.
+fn change(n: u64, dice: &mut Dice) -> MemoryUpdate {
+    match dice.roll(4) {
+        0 => edit(&ReflectionEdit {
+            summary: Some(format!("summary {n}")),
+            ..ReflectionEdit::default()
+        }),
+        1 => edit(&ReflectionEdit {
+            guidance: Some(format!("guidance {n}")),
+            key_mistake: Some(format!("mistake {n}")),
+            ..ReflectionEdit::default()
+        }),
+        2 => set_status(MemoryStatus::Quarantined),
+        _ => set_status(MemoryStatus::Active),
+    }
+}
+
+/// What the thief does to a trace's review or its memory: the n-th act of a world.
 async fn act(store: &dyn Store, project: &ProjectId, id: &str, n: u64, dice: &mut Dice) {
     let standing = trace(store, project, id).await.review;
-    match (standing, dice.roll(2)) {
+    match (standing, dice.roll(4)) {
+        (_, 2 | 3) => {
+            let update = change(n, dice);
+            update_memory(store, project, &format!("m-{id}"), &update, "thief").await;
+        }
         (Some(_), 0) => {
             let done = withdraw_with(store, project, id, Some("thief")).await;
             assert_eq!(done, Ok(()));
@@ -81,13 +104,23 @@ async fn act(store: &dyn Store, project: &ProjectId, id: &str, n: u64, dice: &mu
     }
 }
 
-/// The owner records and reviews runs, which are given any memories there are. The thief records runs
-/// of its own, and changes, withdraws and repeats reviews of the owner's.
-async fn live(store: &dyn Store, project: &ProjectId, seed: u64, with_thief: bool) {
+/// The owner records and reviews runs, which are given any memories there are, and changes memories.
+/// The thief records runs of its own, changes, withdraws and repeats reviews of the owner's, and
+/// changes their memories too. Returns whether each change of the owner found its memory: in a world
+/// without the thief, which hides none, only those are made.
+async fn live(
+    store: &dyn Store,
+    project: &ProjectId,
+    seed: u64,
+    without_thief: Option<Vec<bool>>,
+) -> Vec<bool> {
+    let with_thief = without_thief.is_none();
+    let mut wanted = without_thief.into_iter().flatten();
+    let mut found = Vec::new();
     let mut dice = Dice(seed);
     let mut names: Vec<String> = Vec::new();
     let mut memories: Vec<String> = Vec::new();
-    for n in 0..30 {
+    for n in 0..40 {
         let given: Vec<String> = (0..3)
             .filter_map(|_| {
                 let count = memories.len() as u64;
@@ -95,7 +128,7 @@ async fn live(store: &dyn Store, project: &ProjectId, seed: u64, with_thief: boo
             })
             .collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
-        let (choice, verdict) = (dice.roll(4), dice.verdict());
+        let (choice, verdict) = (dice.roll(6), dice.verdict());
         // The same numbers in both worlds, whatever the thief does with its own.
         let mut thief = Dice(dice.roll(u64::MAX >> 34));
         if choice < 2 || names.is_empty() {
@@ -103,6 +136,13 @@ async fn live(store: &dyn Store, project: &ProjectId, seed: u64, with_thief: boo
             teach(store, project, using(&name, &given), "owner", verdict).await;
             memories.push(format!("m-{name}"));
             names.push(name);
+        } else if choice == 5 {
+            let target = usize::try_from(thief.roll(names.len() as u64)).unwrap();
+            let (memory, update) = (format!("m-{}", names[target]), change(n, &mut thief));
+            if with_thief || wanted.next() == Some(true) {
+                let done = update_memory(store, project, &memory, &update, "owner").await;
+                found.push(done.is_some());
+            }
         } else if choice == 2 {
             let name = format!("thief-{n}");
             memories.push(format!("m-{name}"));
@@ -116,14 +156,15 @@ async fn live(store: &dyn Store, project: &ProjectId, seed: u64, with_thief: boo
             }
         }
     }
+    found
 }
 
 pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
-    for seed in 0..12 {
+    for seed in 0..16 {
         let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
         let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
-        live(store, &attacked, seed, true).await;
-        live(store, &peaceful, seed, false).await;
+        let found = live(store, &attacked, seed, None).await;
+        live(store, &peaceful, seed, Some(found)).await;
         let expected = bank(store, &peaceful).await;
         assert_ne!(bank(store, &attacked).await, expected, "seed {seed}");
         let done = store.undo(&attacked, &by_key("thief"), false, now()).await;

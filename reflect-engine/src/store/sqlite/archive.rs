@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row::TRACE_COLUMNS;
-use super::{jobs, memories, projects, reviews, row, traces};
+use super::{jobs, memories, memory_changes, projects, reviews, row, traces};
 use crate::clock;
 use crate::error::Error;
 use crate::store::{EmbeddedPiece, JobKind, restored};
@@ -92,10 +92,9 @@ pub(super) fn memories(
     while all_events <= memories::PAGE_EVENTS
         && let Some(row) = rows.next()?
     {
-        let memory = row::memory(row)?;
-        let events = memories::events_of(db, row.get(0)?, &memory.id)?;
-        all_events += events.len();
-        found.push(MemoryHistory { memory, events });
+        let history = memories::history(db, row)?;
+        all_events += history.events.len() + history.changes.len();
+        found.push(history);
     }
     Ok(found)
 }
@@ -240,6 +239,7 @@ fn restore_memory(
             event.reviewer.as_ref().and_then(Reviewer::model_name),
         ])?;
     }
+    memory_changes::import(db, project, &memory.id, &history.changes)?;
     Ok(true)
 }
 

@@ -171,11 +171,17 @@ pub(super) fn fail(
         return Ok(());
     };
     if !is_reflection {
+        // Without an error, the judge has answered and was not sure.
+        let reason = if setback.error.is_empty() {
+            "no verdict"
+        } else {
+            &setback.error
+        };
         db.prepare_cached(
             "UPDATE trace SET last_ingest_error = ?2 \
              WHERE key = ?1 AND reviewed = 0 AND ingest_status = 'completed'",
         )?
-        .execute(params![trace, setback.error])?;
+        .execute(params![trace, reason])?;
         return Ok(());
     }
     if due.is_none() {

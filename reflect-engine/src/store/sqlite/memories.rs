@@ -1,13 +1,13 @@
 //! Memories, their events and their vectors.
 
 use reflect_types::{
-    KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, Page, ProjectId, TraceId,
-    UtilityEvent,
+    KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
+    TraceId, UtilityEvent,
 };
-use rusqlite::{Connection, OptionalExtension, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{projects, row};
+use super::{memory_changes, projects, row};
 use crate::clock;
 use crate::error::Error;
 use crate::learn::{self, Move, Step};
@@ -60,7 +60,7 @@ pub(super) fn rewrite(
     let revision = next_revision(db, project)?;
     db.prepare_cached(
         "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
-             reviewer_model = ?6 WHERE key = ?1",
+             reviewer_model = ?6, generation = generation + 1 WHERE key = ?1",
     )?
     .execute(params![
         key,
@@ -109,9 +109,9 @@ pub(super) fn restore(
         return Ok(());
     };
     db.prepare_cached(
-        "UPDATE memory SET (reflection, success, key_id, reviewer_model) = ( \
-             SELECT p.learned, p.verdict = 'pass', p.key_id, p.reviewer_model FROM past_review p \
-             WHERE p.key = ?2), \
+        "UPDATE memory SET (reflection, success, key_id, reviewer_model, generation) = ( \
+             SELECT p.learned, p.verdict = 'pass', p.key_id, p.reviewer_model, p.generation \
+             FROM past_review p WHERE p.key = ?2), \
              status = iif(status = 'withdrawn', 'active', status), revision = ?3 WHERE key = ?1",
     )?
     .execute(params![key, state, next_revision(db, project)?])?;
@@ -166,6 +166,7 @@ pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
         return Ok(());
     };
     ignore(db, project, key, id)?;
+    memory_changes::forget(db, project, id)?;
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
     db.prepare_cached(
@@ -189,9 +190,17 @@ pub(super) fn get(
     let Some(found) = rows.next()? else {
         return Ok(None);
     };
-    let events = events_of(db, found.get(0)?, id)?;
-    let memory = row::memory(found)?;
-    Ok(Some(MemoryHistory { memory, events }))
+    Ok(Some(history(db, found)?))
+}
+
+/// The memory in a row of [`row::MEMORY`] with its events and changes.
+pub(super) fn history(db: &Connection, found: &Row<'_>) -> Result<MemoryHistory, Fault> {
+    let (key, memory) = (found.get(0)?, row::memory(found)?);
+    Ok(MemoryHistory {
+        events: events_of(db, key, &memory.id)?,
+        changes: memory_changes::of_memory(db, key)?,
+        memory,
+    })
 }
 
 pub(super) fn list(
@@ -215,21 +224,22 @@ pub(super) fn list(
     let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key < ?2 AND m.status <> 'withdrawn' \
+             AND (?4 IS NULL OR m.status = ?4) \
          ORDER BY m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
+    let status = list.status.as_ref().map(MemoryStatus::as_str);
     // One more than the limit shows whether another page follows.
-    let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
+    let mut rows = select.query(params![project, before, row::limit(limit + 1), status])?;
     let (mut page, mut all_events) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
         if page.items.len() == limit || all_events > PAGE_EVENTS {
             page.more = true;
             break;
         }
-        let memory = row::memory(found)?;
-        let events = events_of(db, found.get(0)?, &memory.id)?;
-        all_events += events.len();
-        page.items.push(MemoryHistory { memory, events });
+        let history = history(db, found)?;
+        all_events += history.events.len() + history.changes.len();
+        page.items.push(history);
     }
     Ok(page)
 }
@@ -298,11 +308,7 @@ pub(super) fn by_key(
     Ok(found)
 }
 
-pub(super) fn events_of(
-    db: &Connection,
-    key: MemoryKey,
-    id: &MemoryId,
-) -> Result<Vec<UtilityEvent>, Fault> {
+fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<UtilityEvent>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM utility_event e WHERE e.memory = ?1 AND e.aside = 0 ORDER BY e.key",
         row::EVENT

@@ -43,6 +43,12 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0008_provenance.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0009_parked.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0010_memory_changes.sql"
+    )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0011_project_limits.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.

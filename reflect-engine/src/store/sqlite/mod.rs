@@ -4,16 +4,13 @@
 //! it. Several processes may share a file. A database in memory has a single connection, on the
 //! writing thread, which reads too.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, DeletedTraces, KeyId, ListMemories, ListTraces, MemoryHistory, MemoryId,
-    MemoryRecord, Page, ProjectId, Skill, Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
+    Stats, Trace, TraceId, TraceReceipt, UndoReport,
 };
-use rusqlite::Connection;
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
@@ -24,10 +21,12 @@ use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod changes;
+mod database;
 mod fault;
 mod file;
 mod jobs;
 mod memories;
+mod memory_changes;
 mod migrations;
 mod projects;
 mod readers;
@@ -37,72 +36,29 @@ mod traces;
 mod undo;
 mod writer;
 
-use fault::Fault;
-use readers::Readers;
-use writer::Writer;
-
-/// A store in one SQLite file, or in memory.
-#[derive(Debug)]
-pub struct Sqlite {
-    path: Arc<Path>,
-    writer: Writer,
-    /// `None` for a database in memory, which only its one connection can see.
-    readers: Option<Readers>,
-}
-
-impl Sqlite {
-    /// Opens a file, creates it if there is none, and migrates an older one. A file that is
-    /// damaged, newer than this version or another program's is refused and left unchanged.
-    ///
-    /// This blocks: in async code, call it through `spawn_blocking`.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        let path: Arc<Path> = path.into().into();
-        let db = file::open(&path).map_err(|fault| fault.at(&path))?;
-        Ok(Self {
-            writer: Writer::start(db, Arc::clone(&path))?,
-            readers: Some(Readers::new(Arc::clone(&path))),
-            path,
-        })
-    }
-
-    /// Creates an empty database in memory, which ends with this store.
-    pub fn in_memory() -> Result<Self> {
-        let path: Arc<Path> = Path::new(":memory:").into();
-        let db = file::open_in_memory().map_err(|fault| fault.at(&path))?;
-        Ok(Self {
-            writer: Writer::start(db, Arc::clone(&path))?,
-            readers: None,
-            path,
-        })
-    }
-
-    /// The file, or `:memory:`.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    async fn read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        match &self.readers {
-            Some(readers) => readers.run(work).await,
-            None => self.write(work).await,
-        }
-    }
-
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        self.writer.run(&self.path, work).await
-    }
-}
+pub use database::Sqlite;
 
 #[async_trait]
 impl Store for Sqlite {
     async fn projects(&self) -> Result<Vec<ProjectId>> {
         self.read(projects::list).await
+    }
+
+    async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>> {
+        let only = only.cloned();
+        self.read(move |db| projects::summaries(db, only.as_ref()))
+            .await
+    }
+
+    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+        let project = project.clone();
+        self.read(move |db| projects::max_alpha(db, &project)).await
+    }
+
+    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
+        let project = project.clone();
+        self.write(move |db| projects::set_max_alpha(db, &project, limit))
+            .await
     }
 
     async fn create_project(&self, project: &ProjectId) -> Result<()> {
@@ -299,6 +255,42 @@ impl Store for Sqlite {
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |db| memories::get(db, &project, &id)).await
+    }
+
+    async fn update_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        update: &MemoryUpdate,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<Option<MemoryHistory>> {
+        let (project, id) = (project.clone(), id.clone());
+        let (update, key) = (update.clone(), key.cloned());
+        self.write(move |db| memory_changes::update(db, &project, &id, &update, key.as_ref(), now))
+            .await
+    }
+
+    async fn delete_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let (project, id, key) = (project.clone(), id.clone(), key.cloned());
+        self.write(move |db| memory_changes::delete(db, &project, &id, key.as_ref(), now))
+            .await
+    }
+
+    async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| memory_changes::list(db, &project, &list))
+            .await
     }
 
     async fn best_memories(

@@ -1,6 +1,6 @@
 //! Projects, their counts and their skills.
 
-use reflect_types::{ProjectId, Skill, Stats};
+use reflect_types::{MemoryId, ProjectId, ProjectSummary, Skill, Stats};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -11,6 +11,48 @@ pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
     let mut select = db.prepare_cached("SELECT id FROM project ORDER BY id")?;
     let ids = select.query_map([], |row| Ok(ProjectId::new(row.get::<_, String>(0)?)))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The counts and settings of a project, or of all, by id.
+pub(super) fn summaries(
+    db: &Connection,
+    only: Option<&ProjectId>,
+) -> Result<Vec<ProjectSummary>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), \
+             (SELECT count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
+             p.max_alpha FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
+    )?;
+    let mut rows = select.query([only.map(ProjectId::as_str)])?;
+    let mut summaries = Vec::new();
+    while let Some(found) = rows.next()? {
+        summaries.push(ProjectSummary {
+            project_id: ProjectId::new(found.get::<_, String>(0)?),
+            traces: row::count(found, 1)?,
+            memories: row::count(found, 2)?,
+            max_alpha: found.get(3)?,
+        });
+    }
+    Ok(summaries)
+}
+
+pub(super) fn max_alpha(db: &Connection, id: &ProjectId) -> Result<Option<f64>, Fault> {
+    let limit = db
+        .prepare_cached("SELECT max_alpha FROM project WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(limit.flatten())
+}
+
+pub(super) fn set_max_alpha(
+    db: &Connection,
+    id: &ProjectId,
+    limit: Option<f64>,
+) -> Result<(), Fault> {
+    let key = existing(db, id)?;
+    db.prepare_cached("UPDATE project SET max_alpha = ?2 WHERE key = ?1")?
+        .execute(params![key, limit])?;
+    Ok(())
 }
 
 /// The project's key.
@@ -39,11 +81,12 @@ pub(super) fn existing(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
     key(db, id)?.ok_or_else(|| Error::NoProject(id.clone()).into())
 }
 
-/// The project's key, after creating it if it is missing.
+/// The project's key, after creating it if it is missing. The id of a new project is checked.
 pub(super) fn ensure(db: &Connection, id: &ProjectId) -> Result<i64, Fault> {
     if let Some(key) = key(db, id)? {
         return Ok(key);
     }
+    id.validate_new().map_err(Error::from)?;
     db.prepare_cached("INSERT INTO project (id) VALUES (?1)")?
         .execute([id.as_str()])?;
     Ok(db.last_insert_rowid())
@@ -110,6 +153,16 @@ pub(super) fn skill(db: &Connection, id: &ProjectId) -> Result<Option<Skill>, Fa
         created_at: found.get(2)?,
         source_memory_ids: row::json(found, 3)?,
     }))
+}
+
+/// Deletes the skill if it was written from this memory.
+pub(super) fn remove_skill_of(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    db.prepare_cached(
+        "DELETE FROM skill WHERE project = ?1 \
+             AND EXISTS (SELECT 1 FROM json_each(sources) WHERE value = ?2)",
+    )?
+    .execute(params![project, id.as_str()])?;
+    Ok(())
 }
 
 pub(super) fn put_skill(db: &Connection, id: &ProjectId, skill: &Skill) -> Result<bool, Fault> {

@@ -202,14 +202,19 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
     write_trace(db, row.key, &changes.trace)
 }
 
-/// Appends the review of a trace to its history. The memory holds its content only when the work on it
-/// is done.
+/// Appends the review of a trace to its history, with what was learned from it, without edits. The
+/// memory holds its content only when the work on it is done.
 fn keep_past(db: &Connection, trace: i64) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, feedback, \
-             alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned) \
+             alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
+             generation) \
          SELECT t.key, r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, r.feedback, r.alpha, \
-             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, m.id, m.reflection \
+             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, m.id, \
+             coalesce((SELECT c.before FROM memory_change c WHERE c.project = m.project \
+                 AND c.memory_id = m.id AND c.kind = 'edited' AND c.closed = 0 \
+                 AND c.generation >= m.generation ORDER BY c.key LIMIT 1), m.reflection), \
+             coalesce(m.generation, 0) \
          FROM trace t JOIN review r ON r.trace = t.key \
              LEFT JOIN memory m ON m.project = t.project AND m.id = t.created_memory \
                  AND t.reviewed = 1 AND t.ingest_status = 'completed' \

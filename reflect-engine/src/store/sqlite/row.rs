@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, KeyId, MemoryId, MemoryRecord, ModelVerdict, ProjectId, ReviewRecord,
-    ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, ModelVerdict, ProjectId,
+    ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
@@ -138,11 +138,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         uses: count(row, 7)?,
         metadata: json(row, 8)?,
         created_at: row.get(9)?,
-        status: row
-            .get_ref(10)?
-            .as_str()
-            .map_err(rusqlite::Error::from)?
-            .into(),
+        status: memory_status(row, 10)?,
         key_id: row.get::<_, Option<String>>(11)?.map(KeyId::new),
         reviewer: Some(reviewer(row, 12)?),
     })
@@ -200,6 +196,14 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault
         .as_str()
         .map_err(rusqlite::Error::from)?;
     Ok(IngestStatus::from(text))
+}
+
+pub(super) fn memory_status(row: &Row<'_>, column: usize) -> Result<MemoryStatus, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    Ok(MemoryStatus::from(text))
 }
 
 pub(super) fn verdict(row: &Row<'_>, column: usize) -> Result<Verdict, Fault> {

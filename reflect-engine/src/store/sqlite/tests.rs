@@ -1,5 +1,9 @@
-use reflect_types::{Message, Metadata, ReviewMode, Reviewer, Verdict};
+use std::sync::Arc;
 
+use reflect_types::{Message, Metadata, ReviewMode, Reviewer, Verdict};
+use rusqlite::Connection;
+
+use super::fault::Fault;
 use super::*;
 use crate::error::Error;
 use crate::review::NewReview;
@@ -22,7 +26,10 @@ fn store_is_set_up(store: &Sqlite) {
 }
 
 fn add_project(name: String) -> impl FnOnce(&Connection) -> Result<(), Fault> {
-    move |db| projects::ensure(db, &ProjectId::new(name)).map(drop)
+    move |db| {
+        db.execute("INSERT OR IGNORE INTO project (id) VALUES (?1)", [name])?;
+        Ok(())
+    }
 }
 
 /// Blocks the writing thread until the returned sender is dropped.
@@ -361,4 +368,21 @@ async fn a_database_in_memory_serves_several_threads() {
     store.close().await.unwrap();
     let closed = store.projects().await.unwrap_err();
     assert!(matches!(closed, Error::Unavailable { .. }));
+}
+
+#[tokio::test]
+async fn an_existing_project_with_an_odd_id_stays_usable() {
+    let (_folder, store) = store();
+    let odd = ProjectId::from(" odd\u{1b}\u{200b}");
+    let name = odd.to_string();
+    let older = move |db: &Connection| -> Result<(), Fault> {
+        db.execute("INSERT INTO project (id) VALUES (?1)", [name])?;
+        Ok(())
+    };
+    store.write(older).await.unwrap();
+    store.create_project(&odd).await.unwrap();
+    assert!(store.projects().await.unwrap().contains(&odd));
+    assert_eq!(store.stats(&odd).await.unwrap().traces, 0);
+    assert!(store.delete_project(&odd).await.unwrap());
+    assert!(store.create_project(&odd).await.is_err());
 }

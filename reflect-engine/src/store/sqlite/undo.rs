@@ -7,10 +7,10 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId, UndoReport};
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Fault;
-use super::{jobs, memories, projects, reviews, row};
+use super::{jobs, memories, memory_changes, projects, reviews, row};
 use crate::review::{
-    self, GivenReview, Outcome, PastReview, PastState, ReviewHistory, Selection, TaughtMemory,
-    TaughtProject, TraceChange, TraceState, UndoChanges,
+    self, GivenReview, LearnedText, MemoryState, Outcome, PastReview, PastState, ReviewHistory,
+    Selection, TaughtMemory, TaughtProject, TraceChange, TraceState, UndoChanges,
 };
 use crate::store::{JobKind, MemoryKey};
 
@@ -87,15 +87,23 @@ fn histories(
 
 fn past(db: &Connection, trace: i64) -> Result<Vec<PastState>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT key, key_id, reviewer_model, created_at, id, verdict, alpha, memory_id \
-         FROM past_review WHERE trace = ?1 ORDER BY key",
+        "SELECT key, key_id, reviewer_model, created_at, id, verdict, alpha, memory_id, generation, \
+             learned FROM past_review WHERE trace = ?1 ORDER BY key",
     )?;
     let mut rows = select.query([trace])?;
     let mut states = Vec::new();
     while let Some(found) = rows.next()? {
+        let learned = match found.get::<_, Option<String>>(9)? {
+            Some(_) => Some(LearnedText {
+                reflection: row::json(found, 9)?,
+                generation: found.get(8)?,
+            }),
+            None => None,
+        };
         states.push(PastState {
             key: found.get(0)?,
             given: given(found, 1)?,
+            learned,
         });
     }
     Ok(states)
@@ -133,7 +141,10 @@ fn taught_memories(
         .prepare_cached(
             "SELECT key FROM memory WHERE project = ?1 AND (?2 IS NULL OR key_id = ?2) UNION \
              SELECT e.memory FROM utility_event e JOIN memory m ON m.key = e.memory \
-             WHERE m.project = ?1 AND (?2 IS NULL OR e.key_id = ?2)",
+             WHERE m.project = ?1 AND (?2 IS NULL OR e.key_id = ?2) UNION \
+             SELECT m.key FROM memory_change c JOIN memory m \
+                 ON m.project = c.project AND m.id = c.memory_id \
+             WHERE c.project = ?1 AND c.closed = 0 AND (?2 IS NULL OR c.key_id = ?2)",
         )?
         .query_map(params![project, key], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -159,7 +170,8 @@ fn taught_memories(
 
 fn taught_memory(db: &Connection, key: MemoryKey) -> Result<TaughtMemory, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT id, trace_id, task, q, status = 'withdrawn', key_id, reviewer_model, created_at \
+        "SELECT id, trace_id, task, q, status = 'withdrawn', key_id, reviewer_model, created_at, \
+             reflection, generation, iif(status = 'withdrawn', 'active', status) \
          FROM memory WHERE key = ?1",
     )?;
     let mut rows = select.query([key])?;
@@ -175,6 +187,12 @@ fn taught_memory(db: &Connection, key: MemoryKey) -> Result<TaughtMemory, Fault>
         withdrawn: found.get(4)?,
         teacher: row::teacher(found, 5)?,
         at: row::time(found, 7)?,
+        state: MemoryState {
+            reflection: row::json(found, 8)?,
+            status: row::memory_status(found, 10)?,
+        },
+        generation: found.get(9)?,
+        changes: memory_changes::recorded(db, key)?,
         events: memories::taught_events(db, key)?,
     })
 }
@@ -190,6 +208,9 @@ fn write(
     }
     for (state, id) in &changes.contents {
         memories::restore(db, project, id, *state)?;
+    }
+    for state in &changes.states {
+        memory_changes::restate(db, project, state)?;
     }
     for utility in &changes.utilities {
         // An undo appends no event, so none needs a trace.

@@ -1,0 +1,223 @@
+//! Editing, quarantining, restoring and deleting memories.
+
+use std::io::{self, IsTerminal as _};
+
+use clap::{ArgGroup, Args};
+use reflect_sdk::ReflectClient;
+use reflect_types::{ChangeKind, ChangeRecord, MemoryHistory, ReflectionEdit};
+
+use super::memory_text;
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("text").required(true).multiple(true).args(
+    ["summary", "guidance", "key_mistake", "correct_action", "tools", "editor"]
+)))]
+pub(crate) struct Edit {
+    /// The memory's id.
+    id: String,
+    /// The new summary.
+    #[arg(long)]
+    summary: Option<String>,
+    /// What to do next time.
+    #[arg(long)]
+    guidance: Option<String>,
+    /// What went wrong.
+    #[arg(long)]
+    key_mistake: Option<String>,
+    /// What would have been right.
+    #[arg(long)]
+    correct_action: Option<String>,
+    /// A tool the advice is about; may be repeated.
+    #[arg(long = "tool", value_name = "NAME")]
+    tools: Option<Vec<String>>,
+    /// Open the text in $VISUAL or $EDITOR.
+    #[arg(
+        long,
+        conflicts_with_all = ["summary", "guidance", "key_mistake", "correct_action", "tools"]
+    )]
+    editor: bool,
+    /// The reason, for the record of the change.
+    #[arg(long)]
+    note: Option<String>,
+}
+
+/// Memories to change.
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The ids of the memories.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// The reason, for the record of the change.
+    #[arg(long)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    /// The ids of the memories.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Maximum number of changes, from 1 to 1,000.
+    #[arg(long, default_value_t = 20)]
+    limit: u32,
+    /// Only changes older than this one.
+    #[arg(long, value_name = "ID")]
+    before: Option<String>,
+}
+
+pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
+    let client = place.client().await?;
+    let edit = if options.editor {
+        let memory = client.get_memory(&*options.id).await?.memory;
+        memory_text::edited(&memory.reflection)?
+    } else {
+        ReflectionEdit {
+            summary: options.summary,
+            guidance: options.guidance,
+            key_mistake: options.key_mistake,
+            correct_action: options.correct_action,
+            applicable_tools: options.tools,
+        }
+    };
+    if edit == ReflectionEdit::default() {
+        return output::say(format_args!("Nothing changed."));
+    }
+    let mut call = client.update_memory(options.id).reflection(edit);
+    if let Some(note) = options.note {
+        call = call.note(note);
+    }
+    let history = call.await?;
+    if place.json {
+        return output::json(&history);
+    }
+    let text = output::block(&history.memory.reflection.text());
+    output::say(format_args!("{text}"))
+}
+
+pub(crate) async fn quarantine(place: &Place, named: Named) -> Result<(), Failure> {
+    set_status(place, named, true).await
+}
+
+pub(crate) async fn restore(place: &Place, named: Named) -> Result<(), Failure> {
+    set_status(place, named, false).await
+}
+
+async fn set_status(place: &Place, named: Named, aside: bool) -> Result<(), Failure> {
+    let client = place.client().await?;
+    let note = named.note;
+    let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
+        let mut call = client.update_memory(id);
+        if let Some(note) = &note {
+            call = call.note(note);
+        }
+        let call = if aside {
+            call.quarantine()
+        } else {
+            call.restore()
+        };
+        Ok(call.await?)
+    };
+    let (mut changed, mut first_failure) = (Vec::new(), None);
+    for id in &named.ids {
+        match change(&client, id).await {
+            Ok(history) => changed.push(history),
+            Err(failure) => report(&mut first_failure, id, failure),
+        }
+    }
+    if place.json {
+        output::json(&changed)?;
+    } else {
+        for MemoryHistory { memory, .. } in &changed {
+            let id = output::line(memory.id.as_str(), 100);
+            output::say(format_args!("{id} is {}", memory.status))?;
+        }
+    }
+    first_failure.map_or(Ok(()), Err)
+}
+
+pub(crate) async fn delete(place: &Place, options: Delete) -> Result<(), Failure> {
+    if !options.yes {
+        if !io::stdin().is_terminal() {
+            return Err(Failure::usage(
+                "a deletion cannot be undone: confirm it with --yes, or quarantine the memories",
+            ));
+        }
+        let question = format!("Delete {} memories for good?", options.ids.len());
+        if !output::agreed(&question)? {
+            return Ok(());
+        }
+    }
+    let client = place.client().await?;
+    let (mut deleted, mut first_failure) = (Vec::new(), None);
+    for id in &options.ids {
+        match client.delete_memory(&**id).await {
+            Ok(gone) => deleted.push(gone),
+            Err(error) => report(&mut first_failure, id, error.into()),
+        }
+    }
+    if place.json {
+        output::json(&deleted)?;
+    } else {
+        output::say(format_args!("{} deleted", deleted.len()))?;
+    }
+    first_failure.map_or(Ok(()), Err)
+}
+
+/// Prints a failure. The remaining memories are still changed.
+fn report(first: &mut Option<Failure>, id: &str, failure: Failure) {
+    eprintln!("{}: {failure}", output::line(id, 100));
+    first.get_or_insert(failure.reported());
+}
+
+pub(crate) async fn changes(place: &Place, options: Changes) -> Result<(), Failure> {
+    let client = place.client().await?;
+    let mut call = client.list_memory_changes().limit(options.limit);
+    if let Some(before) = options.before {
+        call = call.before(before);
+    }
+    let page = call.await?;
+    if place.json {
+        return output::json(&page);
+    }
+    for change in &page {
+        let id = output::line(change.memory_id.as_str(), 60);
+        output::say(format_args!("{id}  {}", summary(change)))?;
+    }
+    if let Some(last) = page.cursor() {
+        output::more_follow(page.items.len(), &last.id);
+    }
+    Ok(())
+}
+
+/// A change on one line: when, what, by whom, and what an edit has set.
+pub(crate) fn summary(change: &ChangeRecord) -> String {
+    let by = change
+        .key_id
+        .as_ref()
+        .map_or_else(|| "without a key".to_owned(), |key| format!("by key {key}"));
+    let mut text = format!("{}  {} {by}", change.created_at, change.kind);
+    if let Some(note) = &change.note {
+        text = format!("{text}: {note}");
+    }
+    if change.superseded {
+        text.push_str(" (a later review has replaced the text)");
+    }
+    if let (ChangeKind::Edited, Some(before), Some(edit)) =
+        (&change.kind, &change.before, &change.edit)
+    {
+        for (name, old, new) in memory_text::differences(before, edit) {
+            text = format!("{text}; {name}: {old} → {new}");
+        }
+    }
+    output::line(&text, 600)
+}

@@ -1,0 +1,147 @@
+//! What a store reads before an undo.
+
+use jiff::Timestamp;
+use reflect_types::{KeyId, MemoryId, Reviewer, TraceId, Verdict};
+
+use super::amend::{LearnedText, MemoryState, RecordedChange};
+use super::standing::{RecordedEvent, RowKey};
+use super::teacher::Teacher;
+
+/// What to undo. Every condition that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Taught by this key.
+    pub key_id: Option<KeyId>,
+    /// Taught by this reviewer.
+    pub reviewer: Option<Reviewer>,
+    /// Taught by the review of this trace.
+    pub trace_id: Option<TraceId>,
+    /// Taught at this time or later.
+    pub since: Option<Timestamp>,
+    /// Taught before this time.
+    pub until: Option<Timestamp>,
+}
+
+impl Selection {
+    pub(super) fn covers(&self, trace: &TraceId, teacher: &Teacher, at: Timestamp) -> bool {
+        let by_key = |key| teacher.key_id.as_ref() == Some(key);
+        self.key_id.as_ref().is_none_or(by_key)
+            && self
+                .reviewer
+                .as_ref()
+                .is_none_or(|reviewer| *reviewer == teacher.reviewer)
+            && self.trace_id.as_ref().is_none_or(|id| id == trace)
+            && self.includes(at)
+    }
+
+    /// Whether it covers a change of a memory, which neither a reviewer nor a trace has caused.
+    pub(super) fn covers_change(&self, change: &RecordedChange) -> bool {
+        let by_key = |key| change.key_id.as_ref() == Some(key);
+        self.key_id.as_ref().is_none_or(by_key)
+            && self.reviewer.is_none()
+            && self.trace_id.is_none()
+            && self.includes(change.at)
+    }
+
+    fn includes(&self, at: Timestamp) -> bool {
+        self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at < until)
+    }
+}
+
+/// Everything an undo depends on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaughtProject {
+    /// The traces that have, or had, a review with the key and the trace of the selection.
+    pub traces: Vec<ReviewHistory>,
+    /// The memories of those reviews, the memories with an event of those reviews, and the memories
+    /// that the selected key has taught, moved or changed.
+    pub memories: Vec<TaughtMemory>,
+    /// The memories that the project's skill was written from.
+    pub skill_sources: Vec<MemoryId>,
+}
+
+/// The review of a trace, and what it was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewHistory {
+    /// The trace.
+    pub trace: RowKey,
+    /// Its id.
+    pub trace_id: TraceId,
+    /// What its review was before, oldest first.
+    pub past: Vec<PastState>,
+    /// Its review.
+    pub current: Option<GivenReview>,
+}
+
+/// What a trace's review was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastState {
+    /// The stored state.
+    pub key: RowKey,
+    /// The review, or its withdrawal.
+    pub given: GivenReview,
+    /// What was learned from it.
+    pub learned: Option<LearnedText>,
+}
+
+/// A review as it was given, or the withdrawal of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenReview {
+    /// Who gave it, or withdrew it.
+    pub teacher: Teacher,
+    /// When.
+    pub at: Timestamp,
+    /// The review; `None` for a withdrawal.
+    pub review: Option<PastReview>,
+}
+
+/// A review of a history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastReview {
+    /// The review's id. A review that replaces another has the id of the replaced one.
+    pub id: String,
+    /// Pass or fail.
+    pub verdict: Verdict,
+    /// How far it moves utilities.
+    pub alpha: f64,
+    /// The memory that was learned from it.
+    pub memory: Option<MemoryId>,
+}
+
+/// A memory with everything that an undo depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaughtMemory {
+    /// The memory.
+    pub key: RowKey,
+    /// Its id.
+    pub id: MemoryId,
+    /// The trace it was learned from.
+    pub trace_id: TraceId,
+    /// The task of that trace.
+    pub task: String,
+    /// Its utility.
+    pub q: f64,
+    /// Whether it is set aside because its review was withdrawn.
+    pub withdrawn: bool,
+    /// What it shows; `active` while it is withdrawn.
+    pub state: MemoryState,
+    /// The number of reviews that have rewritten it.
+    pub generation: i64,
+    /// Its edits, quarantines and restorations, oldest first.
+    pub changes: Vec<RecordedChange>,
+    /// Who taught it.
+    pub teacher: Teacher,
+    /// The time of learning.
+    pub at: Timestamp,
+    /// Its events, also those set aside, oldest first.
+    pub events: Vec<TaughtEvent>,
+}
+
+/// An event of a memory, with its trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaughtEvent {
+    /// The trace that was given the memory.
+    pub trace_id: TraceId,
+    /// The event.
+    pub event: RecordedEvent,
+}

@@ -1,0 +1,353 @@
+//! Changes of memories by the holders of keys.
+
+use jiff::Timestamp;
+use reflect_types::{
+    ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryHistory, MemoryId, MemoryStatus,
+    MemoryUpdate, Page, ProjectId,
+};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+
+use super::fault::Fault;
+use super::{memories, projects, row};
+use crate::clock;
+use crate::error::Error;
+use crate::review::{self, Act, MemoryState, NewChange, RecordedChange, RestoredState};
+use crate::store::MemoryKey;
+
+/// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
+const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
+     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0)";
+
+/// Finds the memory of a change that is not closed.
+const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
+     WHERE m.key = ?1 AND c.closed = 0 ORDER BY c.key";
+
+pub(super) fn update(
+    db: &Connection,
+    project: &ProjectId,
+    id: &MemoryId,
+    update: &MemoryUpdate,
+    by: Option<&KeyId>,
+    now: Timestamp,
+) -> Result<Option<MemoryHistory>, Fault> {
+    let Some(project_key) = projects::key(db, project)? else {
+        return Ok(None);
+    };
+    let mut select = db.prepare_cached(
+        "SELECT key, generation, reflection, status FROM memory \
+         WHERE id = ?1 AND project = ?2 AND status <> 'withdrawn'",
+    )?;
+    let mut rows = select.query(params![id.as_str(), project_key])?;
+    let Some(found) = rows.next()? else {
+        return Ok(None);
+    };
+    let (key, generation): (MemoryKey, i64) = (found.get(0)?, found.get(1)?);
+    let mut state = MemoryState {
+        reflection: row::json(found, 2)?,
+        status: row::memory_status(found, 3)?,
+    };
+    let known = recorded(db, key)?;
+    let changes = review::amend(&mut state, generation, &known, update, by);
+    for NewChange {
+        kind,
+        status_before,
+        act,
+    } in &changes
+    {
+        let (edit, before) = match act {
+            Act::Edit { edit, before } => (Some(row::to_json(edit)?), Some(row::to_json(before)?)),
+            Act::SetStatus(_) => (None, None),
+        };
+        insert(
+            db,
+            project_key,
+            &Change {
+                memory: id.as_str(),
+                kind,
+                generation,
+                status_before,
+                before,
+                edit,
+                note: update.note.as_deref(),
+                key: by,
+                at: &clock::text(now),
+                closed: false,
+            },
+        )?;
+    }
+    write_state(db, project_key, key, &state.reflection, Some(&state.status))?;
+    if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
+        projects::remove_skill_of(db, project_key, id)?;
+    }
+    memories::get(db, project, id)
+}
+
+pub(super) fn delete(
+    db: &Connection,
+    project: &ProjectId,
+    id: &MemoryId,
+    by: Option<&KeyId>,
+    now: Timestamp,
+) -> Result<bool, Fault> {
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(false);
+    };
+    let status = match memories::status(db, project, id)? {
+        Some(status) if status != "withdrawn" => MemoryStatus::from(status.as_str()),
+        _ => return Ok(false),
+    };
+    db.prepare_cached(
+        "UPDATE memory_change SET closed = 1, before = NULL, edit = NULL \
+         WHERE project = ?1 AND memory_id = ?2",
+    )?
+    .execute(params![project, id.as_str()])?;
+    memories::remove(db, project, id)?;
+    projects::remove_skill_of(db, project, id)?;
+    insert(
+        db,
+        project,
+        &Change {
+            memory: id.as_str(),
+            kind: &ChangeKind::Deleted,
+            generation: 0,
+            status_before: &status,
+            before: None,
+            edit: None,
+            note: None,
+            key: by,
+            at: &clock::text(now),
+            closed: true,
+        },
+    )?;
+    Ok(true)
+}
+
+pub(super) fn list(
+    db: &Connection,
+    project: &ProjectId,
+    list: &ListMemoryChanges,
+) -> Result<Page<ChangeRecord>, Fault> {
+    let project = projects::key(db, project)?;
+    let before: i64 = match &list.before {
+        // Without a project this finds nothing: NULL equals nothing.
+        Some(id) => db
+            .prepare_cached(
+                "SELECT key FROM memory_change WHERE project = ?2 AND CAST(key AS TEXT) = ?1 \
+                     AND key = CAST(?1 AS INTEGER)",
+            )?
+            .query_row(params![id, project], |row| row.get(0))
+            .optional()?
+            .ok_or_else(|| Error::unknown_cursor("before", "change", id))?,
+        None => i64::MAX,
+    };
+    let Some(project) = project else {
+        return Ok(Page::default());
+    };
+    let limit = list.limit.unwrap_or(ListMemoryChanges::DEFAULT_LIMIT) as usize;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {CHANGE} FROM memory_change c LEFT JOIN memory m \
+             ON m.project = c.project AND m.id = c.memory_id AND c.closed = 0 \
+         WHERE c.project = ?1 AND c.key < ?2 ORDER BY c.key DESC LIMIT ?3"
+    ))?;
+    // One more than the limit shows whether another page follows.
+    let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
+    let mut page = Page::default();
+    while let Some(found) = rows.next()? {
+        if page.items.len() == limit {
+            page.more = true;
+            break;
+        }
+        page.items.push(record(found)?);
+    }
+    Ok(page)
+}
+
+/// The changes of a memory, oldest first.
+pub(super) fn of_memory(db: &Connection, key: MemoryKey) -> Result<Vec<ChangeRecord>, Fault> {
+    let mut select = db.prepare_cached(&format!("SELECT {CHANGE} FROM {OF_MEMORY}"))?;
+    let mut rows = select.query([key])?;
+    let mut changes = Vec::new();
+    while let Some(found) = rows.next()? {
+        changes.push(record(found)?);
+    }
+    Ok(changes)
+}
+
+/// The changes of a memory as a replay needs them, oldest first.
+pub(super) fn recorded(db: &Connection, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
+             c.edit FROM {OF_MEMORY}"
+    ))?;
+    let mut rows = select.query([key])?;
+    let mut changes = Vec::new();
+    while let Some(found) = rows.next()? {
+        let act = match kind(found, 5)? {
+            ChangeKind::Edited => Act::Edit {
+                edit: row::json(found, 7)?,
+                before: row::json(found, 6)?,
+            },
+            ChangeKind::Quarantined => Act::SetStatus(MemoryStatus::Quarantined),
+            _ => Act::SetStatus(MemoryStatus::Active),
+        };
+        changes.push(RecordedChange {
+            key: found.get(0)?,
+            key_id: found.get::<_, Option<String>>(1)?.map(KeyId::new),
+            at: row::time(found, 2)?,
+            generation: found.get(3)?,
+            status_before: row::memory_status(found, 4)?,
+            act,
+        });
+    }
+    Ok(changes)
+}
+
+/// Writes what an undo makes of a memory.
+pub(super) fn restate(db: &Connection, project: i64, state: &RestoredState) -> Result<(), Fault> {
+    for key in &state.forget {
+        db.prepare_cached("DELETE FROM memory_change WHERE key = ?1")?
+            .execute([key])?;
+    }
+    for change in &state.changes {
+        let before = change.before.as_ref().map(row::to_json).transpose()?;
+        db.prepare_cached(
+            "UPDATE memory_change SET generation = ?2, status_before = ?3, before = ?4 WHERE key = ?1",
+        )?
+        .execute(params![
+            change.key,
+            change.generation,
+            change.status_before.as_str(),
+            before,
+        ])?;
+    }
+    let status = state.status.as_ref();
+    write_state(db, project, state.memory, &state.reflection, status)
+}
+
+/// Deletes the changes of a memory.
+pub(super) fn forget(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    db.prepare_cached(
+        "DELETE FROM memory_change WHERE project = ?1 AND memory_id = ?2 AND closed = 0",
+    )?
+    .execute(params![project, id.as_str()])?;
+    Ok(())
+}
+
+/// Stores the changes of an imported memory, whose generation is 0.
+pub(super) fn import(
+    db: &Connection,
+    project: i64,
+    memory: &MemoryId,
+    changes: &[ChangeRecord],
+) -> Result<(), Fault> {
+    for change in changes {
+        let is_edit = change.kind == ChangeKind::Edited;
+        let (before, edit) = match (&change.before, &change.edit) {
+            (Some(before), Some(edit)) if is_edit => {
+                (Some(row::to_json(before)?), Some(row::to_json(edit)?))
+            }
+            // Neither can be replayed.
+            _ if is_edit || change.kind == ChangeKind::Deleted => continue,
+            _ => (None, None),
+        };
+        insert(
+            db,
+            project,
+            &Change {
+                memory: memory.as_str(),
+                kind: &change.kind,
+                generation: if change.superseded { -1 } else { 0 },
+                status_before: &change.status_before,
+                before,
+                edit,
+                note: change.note.as_deref(),
+                key: change.key_id.as_ref(),
+                at: &change.created_at,
+                closed: false,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// A row to insert.
+struct Change<'a> {
+    memory: &'a str,
+    kind: &'a ChangeKind,
+    generation: i64,
+    status_before: &'a MemoryStatus,
+    before: Option<String>,
+    edit: Option<String>,
+    note: Option<&'a str>,
+    key: Option<&'a KeyId>,
+    at: &'a str,
+    closed: bool,
+}
+
+fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
+    db.prepare_cached(
+        "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, before, \
+             edit, note, key_id, created_at, closed) \
+         VALUES (:project, :memory, :kind, :generation, :status_before, :before, :edit, :note, \
+             :key_id, :created_at, :closed)",
+    )?
+    .execute(named_params! {
+        ":project": project,
+        ":memory": change.memory,
+        ":kind": change.kind.as_str(),
+        ":generation": change.generation,
+        ":status_before": change.status_before.as_str(),
+        ":before": change.before,
+        ":edit": change.edit,
+        ":note": change.note,
+        ":key_id": change.key.map(KeyId::as_str),
+        ":created_at": change.at,
+        ":closed": change.closed,
+    })?;
+    Ok(())
+}
+
+/// Writes the text and, unless it is `None`, the status of a memory.
+fn write_state(
+    db: &Connection,
+    project: i64,
+    key: MemoryKey,
+    reflection: &crate::model::Reflection,
+    status: Option<&MemoryStatus>,
+) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE memory SET reflection = ?2, status = coalesce(?3, status), revision = ?4 \
+         WHERE key = ?1",
+    )?
+    .execute(params![
+        key,
+        row::to_json(reflection)?,
+        status.map(MemoryStatus::as_str),
+        memories::next_revision(db, project)?,
+    ])?;
+    Ok(())
+}
+
+fn kind(row: &Row<'_>, column: usize) -> Result<ChangeKind, Fault> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(rusqlite::Error::from)?;
+    Ok(ChangeKind::from(text))
+}
+
+fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
+    let json = |column| row.get::<_, Option<String>>(column);
+    Ok(ChangeRecord {
+        id: row.get::<_, i64>(0)?.to_string(),
+        memory_id: MemoryId::new(row.get::<_, String>(1)?),
+        kind: kind(row, 2)?,
+        key_id: row.get::<_, Option<String>>(3)?.map(KeyId::new),
+        note: row.get(4)?,
+        status_before: row::memory_status(row, 5)?,
+        before: json(6)?.as_deref().map(serde_json::from_str).transpose()?,
+        edit: json(7)?.as_deref().map(serde_json::from_str).transpose()?,
+        created_at: row.get(8)?,
+        superseded: row.get(9)?,
+    })
+}

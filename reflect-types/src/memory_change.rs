@@ -1,0 +1,60 @@
+use serde::{Deserialize, Serialize};
+
+use crate::id::{KeyId, MemoryId};
+use crate::memory::MemoryStatus;
+use crate::reflection::{Reflection, ReflectionEdit};
+use crate::wire_enum::wire_enum;
+
+wire_enum! {
+    /// How a memory was changed.
+    pub enum ChangeKind {
+        /// Its text was edited.
+        Edited = "edited",
+        /// It was set aside.
+        Quarantined = "quarantined",
+        /// It became active.
+        Restored = "restored",
+        /// It was deleted with its events.
+        Deleted = "deleted",
+    }
+}
+
+/// One change of a memory by the holder of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ChangeRecord {
+    /// The change's id, unique in its store. An import gives a new one.
+    pub id: String,
+    /// The memory, which may have been deleted since.
+    pub memory_id: MemoryId,
+    /// How it was changed.
+    pub kind: ChangeKind,
+    /// The API key of the change.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// The reason, as given with the change.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// The memory's status before.
+    #[serde(default)]
+    pub status_before: MemoryStatus,
+    /// Of an edit: the reflection before. `None` once the memory is deleted.
+    #[serde(default)]
+    pub before: Option<Reflection>,
+    /// Of an edit: the fields that were set. `None` once the memory is deleted.
+    #[serde(default)]
+    pub edit: Option<ReflectionEdit>,
+    /// Of an edit: whether a later review has rewritten the memory.
+    #[serde(default)]
+    pub superseded: bool,
+    /// When, in RFC 3339.
+    pub created_at: String,
+}
+
+/// The reply to `DeleteMemory`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletedMemory {
+    /// The deleted memory.
+    pub memory_id: MemoryId,
+}

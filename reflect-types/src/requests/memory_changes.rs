@@ -1,0 +1,169 @@
+use serde::{Deserialize, Serialize};
+
+use crate::id::MemoryId;
+use crate::layout::Layout;
+use crate::memory::MemoryStatus;
+use crate::reflection::ReflectionEdit;
+use crate::validate::{InvalidField, Validate, at_most, page_limit};
+
+/// What to change of a memory. What is not set stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MemoryUpdate {
+    /// The fields of the reflection to set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reflection: Option<ReflectionEdit>,
+    /// `quarantined` sets the memory aside: it is part of no answer and goes on learning. `active`
+    /// takes it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<MemoryStatus>,
+    /// The reason, for the record of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 1000))]
+    pub note: Option<String>,
+}
+
+impl MemoryUpdate {
+    /// The maximum length of a note.
+    pub const MAX_NOTE: usize = 1_000;
+}
+
+impl Validate for MemoryUpdate {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if self.reflection.is_none() && self.status.is_none() {
+            let problem = "or `status` is needed: say what to change";
+            return Err(InvalidField::new("reflection", problem));
+        }
+        if self
+            .status
+            .as_ref()
+            .is_some_and(|status| !status.is_known())
+        {
+            let problem = "must be `active` or `quarantined`";
+            return Err(InvalidField::new("status", problem));
+        }
+        if let Some(note) = &self.note {
+            at_most("note", note, Self::MAX_NOTE)?;
+        }
+        self.reflection.as_ref().map_or(Ok(()), Validate::validate)
+    }
+}
+
+/// Edits, quarantines or restores a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdateMemory {
+    /// The memory to change.
+    pub memory_id: MemoryId,
+    /// What to change.
+    pub update: MemoryUpdate,
+}
+
+impl UpdateMemory {
+    /// The request for this memory.
+    pub fn new(memory_id: impl Into<MemoryId>, update: MemoryUpdate) -> Self {
+        Self {
+            memory_id: memory_id.into(),
+            update,
+        }
+    }
+}
+
+impl Validate for UpdateMemory {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.memory_id.validate()?;
+        self.update.validate()
+    }
+}
+
+impl Layout for UpdateMemory {
+    fn id(&self) -> Option<&str> {
+        Some(self.memory_id.as_str())
+    }
+
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&self.update)
+    }
+}
+
+/// Deletes a memory with its events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeleteMemory {
+    /// The memory to delete.
+    pub memory_id: MemoryId,
+}
+
+impl DeleteMemory {
+    /// The request for this memory.
+    pub fn new(memory_id: impl Into<MemoryId>) -> Self {
+        let memory_id = memory_id.into();
+        Self { memory_id }
+    }
+}
+
+impl Validate for DeleteMemory {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.memory_id.validate()
+    }
+}
+
+impl Layout for DeleteMemory {
+    fn id(&self) -> Option<&str> {
+        Some(self.memory_id.as_str())
+    }
+}
+
+/// Lists the changes of all memories, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListMemoryChanges {
+    /// The maximum number of changes, from 1 to 1,000; 100 by default.
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Only changes older than this one: the last of the previous page.
+    #[serde(default)]
+    pub before: Option<String>,
+}
+
+impl ListMemoryChanges {
+    /// The default length of a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum length of a page.
+    pub const MAX_LIMIT: u32 = 1_000;
+}
+
+impl Validate for ListMemoryChanges {
+    fn validate(&self) -> Result<(), InvalidField> {
+        page_limit(self.limit, Self::MAX_LIMIT)
+    }
+}
+
+impl Layout for ListMemoryChanges {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
+        let before = self.before.clone().map(|id| ("before", id));
+        limit.into_iter().chain(before).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(update: &str) -> String {
+        let update: MemoryUpdate = serde_json::from_str(update).unwrap();
+        update.validate().unwrap_err().field.to_owned()
+    }
+
+    #[test]
+    fn an_update_says_what_to_change() {
+        assert_eq!(refused(r#"{"note": "why"}"#), "reflection");
+        assert_eq!(refused(r#"{"reflection": {}}"#), "reflection");
+        assert_eq!(refused(r#"{"status": "withdrawn"}"#), "status");
+        assert_eq!(refused(r#"{"reflection": {"summary": " "}}"#), "summary");
+        let note = "n".repeat(MemoryUpdate::MAX_NOTE + 1);
+        let long = format!(r#"{{"status": "active", "note": "{note}"}}"#);
+        assert_eq!(refused(&long), "note");
+        let edit: MemoryUpdate =
+            serde_json::from_str(r#"{"reflection": {"key_mistake": ""}}"#).unwrap();
+        assert_eq!(edit.validate(), Ok(()));
+    }
+}
