@@ -42,7 +42,9 @@ impl Engine {
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        found.map(MemoryHistory::neutral).ok_or_else(|| no_memory(id))
+        found
+            .map(MemoryHistory::neutral)
+            .ok_or_else(|| no_memory(id))
     }
 
     /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no

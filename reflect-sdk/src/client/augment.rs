@@ -244,8 +244,7 @@ mod tests {
     fn the_reviewers_words_come_before_the_advice() {
         let written = json!({"feedback": "Ask <b>first</b>, a < b.", "guidance": "ask"});
         let shown = AugmentedTask::new("t", vec![memory(&written)]).memory_blocks();
-        let expected =
-            "</past_task>\n<feedback>Ask ‹b›first‹/b›, a &lt; b.</feedback>\n<guidance>";
+        let expected = "</past_task>\n<feedback>Ask ‹b›first‹/b›, a &lt; b.</feedback>\n<guidance>";
         assert!(shown.contains(expected), "{shown}");
         let extracted = json!({"feedback": "Ask.", "reflection": "Reviewer: Ask.\nFailed."});
         let shown = AugmentedTask::new("t", vec![memory(&extracted)]).memory_blocks();
