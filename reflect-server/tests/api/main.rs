@@ -5,6 +5,7 @@
 mod access;
 mod document;
 mod failed_attempts;
+mod hostile_text;
 mod ingestion;
 mod input;
 mod judge;
