@@ -159,8 +159,9 @@ async fn a_task_of_a_memory_has_roles_for_personal_values_unless_they_are_kept()
 async fn a_task_over_its_limit_is_refused_and_an_imported_one_is_cut() {
     let engine = Engine::builder().start().unwrap();
     let long = "x".repeat(CreateTrace::MAX_TASK + 1);
-    let refused = engine.create_trace(&project(), CreateTrace::new(&long, "done"));
-    let refused = refused.await.unwrap_err().to_string();
+    let trace = CreateTrace::new(&long, "done");
+    let refused = engine.create_trace(&project(), trace).await;
+    let refused = refused.unwrap_err().to_string();
     assert!(
         refused.contains("at most 32768 characters, got 32769"),
         "{refused}"
