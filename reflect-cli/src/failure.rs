@@ -1,7 +1,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use reflect_types::ErrorCode;
+use reflect_types::{ErrorCode, neutral};
 
 /// A failed command: the message and the exit code.
 #[derive(Debug)]
@@ -114,7 +114,8 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        // A server's or a file's words may be part of it.
+        f.write_str(&neutral::for_terminal(&self.message))
     }
 }
 

@@ -1,23 +1,44 @@
-//! Output of commands: JSON for programs, tables for people.
+//! Output of commands: JSON for programs, tables for people. Neither carries a character that moves a
+//! cursor, hides or reorders text, wherever it comes from.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufRead as _, Write as _};
 
+use reflect_types::neutral;
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 /// Prints a value as indented JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    Ok(())
+    let text = serde_json::to_string_pretty(value)?;
+    Ok(writeln!(io::stdout(), "{}", escaped(&text))?)
 }
 
-/// Prints one line.
+/// JSON with escapes for hidden characters, which are all inside its strings: the data stay exact.
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(neutral::is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if neutral::is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = fmt::Write::write_fmt(&mut text, format_args!("\\u{unit:04x}"));
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// Prints a text.
 pub(crate) fn say(text: fmt::Arguments<'_>) -> Result<(), Failure> {
-    Ok(writeln!(io::stdout(), "{text}")?)
+    let text = text.to_string();
+    Ok(writeln!(io::stdout(), "{}", neutral::for_terminal(&text))?)
 }
 
 /// Prints rows under a heading, in aligned columns.
@@ -25,8 +46,10 @@ pub(crate) fn table<const N: usize>(
     heading: [&str; N],
     rows: &[[String; N]],
 ) -> Result<(), Failure> {
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| id(cell)));
+    let rows: Vec<[String; N]> = rows.collect();
     let mut widths = heading.map(|text| text.chars().count());
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -41,7 +64,7 @@ pub(crate) fn table<const N: usize>(
         writeln!(out, "{}", text.trim_end())
     };
     line(heading)?;
-    for row in rows {
+    for row in &rows {
         line(row.each_ref().map(String::as_str))?;
     }
     Ok(())
@@ -49,6 +72,7 @@ pub(crate) fn table<const N: usize>(
 
 /// Notes on standard error that a list of `count` rows is incomplete, and how to continue it.
 pub(crate) fn more_follow(count: usize, last: &impl fmt::Display) {
+    let last = id(&last.to_string());
     eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
 }
 
@@ -60,25 +84,20 @@ pub(crate) fn agreed(question: &str) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// The text on one line, cut to `most` characters. Control characters, which could move the cursor,
-/// become spaces.
+/// The text on one line, cut to `most` characters, without what a terminal must not get.
 pub(crate) fn line(text: &str, most: usize) -> String {
-    let mut clean: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(most + 1)
-        .collect();
-    if clean.chars().count() > most {
-        clean = clean.chars().take(most.saturating_sub(1)).collect();
-        clean.push('…');
-    }
-    clean
+    let clean = neutral::for_terminal(text).replace(['\n', '\t'], " ");
+    neutral::excerpt(&clean, most).into_owned()
 }
 
-/// The text without control characters other than newlines and tabs.
+/// An id, a time or another short text on one line, whole.
+pub(crate) fn id(text: &str) -> String {
+    line(text, usize::MAX)
+}
+
+/// The text in its lines, without what a terminal must not get.
 pub(crate) fn block(text: &str) -> String {
-    let keep = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    text.chars().filter(keep).collect()
+    neutral::for_terminal(text).into_owned()
 }
 
 #[cfg(test)]
@@ -87,9 +106,20 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(line("a\u{1b}[2Jb\nc", 20), "a [2Jb c");
-        assert_eq!(block("a\u{1b}[2Jb\nc\r"), "a[2Jb\nc");
+        assert_eq!(line("a\u{1b}[2Jb\nc\u{202e}", 20), "ab c");
+        assert_eq!(block("a\u{1b}[2Jb\nc\u{9b}1m"), "ab\nc");
         assert_eq!(line("üüüü", 3), "üü…");
         assert_eq!(line("üüü", 3), "üüü");
+    }
+
+    #[test]
+    fn json_is_exact_and_shows_no_hidden_character() {
+        let hostile = "a\u{1b}\u{9b}\u{7f}\u{202e}\u{200b}\u{e0041}\u{2028}b\n👩‍🔬";
+        let json = serde_json::to_string_pretty(&[hostile]).unwrap();
+        let shown = escaped(&json);
+        assert!(shown.contains("\\u009b\\u007f\\u202e\\u200b\\udb40\\udc41\\u2028b"));
+        assert!(!shown.chars().any(neutral::is_hidden), "{shown:?}");
+        let read: Vec<String> = serde_json::from_str(&shown).unwrap();
+        assert_eq!(read, [hostile]);
     }
 }

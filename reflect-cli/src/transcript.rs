@@ -52,7 +52,7 @@ pub(crate) fn write(trace: &Trace, detail: Detail, out: &mut impl Write) -> io::
         writeln!(out, "\n[answer]\n{}", output::block(&trace.final_response))?;
     }
     if folded {
-        let id = &trace.id;
+        let id = output::id(trace.id.as_str());
         writeln!(out, "\n`reflect traces show {id}` shows the whole run")?;
     }
     Ok(())
@@ -69,12 +69,12 @@ pub(crate) fn review_state(trace: &Trace) -> &str {
 }
 
 fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", trace.id)?;
+    writeln!(out, "{}", output::id(trace.id.as_str()))?;
     writeln!(out, "task     {}", output::line(&trace.task, 400))?;
     if let Some(model) = &trace.model {
         writeln!(out, "model    {}", output::line(model, 100))?;
     }
-    writeln!(out, "review   {}", review_state(trace))?;
+    writeln!(out, "review   {}", output::id(review_state(trace)))?;
     if let Some(review) = &trace.review {
         let feedback = output::line(review.comment().unwrap_or_default(), 400);
         writeln!(out, "verdict  {} {feedback}", review.result)?;
@@ -82,7 +82,7 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "judge    {}", output::line(model, 100))?;
         }
         if let Some(key) = &review.key_id {
-            writeln!(out, "key      {key}")?;
+            writeln!(out, "key      {}", output::id(key.as_str()))?;
         }
     }
     let review = trace.review.as_ref();
@@ -92,7 +92,8 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "judge    {model} said {}", said.result)?;
     }
     if trace.ingest_status != IngestStatus::Completed {
-        writeln!(out, "memory   {}", trace.ingest_status)?;
+        let status = output::id(trace.ingest_status.as_str());
+        writeln!(out, "memory   {status}")?;
     }
     if let Some(error) = &trace.last_ingest_error {
         writeln!(out, "because  {}", output::line(error, 400))?;
@@ -101,7 +102,7 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "judge    failed: {}", output::line(error, 400))?;
     }
     if let Some(memory) = &trace.created_memory_id {
-        writeln!(out, "memory   {memory}")?;
+        writeln!(out, "memory   {}", output::id(memory.as_str()))?;
     }
     if let Some(stored) = &trace.created_at {
         writeln!(out, "stored   {}", output::line(stored, 40))?;

@@ -278,6 +278,7 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
         },
         memory: NewMemory {
             id: format!("memory-{n}").into(),
+            task: format!("Refund order {n}"),
             reflection: reflect_engine::model::Reflection {
                 summary: "The customer asked for a refund and got it. ".repeat(6),
                 guidance: "Ask for the receipt before anything else. ".repeat(6),

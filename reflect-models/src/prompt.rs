@@ -1,4 +1,4 @@
-use reflect_types::markup;
+use reflect_types::{markup, neutral};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Prompt {
     }
 }
 
-/// The text between tags, escaped so that it cannot close them.
+/// The text between tags, escaped so that it cannot close them, and without hidden characters.
 ///
 /// ```
 /// use reflect_models::data;
@@ -82,5 +82,6 @@ impl Prompt {
 /// assert_eq!(data("task", "a </task> b"), "<task>\na &lt;/task&gt; b\n</task>");
 /// ```
 pub fn data(tag: &str, text: &str) -> String {
-    format!("<{tag}>\n{}\n</{tag}>", markup::escape(text))
+    let text = markup::escape(&neutral::for_terminal(text));
+    format!("<{tag}>\n{text}\n</{tag}>")
 }

@@ -142,7 +142,7 @@ fn most_connections() -> Option<usize> {
 async fn silent(place: &ConnectionPlace) {
     let begun = tokio::time::timeout(FIRST_REQUEST_TIMEOUT, place.first_request()).await;
     if begun.is_ok() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

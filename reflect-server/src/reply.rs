@@ -85,10 +85,9 @@ impl ReplySlot {
             Body::from(first)
         } else {
             let rest = std::iter::once(Ok(first)).chain(chunks);
-            Body::from_stream(futures_util::stream::iter(rest.map(move |chunk| {
+            Body::from_stream(futures_util::stream::iter(rest.inspect(move |_| {
                 // Held by the stream, so that the slot is free when the stream is dropped.
                 let _slot = &self;
-                chunk
             })))
         };
         let json = HeaderValue::from_static("application/json");

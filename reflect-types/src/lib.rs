@@ -13,6 +13,7 @@ pub mod markup;
 mod memory;
 mod memory_change;
 mod message;
+pub mod neutral;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod page;

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::validate::{InvalidField, Validate, not_blank};
+use crate::neutral;
+use crate::validate::{InvalidField, Validate, at_most, not_blank};
 
 /// What a run taught.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,32 @@ pub struct Reflection {
 }
 
 impl Reflection {
+    /// The reflection with every text [neutral](neutral::for_prompt).
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        self.map(|text| neutral::for_prompt(text).into_owned())
+    }
+
+    /// The reflection with every text in at most [`AuthoredReflection::MAX_TEXT`] characters.
+    #[must_use]
+    pub(crate) fn bounded(self) -> Self {
+        self.map(|text| neutral::excerpt(text, AuthoredReflection::MAX_TEXT).into_owned())
+    }
+
+    fn map(self, each: impl Fn(&str) -> String) -> Self {
+        let all = |texts: Vec<String>| texts.iter().map(|text| each(text)).collect();
+        Self {
+            feedback: each(&self.feedback),
+            summary: each(&self.summary),
+            key_mistake: each(&self.key_mistake),
+            correct_action: each(&self.correct_action),
+            guidance: each(&self.guidance),
+            applicable_tools: all(self.applicable_tools),
+            tools_used: all(self.tools_used),
+            written_by: each(&self.written_by),
+        }
+    }
+
     /// The reflection as one text, the reviewer's words first.
     pub fn text(&self) -> String {
         let right = match self.key_mistake.as_str() {
@@ -69,24 +96,48 @@ impl From<AuthoredReflection> for Reflection {
 pub struct ReflectionEdit {
     /// A summary of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
     pub summary: Option<String>,
     /// What to do next time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
     pub guidance: Option<String>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub key_mistake: Option<String>,
     /// What would have been right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub correct_action: Option<String>,
     /// The tools the advice is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub applicable_tools: Option<Vec<String>>,
 }
 
 impl ReflectionEdit {
+    /// The edit with every text [neutral](neutral::for_prompt).
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        let text = |text: String| neutral::for_prompt(&text).into_owned();
+        Self {
+            summary: self.summary.map(text),
+            guidance: self.guidance.map(text),
+            key_mistake: self.key_mistake.map(text),
+            correct_action: self.correct_action.map(text),
+            applicable_tools: self
+                .applicable_tools
+                .map(|tools| tools.into_iter().map(text).collect()),
+        }
+    }
+
     /// Sets the fields of a reflection.
     pub fn apply(&self, to: &mut Reflection) {
         fn set<T: Clone>(to: &mut T, value: Option<&T>) {
@@ -122,31 +173,65 @@ impl Validate for ReflectionEdit {
     }
 }
 
-/// A reflection written by the caller, stored as it is.
+/// A reflection written by the caller. The memory has it with [neutral](crate::neutral) texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuthoredReflection {
     /// A summary of the run.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
     pub summary: String,
     /// What to do next time.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 8192, pattern = "\\S")
+    )]
     pub guidance: String,
     /// What went wrong.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub key_mistake: String,
     /// What would have been right.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub correct_action: String,
-    /// The tools the advice is about.
+    /// The tools the advice is about, each of at most 200 characters.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub applicable_tools: Vec<String>,
+}
+
+impl AuthoredReflection {
+    /// The maximum length of each text, in characters.
+    pub const MAX_TEXT: usize = 8_192;
+    /// The maximum number of tools.
+    pub const MAX_TOOLS: usize = 100;
+    /// The maximum length of the name of a tool, in characters.
+    pub const MAX_TOOL_NAME: usize = 200;
 }
 
 impl Validate for AuthoredReflection {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("summary", &self.summary, "say in short what was learned")?;
-        not_blank("guidance", &self.guidance, "say what to do next time")
+        not_blank("guidance", &self.guidance, "say what to do next time")?;
+        for (field, text) in [
+            ("summary", &self.summary),
+            ("guidance", &self.guidance),
+            ("key_mistake", &self.key_mistake),
+            ("correct_action", &self.correct_action),
+        ] {
+            at_most(field, text, Self::MAX_TEXT)?;
+        }
+        let tools = &self.applicable_tools;
+        if tools.len() > Self::MAX_TOOLS {
+            let most = Self::MAX_TOOLS;
+            let problem = format!("must have at most {most} tools, got {}", tools.len());
+            return Err(InvalidField::new("applicable_tools", problem));
+        }
+        let mut names = tools.iter();
+        names.try_for_each(|name| at_most("applicable_tools", name, Self::MAX_TOOL_NAME))
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::id::{KeyId, TraceId};
 use crate::reflection::AuthoredReflection;
 use crate::reviewer::{ModelVerdict, Reviewer, with_note, without_note};
-use crate::validate::{InvalidField, Validate, within};
+use crate::validate::{InvalidField, Validate, at_most, within};
 use crate::verdict::Verdict;
 use crate::wire_enum::wire_enum;
 
@@ -31,6 +31,7 @@ pub struct Review {
     /// What was wrong (or right); it shapes the reflection, so be specific. On the wire, that of a
     /// model begins with `[judge <model>]`, for servers that do not know `reviewer`.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 32768))]
     pub feedback_text: Option<String>,
     /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
     #[serde(default)]
@@ -47,6 +48,8 @@ pub struct Review {
 impl Review {
     /// The default learning rate.
     pub const DEFAULT_ALPHA: f64 = 0.3;
+    /// The maximum length of the feedback, in characters.
+    pub const MAX_FEEDBACK: usize = 32_768;
 
     /// A review without feedback.
     pub fn new(result: Verdict) -> Self {
@@ -97,6 +100,8 @@ impl Validate for Review {
         }
         self.alpha
             .map_or(Ok(()), |alpha| within("alpha", alpha, 0.0..=1.0))?;
+        let feedback = self.feedback_text.as_deref().unwrap_or_default();
+        at_most("feedback_text", feedback, Self::MAX_FEEDBACK)?;
         self.reviewer.validate()?;
         self.reflection.as_ref().map_or(Ok(()), Validate::validate)
     }

@@ -51,6 +51,25 @@ pub(crate) fn at_most(field: &'static str, text: &str, most: usize) -> Result<()
     Ok(())
 }
 
+pub(crate) fn small(
+    field: &'static str,
+    object: &crate::Metadata,
+    most: usize,
+) -> Result<(), InvalidField> {
+    let bytes = if object.is_empty() {
+        0
+    } else {
+        serde_json::to_vec(object).map_or(0, |json| json.len())
+    };
+    if bytes > most {
+        return Err(InvalidField::new(
+            field,
+            format!("must have at most {most} bytes as JSON, got {bytes}"),
+        ));
+    }
+    Ok(())
+}
+
 pub(crate) fn within(
     field: &'static str,
     value: f64,

@@ -338,9 +338,9 @@ impl Lines {
 }
 
 fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")?;
-    Ok(())
+    let json = serde_json::to_string(value)?;
+    // Standard output may be a terminal.
+    Ok(writeln!(out, "{}", output::escaped(&json))?)
 }
 
 /// A progress bar on standard error, visible only in a terminal.

@@ -227,7 +227,7 @@ fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
 
 fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
     let memory = &history.memory;
-    writeln!(out, "{}", memory.id)?;
+    writeln!(out, "{}", output::id(memory.id.as_str()))?;
     writeln!(out, "task     {}", output::line(&memory.task, 400))?;
     writeln!(out, "outcome  {}", outcome(Some(memory.success)))?;
     writeln!(out, "status   {}", output::line(memory.status.as_str(), 40))?;
@@ -236,7 +236,8 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
         "utility  {:.3} after {} uses",
         memory.q_value, memory.uses
     )?;
-    writeln!(out, "trace    {}", memory.trace_id)?;
+    let trace = output::id(memory.trace_id.as_str());
+    writeln!(out, "trace    {trace}")?;
     if !memory.reflection.written_by.is_empty() {
         let writer = output::line(&memory.reflection.written_by, 100);
         writeln!(out, "writer   {writer}")?;
@@ -251,6 +252,7 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
             created_at,
             ..
         } = event;
+        let (created_at, trace_id) = (output::id(created_at), output::id(trace_id.as_str()));
         writeln!(
             out,
             "\n{created_at}  {before:.3} → {after:.3}  alpha {alpha}  trace {trace_id}"

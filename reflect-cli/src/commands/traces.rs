@@ -217,7 +217,7 @@ async fn retry_all(client: &ReflectClient) -> RetriedRuns {
                 Ok(receipt) => retried.receipts.push(receipt),
                 // Deleted or retried by someone else since it was listed.
                 Err(error) if matches!(error.status(), Some(404 | 409)) => {}
-                Err(error) => retried.fail(&trace.id, error),
+                Err(error) => retried.fail(output::id(trace.id.as_str()), error),
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod bundle;
 mod doctor;
+mod hostile;
 mod keys;
 mod lifecycle;
 mod lists;

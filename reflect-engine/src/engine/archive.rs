@@ -3,8 +3,8 @@
 //! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
 use reflect_types::{
-    ArchivedTrace, ExportMemories, ExportTraces, ImportReport, InvalidField, MemoryHistory,
-    Overview, Piece, ProjectId, Validate,
+    ArchivedTrace, CreateTrace, ExportMemories, ExportTraces, ImportReport, InvalidField,
+    MemoryHistory, Overview, Piece, ProjectId, Skill, Validate, neutral,
 };
 
 use super::handle::Engine;
@@ -64,12 +64,14 @@ impl Engine {
     }
 
     /// Stores exported pieces under their ids. Existing ones are left as they are, so an interrupted
-    /// import can be repeated.
+    /// import can be repeated. The texts of memories and of the skill become neutral, and a task of a
+    /// memory is cut to its limit; traces stay as they are.
     pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<ImportReport> {
         let core = self.checked(project, project)?;
         for piece in &pieces {
             piece.validate()?;
         }
+        let pieces: Vec<Piece> = pieces.into_iter().map(made_neutral).collect();
         let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
         let mut vectors = core.embed(&tasks).await?.into_iter();
         let mut restored = Vec::with_capacity(pieces.len());
@@ -118,6 +120,23 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
         (event.before, event.after) = (step.before, step.after);
     }
     history
+}
+
+/// The piece with neutral texts, because an archive may be of an older version, or anyone's.
+fn made_neutral(piece: Piece) -> Piece {
+    match piece {
+        Piece::Memory(history) => {
+            let mut history = history.neutral();
+            let task = neutral::excerpt(&history.memory.task, CreateTrace::MAX_TASK);
+            history.memory.task = task.into_owned();
+            Piece::Memory(Box::new(history))
+        }
+        Piece::Skill(skill) => Piece::Skill(Skill {
+            content: neutral::for_prompt(&skill.content).into_owned(),
+            ..skill
+        }),
+        other => other,
+    }
 }
 
 fn embedded_text(piece: &Piece) -> Option<&str> {

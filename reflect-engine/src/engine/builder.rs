@@ -117,7 +117,7 @@ impl Builder {
         self
     }
 
-    /// Keeps values that identify a person or a case in the reflections that the engine writes.
+    /// Keeps values that identify a person or a case in the memories that the engine writes.
     /// Default: each is replaced by its role.
     ///
     /// A value is replaced where it occurs as a whole word, also in the reviewer's words:
@@ -134,8 +134,8 @@ impl Builder {
     /// | a word that ends in `_` and at least four digits, as `mia_li_3668` | `id` |
     /// | any other number of at least seven digits | `number` |
     ///
-    /// Keyed values have at least four characters, names two. The task of a memory, the trace and
-    /// reflections written by callers stay as they were sent.
+    /// Keyed values have at least four characters, names two. They are replaced in the task of a memory
+    /// as well; the trace and reflections written by callers keep them.
     #[must_use]
     pub fn keep_personal_values(mut self) -> Self {
         self.keep_personal_values = true;

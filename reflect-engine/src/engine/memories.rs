@@ -2,7 +2,7 @@
 
 use reflect_types::{
     ChangeRecord, DeletedMemory, ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId,
-    Page, ProjectId, QueryMemories, UpdateMemory,
+    MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit, UpdateMemory,
 };
 
 use super::handle::Engine;
@@ -33,20 +33,24 @@ impl Engine {
         list: &ListMemories,
     ) -> Result<Page<MemoryHistory>> {
         let core = self.checked(project, list)?;
-        core.store.list_memories(project, list).await
+        let Page { items, more } = core.store.list_memories(project, list).await?;
+        let items = items.into_iter().map(MemoryHistory::neutral).collect();
+        Ok(Page { items, more })
     }
 
     /// A memory with its utility events and its changes.
     pub async fn get_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<MemoryHistory> {
         let core = self.checked(project, id)?;
         let found = core.store.memory(project, id).await?;
-        found.ok_or_else(|| no_memory(id))
+        found
+            .map(MemoryHistory::neutral)
+            .ok_or_else(|| no_memory(id))
     }
 
     /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no
     /// skill, and goes on learning. Every change is recorded with the caller's key, and
     /// [`undo`](Self::undo) takes it back. A skill that was written from the memory is deleted, unless
-    /// the memory is only restored.
+    /// the memory is only restored. The texts of an edit become neutral, as those of a new memory.
     ///
     /// A review that replaces the memory's later replaces an edit too.
     pub async fn update_memory(
@@ -55,12 +59,17 @@ impl Engine {
         update: &UpdateMemory,
     ) -> Result<MemoryHistory> {
         let core = self.checked(project, update)?;
-        let UpdateMemory { memory_id, update } = update;
+        let UpdateMemory { memory_id, update } = update.clone();
+        let update = MemoryUpdate {
+            reflection: update.reflection.map(ReflectionEdit::neutral),
+            ..update
+        };
         let updated = core
             .store
-            .update_memory(project, memory_id, update, self.key(), core.now())
+            .update_memory(project, &memory_id, &update, self.key(), core.now())
             .await?;
-        updated.ok_or_else(|| no_memory(memory_id))
+        let updated = updated.map(MemoryHistory::neutral);
+        updated.ok_or_else(|| no_memory(&memory_id))
     }
 
     /// Deletes a memory with its utility events, for good: an undo does not bring it back. That it was

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill};
+use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill, neutral};
 
 use super::handle::Engine;
 use crate::clock;
@@ -19,7 +19,11 @@ impl Engine {
     /// The project's skill, if one was created.
     pub async fn get_skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
         let core = self.checked(project, project)?;
-        core.store.skill(project).await
+        let skill = core.store.skill(project).await?;
+        Ok(skill.map(|skill| Skill {
+            content: neutral::for_prompt(&skill.content).into_owned(),
+            ..skill
+        }))
     }
 
     /// Creates the next version of the project's skill from the memories with the highest utility.
@@ -59,6 +63,7 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
             "there are no memories to write a skill from: review some runs first".to_owned(),
         ));
     }
+    let memories: Vec<_> = memories.into_iter().map(MemoryRecord::neutral).collect();
     let memories = Arc::new(memories);
     // Written once, even if other versions appear meanwhile: a model may be expensive.
     let sources = Arc::clone(&memories);
@@ -73,12 +78,13 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
     loop {
         let current = core.store.skill(project).await?;
         let version = current.map_or(0, |skill| skill.version) + 1;
+        let content = guide.shown(
+            project.as_str(),
+            version,
+            &with_lessons(&memories).lessons(),
+        );
         let skill = Skill {
-            content: guide.shown(
-                project.as_str(),
-                version,
-                &with_lessons(&memories).lessons(),
-            ),
+            content: neutral::for_prompt(&content).into_owned(),
             version,
             created_at: Some(clock::text(core.now())),
             source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use reflect_types::{MemoryId, Trace};
+use reflect_types::{CreateTrace, MemoryId, Trace, neutral};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::id::new_id;
-use crate::model::{self, JudgedRun, Reflection};
+use crate::model::{self, JudgedRun, PersonalValues, Reflection};
 use crate::review::{LearnedReview, NewMemory, NewReview};
+use crate::store::NewTrace;
 use crate::task::isolate;
 
 /// The models that write and embed a memory.
@@ -16,37 +17,48 @@ pub(super) const LEARNING: &str = "the embedder or the reflector";
 
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
 pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Result<LearnedReview> {
+    let run = JudgedRun {
+        task: &trace.task,
+        messages: &trace.trajectory,
+        final_response: &trace.final_response,
+        verdict: review.verdict,
+        feedback: feedback(&review),
+        reference_context: trace.reference_context.as_deref(),
+    };
+    let personal = personal_values(core, &run);
     let reflection = if let Some(authored) = &review.reflection {
         Reflection::from(authored.clone())
     } else {
-        let run = JudgedRun {
-            task: &trace.task,
-            messages: &trace.trajectory,
-            final_response: &trace.final_response,
-            verdict: review.verdict,
-            feedback: feedback(&review),
-            reference_context: trace.reference_context.as_deref(),
-        };
         let mut reflection = core.reflector.reflect(&run).await?;
         if reflection.written_by.is_empty() {
             core.reflector.id().clone_into(&mut reflection.written_by);
         }
-        model::finish(reflection, &run, core.keep_personal_values)
+        model::finish(reflection, &run, personal.as_ref())
     };
-    let memory = memory(core, &trace.task, reflection).await?;
+    let memory = memory(core, &trace.task, personal.as_ref(), reflection).await?;
     Ok(LearnedReview { review, memory })
 }
 
-/// Like [`learn`], for a review that brings its own reflection.
+/// Like [`learn`], for a new trace with a review that brings its own reflection.
 pub(crate) async fn learn_authored(
     core: &Arc<Core>,
-    task: &str,
+    trace: &NewTrace,
     review: &NewReview,
 ) -> Result<LearnedReview> {
-    let (core, task, review) = (Arc::clone(core), task.to_owned(), review.clone());
+    let run = JudgedRun {
+        task: &trace.task,
+        messages: &trace.trajectory,
+        final_response: &trace.final_response,
+        verdict: review.verdict,
+        feedback: None,
+        reference_context: None,
+    };
+    let personal = personal_values(core, &run);
+    let (core, task, review) = (Arc::clone(core), trace.task.clone(), review.clone());
     isolate(LEARNING, async move {
         let reflection = review.reflection.clone().map(Reflection::from);
-        let memory = memory(&core, &task, reflection.unwrap_or_default()).await?;
+        let reflection = reflection.unwrap_or_default();
+        let memory = memory(&core, &task, personal.as_ref(), reflection).await?;
         Ok::<_, Error>(LearnedReview { review, memory })
     })
     .await
@@ -57,11 +69,32 @@ fn feedback(review: &NewReview) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-async fn memory(core: &Core, task: &str, reflection: Reflection) -> Result<NewMemory> {
+/// The personal values of a run; `None` if memories keep them.
+fn personal_values(core: &Core, run: &JudgedRun<'_>) -> Option<PersonalValues> {
+    (!core.keep_personal_values).then(|| PersonalValues::of(run))
+}
+
+/// The memory of a run: the one place where a memory is made, so that every text of it is neutral,
+/// whoever wrote it. Some clients put it into prompts as it is. The trace stays as it was sent.
+async fn memory(
+    core: &Core,
+    task: &str,
+    personal: Option<&PersonalValues>,
+    reflection: Reflection,
+) -> Result<NewMemory> {
+    // A trace of an older version may have a longer one.
+    let shown = neutral::excerpt(task, CreateTrace::MAX_TASK);
+    let shown = match personal {
+        Some(personal) => personal.replace_in(&shown),
+        None => shown.into_owned(),
+    };
     Ok(NewMemory {
         id: MemoryId::new(new_id()),
-        reflection,
+        task: neutral::for_prompt(&shown).into_owned(),
+        reflection: reflection.neutral(),
         embedder: core.embedder.id().to_owned(),
+        // Of the task as it was sent, because that of a query has its values too. Another embedder
+        // later gets the stored task: roles instead of values, which changes similarities little.
         vector: core.embed_one(task).await?,
         created_at: core.now(),
     })

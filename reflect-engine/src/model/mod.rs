@@ -31,6 +31,7 @@ pub(crate) use finish::finish;
 pub use hashed::HashedEmbedder;
 #[cfg(feature = "models")]
 pub use llm::{LlmReflectionWriter, LlmSkillWriter, ModelEmbedder};
+pub(crate) use personal::PersonalValues;
 pub use port::{Embedder, Judge, JudgeOutcome, JudgedRun, ReflectionWriter, SkillWriter};
 pub use skill::{Guide, SourceMemory, write_skill};
 pub use static_table::StaticEmbedder;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::extractive::Extractive;
 use super::finish::finish;
+use super::personal::PersonalValues;
 use super::port::JudgedRun;
 use super::prose::{count_words, sentences};
 
@@ -38,7 +39,8 @@ impl RealRun {
             feedback,
             reference_context: None,
         };
-        finish(Extractive.write(&run), &run, keep_personal)
+        let personal = (!keep_personal).then(|| PersonalValues::of(&run));
+        finish(Extractive.write(&run), &run, personal.as_ref())
     }
 
     /// The customer's, payment and reservation ids, read in the data's own way.

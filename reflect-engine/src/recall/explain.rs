@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reflect_types::{MemoryId, Metadata, ProjectId, QueryMemories};
+use reflect_types::{Memory, MemoryId, Metadata, ProjectId, QueryMemories, neutral};
 use serde::Serialize;
 
 use super::catch_up::PAGE;
@@ -73,10 +73,10 @@ pub(crate) async fn explain(
     let records = core.store.memories(project, &keys).await?;
     let mut records: HashMap<_, _> = records.into_iter().collect();
     let memories = explained.into_iter().filter_map(|memory| {
-        let record = records.remove(&memory.key)?;
+        let record = records.remove(&memory.key)?.neutral();
         Some(ExplainedMemory {
             id: record.id,
-            task: record.task,
+            task: neutral::excerpt(&record.task, Memory::MAX_TASK).into_owned(),
             similarity: memory.similarity,
             q_value: memory.q,
             score: memory.score,

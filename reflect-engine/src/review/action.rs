@@ -100,11 +100,13 @@ pub struct Withdrawal {
     pub at: Timestamp,
 }
 
-/// A memory to store. Task and metadata come from the trace, success from the verdict.
+/// A memory to store. Its metadata comes from the trace, success from the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMemory {
     /// The memory's id. A memory that is rewritten keeps the id it has.
     pub id: MemoryId,
+    /// The task of the trace as the memory shows it.
+    pub task: String,
     /// The content.
     pub reflection: Reflection,
     /// The embedder of the vector.

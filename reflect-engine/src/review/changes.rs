@@ -102,7 +102,7 @@ pub enum MemoryWrite {
         /// Who teaches it.
         teacher: Teacher,
     },
-    /// Replaces reflection, vector, success and teacher of a memory; its id, utility and time stay.
+    /// Replaces task, reflection, vector, success and teacher of a memory; its id, utility and time stay.
     Rewrite {
         /// The memory to replace.
         key: RowKey,

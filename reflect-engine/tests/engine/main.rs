@@ -13,6 +13,7 @@ mod common;
 
 mod archive;
 mod embedders;
+mod hostile_text;
 mod ingestion;
 mod judging;
 mod recall;

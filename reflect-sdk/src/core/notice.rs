@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use reflect_types::neutral;
+
 /// The time for which further warnings of a cause are counted, not shown.
 const QUIET: Duration = Duration::from_secs(60);
 
@@ -16,6 +18,8 @@ pub(crate) enum Cause {
     Retrieval,
     /// The value of an option panicked.
     Option,
+    /// A part of a run was over its limit, and cut.
+    Shortened,
     /// A run could not be sent.
     Submission,
     /// A run was refused for good.
@@ -98,6 +102,8 @@ fn show_without_subscriber(what: &str) {
         return;
     }
     SHOWN.call_once(|| {
+        // A server's words may be part of it.
+        let what = neutral::for_terminal(what);
         // Unlike `eprintln!`, it does not panic where stderr is closed.
         let _ = writeln!(
             io::stderr(),

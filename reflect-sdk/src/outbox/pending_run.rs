@@ -149,10 +149,11 @@ impl PendingRun {
 
     /// Makes one attempt to send the run.
     pub(super) async fn deliver(mut self) -> Progress {
-        let trace = match self.unpack() {
+        let mut trace = match self.unpack() {
             Ok(trace) => trace,
             Err(progress) => return progress,
         };
+        self.shorten(&mut trace);
         let trace = Request::from(trace);
         let outcome = match self.send(&trace).await {
             Attempt::Last(outcome) => outcome,
@@ -184,6 +185,18 @@ impl PendingRun {
                 report_failure(&self.core, &self.delivery, error, self.is_on_disk());
                 Progress::PutOff
             }
+        }
+    }
+
+    /// Cuts what the server would refuse: most of a long run is worth more than none of it.
+    fn shorten(&self, trace: &mut CreateTrace) {
+        let cut = trace.shorten();
+        if !cut.is_empty() {
+            let what = format!(
+                "a run is recorded without a part that is over its limit: {}",
+                cut.join(", ")
+            );
+            self.core.notices.warn(Cause::Shortened, what);
         }
     }
 

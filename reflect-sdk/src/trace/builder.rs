@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{Memory, QueryMemories, Validate};
+use reflect_types::{Memory, QueryMemories, Validate, neutral};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -279,7 +279,9 @@ impl TraceBuilder {
         if !self.retrieve {
             return Ok(None);
         }
-        let query = self.query.clone().query(&self.task);
+        // A long task finds memories by its beginning, as it is recorded.
+        let task = neutral::excerpt(&self.task, QueryMemories::MAX_TASK);
+        let query = self.query.clone().query(task);
         query.validate()?;
         Ok(Some(query))
     }

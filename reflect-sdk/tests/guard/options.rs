@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_sdk::{Error, Message, QueryOptions, ReflectClient, TraceOutput, Verdict};
-use reflect_types::Trajectory;
+use reflect_types::{CreateTrace, QueryMemories, Review, Trajectory};
 use serde_json::json;
 
 use crate::LIMIT;
@@ -208,4 +208,26 @@ fn no_secret_shows_in_anything_that_can_be_printed() {
     let shown = format!("{shown} {error} {error:?} {:?}", client.stats());
     assert!(shown.contains("TraceGuard"), "{shown}");
     assert!(!shown.contains("topsecret"), "{shown}");
+}
+
+#[test]
+fn a_run_over_its_limits_is_recorded_without_what_is_too_long() {
+    let script = Arc::new(Script::default());
+    let client = client(&script);
+    let task = "t".repeat(CreateTrace::MAX_TASK + 1);
+    let run = client.trace(&task).start_blocking();
+    let feedback = "f".repeat(Review::MAX_FEEDBACK + 1);
+    run.set_output(TraceOutput::new("done").fail(feedback));
+    let handle = run.handle();
+    drop(run);
+    handle.wait_blocking(LIMIT).unwrap();
+
+    let queries = script.queries.lock().unwrap();
+    assert_eq!(queries[0].task.chars().count(), QueryMemories::MAX_TASK);
+    let taken = script.taken.lock().unwrap();
+    let sent = &taken[0].1;
+    assert!(sent.task.starts_with("tt") && sent.task.ends_with('…'));
+    assert_eq!(sent.task.chars().count(), CreateTrace::MAX_TASK);
+    let sent = sent.review.as_ref().unwrap().feedback_text.as_ref();
+    assert_eq!(sent.unwrap().chars().count(), Review::MAX_FEEDBACK);
 }

@@ -7,6 +7,7 @@ mod bodies;
 mod document;
 mod failed_attempts;
 mod health;
+mod hostile_text;
 mod ingestion;
 mod input;
 mod judge;

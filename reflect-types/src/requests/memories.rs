@@ -5,14 +5,18 @@ use crate::id::MemoryId;
 use crate::integer;
 use crate::layout::Layout;
 use crate::memory::MemoryStatus;
-use crate::validate::{InvalidField, Validate, not_blank, page_limit, within};
+use crate::requests::CreateTrace;
+use crate::validate::{InvalidField, Validate, at_most, not_blank, page_limit, small, within};
 
 /// Finds the memories that rank best for a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QueryMemories {
     /// What the agent is about to do.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 32768, pattern = "\\S")
+    )]
     pub task: String,
     /// The maximum number of memories, from 1 to 100.
     #[serde(
@@ -49,6 +53,8 @@ pub struct QueryMemories {
 impl QueryMemories {
     /// The default number of memories.
     pub const DEFAULT_LIMIT: u32 = 10;
+    /// The maximum length of the task, in characters.
+    pub const MAX_TASK: usize = CreateTrace::MAX_TASK;
     /// The maximum number of memories.
     pub const MAX_LIMIT: u32 = 100;
     /// Similarity and utility weigh the same.
@@ -84,6 +90,10 @@ impl QueryMemories {
 impl Validate for QueryMemories {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("task", &self.task, "say what the agent is about to do")?;
+        at_most("task", &self.task, Self::MAX_TASK)?;
+        if let Some(filter) = &self.metadata_filter {
+            small("metadata_filter", filter, CreateTrace::MAX_METADATA)?;
+        }
         if !(1..=Self::MAX_LIMIT).contains(&self.limit) {
             return Err(InvalidField::new(
                 "limit",
@@ -207,6 +217,10 @@ mod tests {
         assert_eq!(
             refused(|q| q.lambda = 1.5),
             "`lambda` must be from 0 to 1, got 1.5"
+        );
+        assert_eq!(
+            refused(|q| q.task = "ü".repeat(32_769)),
+            "`task` must have at most 32768 characters, got 32769"
         );
         assert!(refused(|q| q.mmr_lambda = f64::NAN).contains("got NaN"));
         assert!(refused(|q| q.similarity_threshold = Some(2.0)).contains("from -1 to 1"));

@@ -3,6 +3,7 @@
 //! A new operation is a request type in one of the files beside this one, and a row here.
 
 mod archive;
+mod create_trace;
 mod keys;
 mod memories;
 mod memory_changes;
@@ -17,6 +18,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProject};
+pub use self::create_trace::CreateTrace;
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{GetMemory, ListMemories, QueryMemories};
 pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
@@ -25,7 +27,7 @@ pub use self::project::{
 };
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
-pub use self::traces::{CreateTrace, DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
+pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::Undo;
 use crate::archive::{ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;

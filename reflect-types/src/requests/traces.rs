@@ -1,106 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use crate::id::{MemoryId, TraceId};
+use crate::id::TraceId;
 use crate::layout::Layout;
-use crate::review::Review;
-use crate::trace::{IngestStatus, ReviewStatus, null_is_default};
-use crate::trajectory::Trajectory;
-use crate::validate::{InvalidField, Validate, not_blank, page_limit};
+use crate::trace::{IngestStatus, ReviewStatus};
+use crate::validate::{InvalidField, Validate, page_limit};
 use crate::wire_enum::wire_enum;
-use crate::{IDEMPOTENCY_KEY, Metadata};
-
-/// Stores a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct CreateTrace {
-    /// What the agent was asked to do, without the memories.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
-    pub task: String,
-    /// The messages of the run.
-    pub trajectory: Trajectory,
-    /// The memories the agent was given; the review moves their utility.
-    #[serde(default, deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MemoryId>>))]
-    pub retrieved_memory_ids: Vec<MemoryId>,
-    /// The model that ran.
-    #[serde(default)]
-    pub model: Option<String>,
-    /// Free-form data. The memory inherits it, so queries can filter on it.
-    #[serde(default, deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub metadata: Metadata,
-    /// The answer; absent takes the last assistant message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub final_response: Option<String>,
-    /// The policy or rules the run worked under, for the reflection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_context: Option<String>,
-    /// The review, where the result is known already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review: Option<Review>,
-    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
-    /// [`IDEMPOTENCY_KEY`].
-    #[serde(skip)]
-    pub idempotency_key: Option<String>,
-}
-
-impl CreateTrace {
-    /// The longest idempotency key.
-    pub const MAX_IDEMPOTENCY_KEY: usize = 255;
-
-    /// A run without a review.
-    pub fn new(task: impl Into<String>, trajectory: impl Into<Trajectory>) -> Self {
-        Self {
-            task: task.into(),
-            trajectory: trajectory.into(),
-            retrieved_memory_ids: Vec::new(),
-            model: None,
-            metadata: Metadata::new(),
-            final_response: None,
-            reference_context: None,
-            review: None,
-            idempotency_key: None,
-        }
-    }
-}
-
-impl Validate for CreateTrace {
-    fn validate(&self) -> Result<(), InvalidField> {
-        not_blank("task", &self.task, "say what the agent was asked to do")?;
-        self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
-        let Some(review) = &self.review else {
-            return Ok(());
-        };
-        review.validate().map_err(|invalid| InvalidField {
-            field: match invalid.field {
-                "result" => "review.result",
-                "alpha" => "review.alpha",
-                "summary" => "review.reflection.summary",
-                "guidance" => "review.reflection.guidance",
-                other => other,
-            },
-            ..invalid
-        })
-    }
-}
-
-/// A header carries the key, and an empty one would make a single run of all.
-fn usable_key(key: &str) -> Result<(), InvalidField> {
-    const MAX: usize = CreateTrace::MAX_IDEMPOTENCY_KEY;
-
-    if (1..=MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Ok(());
-    }
-    let problem =
-        format!("must have 1 to {MAX} visible ASCII characters: send a new UUID for each run");
-    Err(InvalidField::new(IDEMPOTENCY_KEY, problem))
-}
-
-impl Layout for CreateTrace {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
 
 wire_enum! {
     /// The order of a list.
@@ -318,27 +222,7 @@ impl Layout for DeleteTraces {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_trace_sends_what_the_api_always_expects_and_nothing_else() {
-        assert_eq!(
-            serde_json::to_value(CreateTrace::new("t", "prose")).unwrap(),
-            json!({
-                "task": "t", "trajectory": "prose", "retrieved_memory_ids": [],
-                "model": null, "metadata": {}
-            })
-        );
-    }
-
-    #[test]
-    fn an_invalid_inline_review_is_named_with_its_path() {
-        let mut trace = CreateTrace::new("t", "prose");
-        trace.review = Some(Review::pass().alpha(-0.1));
-        assert_eq!(trace.validate().unwrap_err().field, "review.alpha");
-    }
 
     #[test]
     fn a_list_has_one_order_and_its_cursor() {
@@ -367,20 +251,6 @@ mod tests {
             (list(Some("best".into()), false, false), "order"),
         ] {
             assert_eq!(refused.validate().unwrap_err().field, field);
-        }
-    }
-
-    #[test]
-    fn an_idempotency_key_fits_into_a_header() {
-        let checked = |key: &str| {
-            let mut trace = CreateTrace::new("t", "prose");
-            trace.idempotency_key = Some(key.to_owned());
-            trace.validate()
-        };
-        assert_eq!(checked("0198-a"), Ok(()));
-        assert_eq!(checked(&"x".repeat(255)), Ok(()));
-        for key in ["", "two words", "ü", "a\nb", &"x".repeat(256)] {
-            assert_eq!(checked(key).unwrap_err().field, IDEMPOTENCY_KEY, "{key:?}");
         }
     }
 }

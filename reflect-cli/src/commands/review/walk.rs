@@ -163,7 +163,7 @@ async fn submit(
     match client.review_trace(&trace.id, review).await {
         Ok(reviewed) => {
             let memory = reviewed.created_memory_id;
-            let learned = memory.map_or("nothing".to_owned(), String::from);
+            let learned = memory.map_or("nothing".to_owned(), |id| output::id(id.as_str()));
             eprintln!("{verdict}: learned {learned}\n");
             match verdict.success() {
                 Some(true) => tally.passed += 1,

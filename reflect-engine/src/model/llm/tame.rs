@@ -1,7 +1,8 @@
-use crate::model::prose::{clean, shorten, without_tags};
+use reflect_types::neutral;
 
-/// Text of a model as it may be stored: on one line, without control characters and tags, in at most
-/// `words` words.
+use crate::model::prose::{clean, shorten};
+
+/// Text of a model as it may be stored: on one line, neutral, in at most `words` words.
 pub(super) fn tamed(text: &str, words: usize) -> String {
-    without_tags(&shorten(&clean(text), words))
+    neutral::for_prompt(&shorten(&clean(text), words)).into_owned()
 }

@@ -18,9 +18,14 @@ impl PersonalValues {
         Self(Values::of(run))
     }
 
+    /// The text with roles for values.
+    pub(crate) fn replace_in(&self, text: &str) -> String {
+        self.0.replace(&patterns::replace(&self.0.replace(text)))
+    }
+
     /// The reflection with roles for values in all its texts.
     pub(crate) fn replace(&self, reflection: Reflection) -> Reflection {
-        let each = |text: String| self.0.replace(&patterns::replace(&self.0.replace(&text)));
+        let each = |text: String| self.replace_in(&text);
         Reflection {
             feedback: each(reflection.feedback),
             summary: each(reflection.summary),

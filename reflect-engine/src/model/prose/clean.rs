@@ -1,13 +1,15 @@
+use reflect_types::neutral;
+
 use super::list::without_list_mark;
 
 /// The part of a long text that is read, in bytes.
 const MAX_READ: usize = 64 * 1024;
 
-/// The text on one line, without control characters, list marks and bold.
+/// The text on one line, without list marks, bold and what a terminal must not get.
 pub(in crate::model) fn clean(text: &str) -> String {
-    let text = head(text, MAX_READ);
+    let text = neutral::for_terminal(head(text, MAX_READ));
     let mut clean = String::with_capacity(text.len().min(1024));
-    for line in text.split(['\n', '\r', '\u{2028}', '\u{2029}']) {
+    for line in text.split('\n') {
         let line = line.trim();
         let item = without_list_mark(line);
         if item.len() < line.len() && clean.ends_with(|c: char| c.is_alphanumeric() || c == ')') {
@@ -19,7 +21,7 @@ pub(in crate::model) fn clean(text: &str) -> String {
                 clean.push(' ');
             }
             let start = clean.len();
-            clean.extend(word.replace("**", "").chars().filter(|c| !is_control(*c)));
+            clean.push_str(&word.replace("**", ""));
             if clean.len() == start {
                 clean.truncate(before);
             }
@@ -44,13 +46,6 @@ fn boundary(text: &str, at: usize) -> usize {
         .rev()
         .find(|at| text.is_char_boundary(*at))
         .unwrap_or(0)
-}
-
-/// Control characters, and those that are invisible or change the writing direction.
-pub(super) fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ mod clean;
 mod list;
 mod sentences;
 mod shorten;
-mod tags;
 mod task;
 mod verbatim;
 mod words;
@@ -12,7 +11,6 @@ mod words;
 pub(super) use clean::{clean, head, tail};
 pub(super) use sentences::{quote, sentence, sentences};
 pub(super) use shorten::shorten;
-pub(super) use tags::without_tags;
 pub(super) use task::condense;
 pub(super) use verbatim::verbatim;
 #[cfg(test)]

@@ -1,32 +1,23 @@
-use super::clean::is_control;
+use reflect_types::neutral;
+
 use super::sentences::whole_sentences;
 
-/// The text in the writer's words and lines, without control and invisible characters, in at most
-/// `limit` characters: a longer one is cut after a sentence, or else after a word, and ends in `…`.
+/// The text in the writer's words and lines, without what a terminal must not get, in at most `limit`
+/// characters: a longer one is cut after a sentence, or else after a word, and ends in `…`.
 pub(in crate::model) fn verbatim(text: &str, limit: usize) -> String {
-    let mut kept = String::new();
-    let mut whole = true;
-    for (count, c) in text.trim().chars().filter(|c| is_text(*c)).enumerate() {
-        if count == limit {
-            whole = false;
-            break;
-        }
-        kept.push(c);
-    }
-    if whole {
-        return kept.trim().to_owned();
-    }
-    let sentences = whole_sentences(&kept);
+    let text = neutral::for_terminal(text);
+    let text = text.trim();
+    let Some((end, _)) = text.char_indices().nth(limit) else {
+        return text.to_owned();
+    };
+    let kept = &text[..end];
+    let sentences = whole_sentences(kept);
     let cut = match kept.rfind(char::is_whitespace) {
         _ if sentences.len() * 2 > kept.len() => sentences,
         Some(word) if word * 2 > kept.len() => &kept[..word],
-        _ => &kept,
+        _ => kept,
     };
     format!("{} …", cut.trim_end())
-}
-
-fn is_text(c: char) -> bool {
-    c == '\n' || !is_control(c)
 }
 
 #[cfg(test)]
@@ -39,7 +30,7 @@ mod tests {
     fn a_text_within_the_limit_stays_as_it_is() {
         let review = "- **Ask** first.\n- Then pay; 3.50 at most!";
         assert_eq!(verbatim(review, 100), review);
-        assert_eq!(verbatim(" a\u{0}\u{202e}b\u{1b}[2J\n", 100), "ab[2J");
+        assert_eq!(verbatim(" a\u{0}\u{202e}b\u{1b}[2J\n", 100), "ab");
     }
 
     #[test]

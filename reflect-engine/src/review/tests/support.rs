@@ -48,6 +48,7 @@ pub(super) fn withdraw() -> Action {
 pub(super) fn new_memory() -> NewMemory {
     NewMemory {
         id: "m-new".into(),
+        task: "t".to_owned(),
         reflection: Reflection::default(),
         embedder: "space".to_owned(),
         vector: vec![1.0],

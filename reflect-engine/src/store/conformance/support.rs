@@ -192,6 +192,7 @@ pub(super) fn setback(error: &str, next: NextAttempt) -> Setback {
 pub(super) fn memory(id: &str) -> NewMemory {
     NewMemory {
         id: format!("m-{id}").into(),
+        task: format!("the task of {id}"),
         reflection: reflection(id),
         embedder: EMBEDDER.to_owned(),
         vector: vector_of(id),

@@ -37,7 +37,7 @@ pub(super) fn insert(
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
              task, reflection, key_id, reviewer_model) \
-         SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, t.task, \
+         SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
              :reflection, :key_id, :reviewer_model FROM trace t WHERE t.key = :trace",
     )?
     .execute(named_params! {
@@ -48,6 +48,7 @@ pub(super) fn insert(
         ":q": learn::INITIAL,
         ":revision": next_revision(db, project)?,
         ":created_at": clock::text(memory.created_at),
+        ":task": memory.task,
         ":reflection": row::to_json(&memory.reflection)?,
         ":key_id": teacher.key_id.as_ref().map(KeyId::as_str),
         ":reviewer_model": teacher.reviewer.model_name(),
@@ -66,7 +67,7 @@ pub(super) fn rewrite(
 ) -> Result<(), Fault> {
     let revision = next_revision(db, project)?;
     db.prepare_cached(
-        "UPDATE memory SET reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
+        "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
              reviewer_model = ?6, generation = generation + 1 WHERE key = ?1",
     )?
     .execute(params![
@@ -76,6 +77,7 @@ pub(super) fn rewrite(
         revision,
         teacher.key_id.as_ref().map(KeyId::as_str),
         teacher.reviewer.model_name(),
+        memory.task,
     ])?;
     embed(db, key, &memory.embedder, &memory.vector)
 }

@@ -1,0 +1,306 @@
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::MemoryId;
+use crate::layout::Layout;
+use crate::neutral;
+use crate::reflection::AuthoredReflection;
+use crate::review::Review;
+use crate::trace::null_is_default;
+use crate::trajectory::Trajectory;
+use crate::validate::{InvalidField, Validate, at_most, not_blank, small};
+use crate::{IDEMPOTENCY_KEY, Metadata};
+
+/// Stores a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreateTrace {
+    /// What the agent was asked to do, without the memories.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 32768, pattern = "\\S")
+    )]
+    pub task: String,
+    /// The messages of the run.
+    pub trajectory: Trajectory,
+    /// The memories the agent was given; the review moves their utility.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MemoryId>>))]
+    pub retrieved_memory_ids: Vec<MemoryId>,
+    /// The model that ran.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
+    pub model: Option<String>,
+    /// Free-form data, of at most 65,536 bytes. The memory inherits it, so queries can filter on it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub metadata: Metadata,
+    /// The answer; absent takes the last assistant message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_response: Option<String>,
+    /// The policy or rules the run worked under, for the reflection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_context: Option<String>,
+    /// The review, where the result is known already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// The idempotency key: a repeated key returns the first receipt. It travels in the header
+    /// [`IDEMPOTENCY_KEY`].
+    #[serde(skip)]
+    pub idempotency_key: Option<String>,
+}
+
+impl CreateTrace {
+    /// The longest idempotency key.
+    pub const MAX_IDEMPOTENCY_KEY: usize = 255;
+    /// The maximum length of the task, in characters.
+    pub const MAX_TASK: usize = 32_768;
+    /// The maximum length of the model's name, in characters.
+    pub const MAX_MODEL: usize = 200;
+    /// The maximum size of the metadata as JSON, in bytes.
+    pub const MAX_METADATA: usize = 65_536;
+
+    /// A run without a review.
+    pub fn new(task: impl Into<String>, trajectory: impl Into<Trajectory>) -> Self {
+        Self {
+            task: task.into(),
+            trajectory: trajectory.into(),
+            retrieved_memory_ids: Vec::new(),
+            model: None,
+            metadata: Metadata::new(),
+            final_response: None,
+            reference_context: None,
+            review: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// Cuts what is longer than its limit, and returns the names of the fields it cut. Of metadata over
+    /// its limit, the largest entries are left out.
+    ///
+    /// For recorders that rather lose the end of a text than the run. A request that is sent by hand is
+    /// refused instead, with an error that names the limit.
+    pub fn shorten(&mut self) -> Vec<&'static str> {
+        let mut cut = Vec::new();
+        let mut fit = |field, text: &mut String, most| {
+            if let Cow::Owned(short) = neutral::excerpt(text, most) {
+                *text = short;
+                cut.push(field);
+            }
+        };
+        fit("task", &mut self.task, Self::MAX_TASK);
+        if let Some(model) = &mut self.model {
+            fit("model", model, Self::MAX_MODEL);
+        }
+        if let Some(review) = &mut self.review {
+            if let Some(feedback) = &mut review.feedback_text {
+                fit("review.feedback_text", feedback, Review::MAX_FEEDBACK);
+            }
+            if let Some(reflection) = &mut review.reflection {
+                for text in [
+                    &mut reflection.summary,
+                    &mut reflection.guidance,
+                    &mut reflection.key_mistake,
+                    &mut reflection.correct_action,
+                ] {
+                    fit("review.reflection", text, AuthoredReflection::MAX_TEXT);
+                }
+                for name in &mut reflection.applicable_tools {
+                    fit("review.reflection", name, AuthoredReflection::MAX_TOOL_NAME);
+                }
+                let tools = &mut reflection.applicable_tools;
+                tools.truncate(AuthoredReflection::MAX_TOOLS);
+            }
+        }
+        if small("metadata", &self.metadata, Self::MAX_METADATA).is_err() {
+            leave_out_the_largest(&mut self.metadata, Self::MAX_METADATA);
+            cut.push("metadata");
+        }
+        cut.dedup();
+        cut
+    }
+}
+
+impl Validate for CreateTrace {
+    fn validate(&self) -> Result<(), InvalidField> {
+        not_blank("task", &self.task, "say what the agent was asked to do")?;
+        at_most("task", &self.task, Self::MAX_TASK)?;
+        let model = self.model.as_deref().unwrap_or_default();
+        at_most("model", model, Self::MAX_MODEL)?;
+        small("metadata", &self.metadata, Self::MAX_METADATA)?;
+        self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
+        let Some(review) = &self.review else {
+            return Ok(());
+        };
+        review.validate().map_err(|invalid| InvalidField {
+            field: match invalid.field {
+                "result" => "review.result",
+                "alpha" => "review.alpha",
+                "feedback_text" => "review.feedback_text",
+                "summary" => "review.reflection.summary",
+                "guidance" => "review.reflection.guidance",
+                "key_mistake" => "review.reflection.key_mistake",
+                "correct_action" => "review.reflection.correct_action",
+                "applicable_tools" => "review.reflection.applicable_tools",
+                other => other,
+            },
+            ..invalid
+        })
+    }
+}
+
+/// Removes the largest entries until the rest has at most `most` bytes as JSON.
+fn leave_out_the_largest(metadata: &mut Metadata, most: usize) {
+    let size = |part: serde_json::Result<Vec<u8>>| part.map_or(0, |json| json.len());
+    let mut sizes: Vec<(usize, String)> = metadata
+        .iter()
+        .map(|(name, value)| {
+            // With a colon and a comma.
+            let entry = size(serde_json::to_vec(name)) + size(serde_json::to_vec(value)) + 2;
+            (entry, name.clone())
+        })
+        .collect();
+    sizes.sort_unstable();
+    // With the braces, less one comma.
+    let mut total = 1 + sizes.iter().map(|(entry, _)| entry).sum::<usize>();
+    while total > most {
+        let Some((entry, name)) = sizes.pop() else {
+            break;
+        };
+        total -= entry;
+        metadata.remove(&name);
+    }
+}
+
+/// A header carries the key, and an empty one would make a single run of all.
+fn usable_key(key: &str) -> Result<(), InvalidField> {
+    const MAX: usize = CreateTrace::MAX_IDEMPOTENCY_KEY;
+
+    if (1..=MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    let problem =
+        format!("must have 1 to {MAX} visible ASCII characters: send a new UUID for each run");
+    Err(InvalidField::new(IDEMPOTENCY_KEY, problem))
+}
+
+impl Layout for CreateTrace {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn too_long() -> CreateTrace {
+        let mut trace = CreateTrace::new("t".repeat(CreateTrace::MAX_TASK + 1), "prose");
+        trace.model = Some("m".repeat(CreateTrace::MAX_MODEL + 1));
+        trace.metadata.insert("small".to_owned(), json!(1));
+        let large = "x".repeat(CreateTrace::MAX_METADATA);
+        trace.metadata.insert("large".to_owned(), json!(large));
+        let mut review = Review::fail("f".repeat(Review::MAX_FEEDBACK + 1));
+        review.reflection = Some(AuthoredReflection {
+            summary: "s".repeat(AuthoredReflection::MAX_TEXT + 1),
+            guidance: "g".to_owned(),
+            applicable_tools: vec![
+                "n".repeat(AuthoredReflection::MAX_TOOL_NAME + 1);
+                AuthoredReflection::MAX_TOOLS + 1
+            ],
+            ..AuthoredReflection::default()
+        });
+        trace.review = Some(review);
+        trace
+    }
+
+    #[test]
+    fn every_length_has_a_limit_that_its_error_names() {
+        let mut trace = too_long();
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`task` must have at most 32768 characters, got 32769"
+        );
+        trace.task = "t".to_owned();
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`model` must have at most 200 characters, got 201"
+        );
+        trace.model = None;
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`metadata` must have at most 65536 bytes as JSON, got 65558"
+        );
+        trace.metadata.clear();
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`review.feedback_text` must have at most 32768 characters, got 32769"
+        );
+        let review = trace.review.as_mut().unwrap();
+        review.feedback_text = None;
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`review.reflection.summary` must have at most 8192 characters, got 8193"
+        );
+        let reflection = trace.review.as_mut().unwrap().reflection.as_mut().unwrap();
+        reflection.summary = "s".to_owned();
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`review.reflection.applicable_tools` must have at most 100 tools, got 101"
+        );
+    }
+
+    #[test]
+    fn a_shortened_run_is_valid_and_says_what_was_cut() {
+        let mut trace = too_long();
+        assert_eq!(
+            trace.shorten(),
+            [
+                "task",
+                "model",
+                "review.feedback_text",
+                "review.reflection",
+                "metadata"
+            ]
+        );
+        assert_eq!(trace.validate(), Ok(()));
+        assert!(trace.task.starts_with("tt") && trace.task.ends_with('…'));
+        assert_eq!(trace.metadata, *json!({"small": 1}).as_object().unwrap());
+        assert_eq!(trace.shorten(), [""; 0]);
+    }
+
+    #[test]
+    fn a_trace_sends_what_the_api_always_expects_and_nothing_else() {
+        assert_eq!(
+            serde_json::to_value(CreateTrace::new("t", "prose")).unwrap(),
+            json!({
+                "task": "t", "trajectory": "prose", "retrieved_memory_ids": [],
+                "model": null, "metadata": {}
+            })
+        );
+    }
+
+    #[test]
+    fn an_invalid_inline_review_is_named_with_its_path() {
+        let mut trace = CreateTrace::new("t", "prose");
+        trace.review = Some(Review::pass().alpha(-0.1));
+        assert_eq!(trace.validate().unwrap_err().field, "review.alpha");
+    }
+
+    #[test]
+    fn an_idempotency_key_fits_into_a_header() {
+        let checked = |key: &str| {
+            let mut trace = CreateTrace::new("t", "prose");
+            trace.idempotency_key = Some(key.to_owned());
+            trace.validate()
+        };
+        assert_eq!(checked("0198-a"), Ok(()));
+        assert_eq!(checked(&"x".repeat(255)), Ok(()));
+        for key in ["", "two words", "ü", "a\nb", &"x".repeat(256)] {
+            assert_eq!(checked(key).unwrap_err().field, IDEMPOTENCY_KEY, "{key:?}");
+        }
+    }
+}
