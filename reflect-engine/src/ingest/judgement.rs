@@ -229,6 +229,11 @@ impl JudgementWork {
         let key = trace.key_id.clone();
         let given = async {
             let mode = ReviewMode::Deferred;
+            let mut review = review;
+            if let Some(limit) = core.store.max_alpha(&project).await? {
+                // A judge cannot ask for less, so it gets what the project allows.
+                review.alpha = Some(review.alpha.unwrap_or(core.alpha).min(limit));
+            }
             let review = new_review(core, &project, review, mode, key, None).await?;
             give(core, &project, trace, review, Basis::Fresh).await
         };

@@ -20,7 +20,7 @@ on_every_store! {
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
     a_restart_judges_what_errors_gave_up,
-    a_verdict_over_the_limit_of_the_project_is_refused,
+    a_judge_moves_no_memory_further_than_the_project_allows,
     an_outage_is_waited_out_with_few_calls,
     a_trace_that_fails_while_others_are_judged_is_left_to_people,
     a_withdrawn_verdict_is_left_to_people,
@@ -127,17 +127,19 @@ async fn an_unclear_trace_is_left_to_people(home: &Home) {
     assert_eq!(trace.review_status, ReviewStatus::Pending);
 }
 
-async fn a_verdict_over_the_limit_of_the_project_is_refused(home: &Home) {
+async fn a_judge_moves_no_memory_further_than_the_project_allows(home: &Home) {
     let judge: Arc<ScriptedJudge> = Arc::default();
     let engine = start(home, &judge);
-    engine.create_project(&project()).await.unwrap();
-    let max_alpha = Some(0.2);
+    let first = judged(&engine, &record(&engine, run("Water the plants")).await).await;
+    let memory = first.created_memory_id.unwrap();
+    let max_alpha = Some(0.05);
     let limit = UpdateProject { max_alpha };
     engine.update_project(&project(), &limit).await.unwrap();
-    let id = record(&engine, run("Refund order 7")).await;
-    until_observed(&judge, JudgeOutcome::Error, 1).await;
-    let trace = engine.get_trace(&project(), &id).await.unwrap();
-    assert_eq!(trace.review_status, ReviewStatus::Pending);
+    let mut second = run("Water them again");
+    second.retrieved_memory_ids = vec![memory.clone()];
+    judged(&engine, &record(&engine, second).await).await;
+    let moved = engine.get_memory(&project(), &memory).await.unwrap();
+    assert_eq!(moved.events[0].alpha.to_bits(), 0.05_f64.to_bits());
 }
 
 async fn a_failing_trace_is_tried_a_few_times(home: &Home) {

@@ -41,30 +41,39 @@ fn ids(page: &Value) -> Vec<String> {
     page.as_array().unwrap().iter().map(id).collect()
 }
 
-#[tokio::test]
-async fn pages_of_long_records_end_early_and_lose_nothing() {
-    const COUNT: usize = 7;
-
+/// Stores reviewed traces, and expects several pages with all of them in each of these lists.
+async fn expect_pages(count: usize, most: usize, trace: &Value, lists: [&str; 2]) {
     let service = Service::start().await;
-    for n in 0..COUNT {
-        let trace = json!({
-            "task": format!("task {n}"), "trajectory": [{"role": "user", "content": "x"}],
-            "metadata": {"long": "x".repeat(3_000_000)},
-            "review": {"result": "pass", "reflection": {"summary": "s", "guidance": "g"}},
-        });
-        let stored = service.post(&at("/traces"), trace).await;
+    for _ in 0..count {
+        let stored = service.post(&at("/traces"), trace.clone()).await;
         assert_eq!(stored.status, 201, "{stored:?}");
     }
-    for path in ["/traces", "/memories"] {
-        let pages = pages(&service, path).await;
-        assert!(pages.iter().all(|page| page.len() <= 2), "{path} {pages:?}");
-        assert_eq!(pages.concat().len(), COUNT, "{path}");
+    let [list, archive] = lists;
+    for pages in [pages(&service, list).await, export(&service, archive).await] {
+        let lengths: Vec<usize> = pages.iter().map(Vec::len).collect();
+        assert!(lengths.iter().all(|len| *len <= most), "{lengths:?}");
+        assert_eq!(lengths.iter().sum::<usize>(), count, "{lengths:?}");
     }
-    for path in ["/archive/traces", "/archive/memories"] {
-        let pages = export(&service, path).await;
-        assert!(pages.iter().all(|page| page.len() <= 2), "{path} {pages:?}");
-        assert_eq!(pages.concat().len(), COUNT, "{path}");
-    }
+}
+
+fn reviewed(long: &str, metadata: &str) -> Value {
+    json!({
+        "task": "t", "trajectory": [{"role": "user", "content": long}],
+        "metadata": {"long": metadata},
+        "review": {"result": "pass", "reflection": {"summary": "s", "guidance": "g"}},
+    })
+}
+
+#[tokio::test]
+async fn pages_of_long_traces_end_early_and_lose_nothing() {
+    let trace = reviewed(&"x".repeat(3_000_000), "");
+    expect_pages(7, 2, &trace, ["/traces", "/archive/traces"]).await;
+}
+
+#[tokio::test]
+async fn pages_of_long_memories_end_early_and_lose_nothing() {
+    let trace = reviewed("x", &"x".repeat(60_000));
+    expect_pages(90, 75, &trace, ["/memories", "/archive/memories"]).await;
 }
 
 #[tokio::test]
