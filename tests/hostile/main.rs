@@ -6,8 +6,11 @@
 mod bank;
 mod guessing;
 mod imports;
+mod overload;
 mod poisoning;
+mod prompts;
 mod rights;
 #[expect(dead_code, reason = "shared with the other tests of the program")]
 #[path = "../../reflect-cli/tests/process/support.rs"]
 mod support;
+mod terminal;

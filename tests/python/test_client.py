@@ -45,7 +45,7 @@ def test_bootstrap_makes_an_admin_key(server):
 
 def test_keys_are_made_listed_and_revoked(server, client):
     made = client.create_api_key(
-        label="agent", scopes=["memory:read", "trace:write"], environment="test"
+        label="agent", scopes=["memory:read", "trace:write", "review:write"], environment="test"
     )
     assert made.api_key.startswith("rf_test_")
     assert made.key.status == "active" and made.key.created_at

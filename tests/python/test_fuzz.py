@@ -18,7 +18,9 @@ def test_requests_and_replies_match_the_description(server, tmp_path):
     done = subprocess.run(
         [fuzzer, "run", f"{server.url}/openapi.json", "--header", f"Authorization: Bearer {MASTER}",
          "--checks", CHECKS, "--max-examples", "40", "--seed", "1", "--no-color",
-         "--generation-database", "none"],
+         "--generation-database", "none",
+         # A path's id leaves little room for wrong values.
+         "--suppress-health-check", "filter_too_much"],
         capture_output=True, text=True, timeout=600, cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

@@ -5,13 +5,11 @@
 
 mod bundle;
 mod doctor;
-mod hostile;
 mod keys;
 mod lifecycle;
 mod lists;
 mod managed;
 mod models;
-mod overload;
 mod review;
 mod secrets;
 mod support;
