@@ -18,9 +18,13 @@ pub(crate) fn warn_if_typed(name: &'static str) {
 
     let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     if has_flag(name) && warned.insert(name) {
+        let file = match name {
+            "--api-key" => "--key-file".to_owned(),
+            other => format!("{other}-file"),
+        };
         tracing::warn!(
             "{name} on the command line is visible to other users in the list of processes: use \
-             {name}-file or {}",
+             {file} or {}",
             variable(name)
         );
     }

@@ -38,6 +38,9 @@ pub(crate) struct Place {
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// The flag of the API key, which a command may rename.
+    #[arg(skip = "--key")]
+    pub(crate) key_flag: &'static str,
 }
 
 impl Place {
@@ -117,7 +120,7 @@ impl Place {
                  (REFLECT_DATA, or REFLECT_BASE_URL with REFLECT_API_KEY)",
             ));
         };
-        let key = secret::read("--key", self.key.clone(), self.key_file.clone())?;
+        let key = secret::read(self.key_flag, self.key.clone(), self.key_file.clone())?;
         let Some(key) = key else {
             return Err(Failure::usage(
                 "a server needs an API key: use --key KEY (REFLECT_API_KEY)",

@@ -95,11 +95,15 @@ pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
 /// Refuses a caller that may not store this trace. A review needs the scope of reviews, as one that is
 /// given later does; a review with its own reflection is a memory, and needs a review's scope only if
 /// it moves others.
-pub(crate) fn may_create(caller: &Caller, app: &App, trace: &CreateTrace) -> Result<(), ApiError> {
-    let Some(review) = &trace.review else {
+pub(crate) fn may_create(
+    caller: &Caller,
+    app: &App,
+    trace: &mut CreateTrace,
+) -> Result<(), ApiError> {
+    let Some(review) = &mut trace.review else {
         return require(caller, Scope::TraceWrite);
     };
-    within_max_alpha(caller, review, app)?;
+    bound_alpha(caller, review, app)?;
     if review.reflection.is_some() {
         require(caller, Scope::MemoryWrite)?;
         if trace.retrieved_memory_ids.is_empty() {
@@ -115,27 +119,19 @@ pub(crate) fn may_create(caller: &Caller, app: &App, trace: &CreateTrace) -> Res
 }
 
 /// Refuses a review whose `alpha` is over the largest that the caller's key may use. A review without
-/// one has the server's default.
-pub(crate) fn within_max_alpha(
-    caller: &Caller,
-    review: &Review,
-    app: &App,
-) -> Result<(), ApiError> {
+/// one gets the server's default, or that largest.
+pub(crate) fn bound_alpha(caller: &Caller, review: &mut Review, app: &App) -> Result<(), ApiError> {
     let Some(most) = caller.max_alpha() else {
         return Ok(());
     };
-    let (alpha, source) = match review.alpha {
-        Some(alpha) => (alpha, "the review's"),
-        None => (app.engine().default_alpha(), "the server's default"),
-    };
-    // A NaN is refused by the review's own validation.
-    if alpha > most {
-        return Err(ApiError::field(
-            "alpha",
-            format!(
-                "`alpha` must be at most {most} with this key, and {source} is {alpha}: pass {most} or less"
-            ),
-        ));
+    match review.alpha {
+        None => review.alpha = Some(app.engine().default_alpha().min(most)),
+        // A NaN is refused by the review's own validation.
+        Some(alpha) if alpha > most => {
+            let problem = format!("`alpha` must be at most {most} with this key, got {alpha}");
+            return Err(ApiError::field("alpha", problem));
+        }
+        Some(_) => {}
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ fn what_a_stolen_key_has_taught_is_taken_back_as_if_it_had_never_been() {
     assert_eq!(done["moved"], plan["moved"]);
     assert_eq!(bank.taught(), before);
     let words = bank.run(&["undo", "--key", &thief.id]);
-    assert_eq!(words.stdout, b"Nothing to undo.\n");
+    assert!(words.stdout.starts_with(b"Nothing to undo"));
 }
 
 #[test]

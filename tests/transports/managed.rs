@@ -125,13 +125,12 @@ fn a_review_over_the_limit_of_the_project_is_refused(world: &World) {
     let set = client.admin().set_max_alpha(0.2).call().unwrap();
     assert_eq!(set.max_alpha, Some(0.2));
     let inline = client.create_trace("Refund order 8", "Done.").pass();
-    let refused = inline.call().unwrap_err().to_string();
+    let refused = inline.alpha(0.21).call().unwrap_err().to_string();
     assert!(refused.contains("at most 0.2"), "{refused}");
-    for review in [Review::pass(), Review::pass().alpha(0.21)] {
-        let refused = client.review_trace(&waiting.trace_id, review).call();
-        let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("`alpha` must be at most 0.2"), "{refused}");
-    }
+    let large = Review::pass().alpha(0.21);
+    let refused = client.review_trace(&waiting.trace_id, large).call();
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("`alpha` must be at most 0.2"), "{refused}");
     let review = Review::pass().alpha(0.2);
     client
         .review_trace(&waiting.trace_id, review)
@@ -140,6 +139,12 @@ fn a_review_over_the_limit_of_the_project_is_refused(world: &World) {
     let changed = Review::fail("no").alpha(0.3);
     let changed = client.change_review(&waiting.trace_id, changed).call();
     assert!(changed.is_err());
+    // The default is lowered.
+    world.learn("Refund order 9", None, &[]);
+    let given = world.recall("Refund order 9");
+    world.learn("Refund order 10", None, &[&given[0]]);
+    let memory = client.get_memory(&given[0].id).call().unwrap();
+    assert_eq!(memory.events[0].alpha.to_bits(), 0.2_f64.to_bits());
     client.admin().set_max_alpha(None).call().unwrap();
     let changed = client.change_review(&waiting.trace_id, Review::fail("no"));
     changed.call().unwrap();

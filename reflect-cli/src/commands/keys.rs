@@ -140,7 +140,8 @@ fn show_created(place: &Place, created: &CreatedApiKey) -> Result<(), Failure> {
     }
     let text = &created.api_key;
     output::say(format_args!(
-        "Keep this key, it is shown only once:\n\n    {text}\n"
+        "Keep this key, it is shown only once:\n\n    {text}\n\nIts id is {}.",
+        created.key.id
     ))
 }
 

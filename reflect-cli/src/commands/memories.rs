@@ -3,7 +3,9 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 
-use reflect_types::{Memory, MemoryHistory, MemoryStatus, QueryMemories, UtilityEvent};
+use reflect_types::{
+    KeyId, Memory, MemoryHistory, MemoryStatus, QueryMemories, Reviewer, UtilityEvent,
+};
 use serde_json::Value;
 
 use super::memory_changes;
@@ -213,6 +215,10 @@ fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
                 memory.uses.to_string(),
                 outcome(Some(memory.success)).to_owned(),
                 memory.status.to_string(),
+                memory
+                    .key_id
+                    .as_ref()
+                    .map_or_else(String::new, ToString::to_string),
                 memory.id.to_string(),
                 output::line(&memory.task, 40),
                 output::line(memory.reflection.text().lines().next().unwrap_or(""), 60),
@@ -220,7 +226,16 @@ fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
         })
         .collect();
     output::table(
-        ["UTILITY", "USES", "OUTCOME", "STATUS", "ID", "TASK", "TEXT"],
+        [
+            "UTILITY",
+            "USES",
+            "OUTCOME",
+            "STATUS",
+            "TAUGHT BY KEY",
+            "ID",
+            "TASK",
+            "TEXT",
+        ],
         &rows,
     )
 }
@@ -238,6 +253,8 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
     )?;
     let trace = output::id(memory.trace_id.as_str());
     writeln!(out, "trace    {trace}")?;
+    let taught_by = teacher(memory.key_id.as_ref(), memory.reviewer.as_ref());
+    writeln!(out, "taught   by {taught_by}")?;
     if !memory.reflection.written_by.is_empty() {
         let writer = output::line(&memory.reflection.written_by, 100);
         writeln!(out, "writer   {writer}")?;
@@ -250,18 +267,33 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
             alpha,
             trace_id,
             created_at,
+            key_id,
+            reviewer,
             ..
         } = event;
+        let by = teacher(key_id.as_ref(), reviewer.as_ref());
         let (created_at, trace_id) = (output::id(created_at), output::id(trace_id.as_str()));
         writeln!(
             out,
-            "\n{created_at}  {before:.3} → {after:.3}  alpha {alpha}  trace {trace_id}"
+            "\n{created_at}  {before:.3} → {after:.3}  alpha {alpha}  trace {trace_id}  by {by}"
         )?;
     }
     for change in &history.changes {
         writeln!(out, "\n{}", memory_changes::summary(change))?;
     }
     Ok(())
+}
+
+/// The reviewer and the key that caused something.
+fn teacher(key: Option<&KeyId>, reviewer: Option<&Reviewer>) -> String {
+    let who = match reviewer.and_then(Reviewer::model_name) {
+        Some(model) => format!("the model {}", output::line(model, 100)),
+        None => "a person".to_owned(),
+    };
+    match key {
+        Some(key) => format!("{who} with key {}", output::id(key.as_str())),
+        None => format!("{who} without a key"),
+    }
 }
 
 fn outcome(success: Option<bool>) -> &'static str {

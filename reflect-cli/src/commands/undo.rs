@@ -45,7 +45,8 @@ pub(crate) struct Options {
     place: Place,
 }
 
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
+    options.place.key_flag = "--api-key";
     let client = options.place.client().await?;
     if options.dry_run {
         return show(&options, &undo(&client, &options, true).await?);
@@ -104,15 +105,18 @@ fn nothing(dry_run: bool) -> UndoReport {
 
 fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     if *report == nothing(report.dry_run) {
-        return writeln!(out, "Nothing to undo.");
+        return writeln!(
+            out,
+            "Nothing to undo: nothing stored names it. `reflect keys list` has the ids of keys."
+        );
     }
     let earlier = report.traces.iter().filter(|trace| trace.earlier_review);
     let earlier = earlier.count();
     let done = if report.dry_run { "would be" } else { "were" };
     writeln!(
         out,
-        "{} reviews {done} taken back, {earlier} of them replaced by an earlier one; {} moves no longer \
-         count",
+        "reviews that {done} taken back: {}, of which an earlier one replaces: {earlier}; moves that no \
+         longer count: {}",
         report.traces.len(),
         report.events,
     )?;

@@ -25,7 +25,8 @@ pub(crate) enum Given {
     Refused(Refusal),
 }
 
-/// A review as it is stored. Refused if its `alpha` is over the limit of the project.
+/// A review as it is stored. Refused if its `alpha` is over the limit of the project; without
+/// one it gets the default, or that limit.
 pub(crate) async fn new_review(
     core: &Core,
     project: &ProjectId,
@@ -34,23 +35,20 @@ pub(crate) async fn new_review(
     key_id: Option<KeyId>,
     overruled: Option<ModelVerdict>,
 ) -> Result<NewReview> {
-    let alpha = review.alpha.unwrap_or(core.alpha);
-    if let Some(limit) = core.store.max_alpha(project).await?
-        && alpha > limit
-    {
-        let field = match mode {
-            ReviewMode::Inline => "review.alpha",
-            _ => "alpha",
-        };
-        let by_default = match review.alpha {
-            Some(_) => "",
-            None => " by default",
-        };
-        let problem = format!(
-            "must be at most {limit} in this project (its `max_alpha`), got {alpha}{by_default}"
-        );
-        return Err(InvalidField::new(field, problem).into());
-    }
+    let limit = core.store.max_alpha(project).await?;
+    let alpha = match (review.alpha, limit) {
+        (Some(alpha), Some(limit)) if alpha > limit => {
+            let field = match mode {
+                ReviewMode::Inline => "review.alpha",
+                _ => "alpha",
+            };
+            let problem =
+                format!("must be at most {limit} in this project (its `max_alpha`), got {alpha}");
+            return Err(InvalidField::new(field, problem).into());
+        }
+        (Some(alpha), _) => alpha,
+        (None, limit) => limit.map_or(core.alpha, |limit| core.alpha.min(limit)),
+    };
     Ok(NewReview {
         id: new_id(),
         verdict: review.result,

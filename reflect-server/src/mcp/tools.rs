@@ -90,9 +90,10 @@ impl Tools {
         let mut trace = arguments.into_trace()?;
         if let (Some(review), Some(most)) = (&mut trace.review, entry.caller.max_alpha()) {
             // The tool has no `alpha` that the agent could lower.
-            review.alpha = Some(most.min(self.app.engine().default_alpha()));
+            let alpha = review.alpha.unwrap_or(self.app.engine().default_alpha());
+            review.alpha = Some(alpha.min(most));
         }
-        may_create(&entry.caller, &self.app, &trace)?;
+        may_create(&entry.caller, &self.app, &mut trace)?;
         let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;
         let trace = engine.get_trace(&entry.project, &stored.trace_id).await?;

@@ -8,7 +8,7 @@ use reflect_types::{
     TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{Access, TracePath, may_create, within_max_alpha};
+use crate::access::{Access, TracePath, bound_alpha, may_create};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
@@ -39,7 +39,7 @@ pub(super) async fn create(
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
     trace.idempotency_key.clone_from(&key);
-    may_create(&access.caller, &app, &trace)?;
+    may_create(&access.caller, &app, &mut trace)?;
     let stored = access
         .engine(&app)
         .create_trace(&access.project, trace)
@@ -114,10 +114,10 @@ pub(super) async fn review(
     State(app): State<App>,
     access: Access<ReviewTrace>,
     TracePath(id): TracePath,
-    Body(review): Body<Review>,
+    Body(mut review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    within_max_alpha(&access.caller, &review, &app)?;
+    bound_alpha(&access.caller, &mut review, &app)?;
     let reviewed = access
         .engine(&app)
         .review_trace(&access.project, &id, review)
@@ -138,10 +138,10 @@ pub(super) async fn change_review(
     State(app): State<App>,
     access: Access<ChangeReview>,
     TracePath(id): TracePath,
-    Body(review): Body<Review>,
+    Body(mut review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    within_max_alpha(&access.caller, &review, &app)?;
+    bound_alpha(&access.caller, &mut review, &app)?;
     let reviewed = access
         .engine(&app)
         .change_review(&access.project, &id, review)

@@ -123,6 +123,26 @@ async fn key_hands_its_limits_to_the_keys_it_creates() {
 }
 
 #[tokio::test]
+async fn review_without_an_alpha_gets_at_most_the_largest_of_its_key() {
+    let service = Service::start().await;
+    let body = json!({"label": "l", "scopes": Scope::KNOWN, "max_alpha": 0.1});
+    let (key, _) = created(&service, body).await;
+    let review = json!({"result": "pass", "reflection": {"summary": "s", "guidance": "g"}});
+    let run = |given: Value| json!({"task": "t", "trajectory": "done", "review": review, "retrieved_memory_ids": given});
+    let first = service.post(&at("/traces"), run(json!([]))).await.body;
+    let path = at(&format!("/traces/{}", first["trace_id"].as_str().unwrap()));
+    let memory = service.get(&path).await.body["created_memory_id"].clone();
+    let given = Some(run(json!([memory])));
+    let stored = service
+        .call_as(Some(&key), Method::POST, &at("/traces"), given)
+        .await;
+    assert_eq!(stored.status, StatusCode::CREATED, "{stored:?}");
+    let path = at(&format!("/memories/{}", memory.as_str().unwrap()));
+    let moved = service.get(&path).await.body;
+    assert_eq!(moved["events"][0]["alpha"], 0.1);
+}
+
+#[tokio::test]
 async fn review_over_the_largest_alpha_of_its_key_is_refused() {
     let service = Service::start().await;
     let body = json!({"label": "l", "scopes": Scope::KNOWN, "max_alpha": 0.1});
@@ -132,24 +152,16 @@ async fn review_over_the_largest_alpha_of_its_key_is_refused() {
     let call = async |method: Method, path: &str, body: Value| {
         service.call_as(Some(&key), method, path, Some(body)).await
     };
-    for (review, named) in [
-        (json!({"result": "pass", "alpha": 1.0}), "the review's is 1"),
-        // The default is over the limit as well.
-        (json!({"result": "pass"}), "the server's default is 0.3"),
+    let large = json!({"result": "pass", "alpha": 1.0});
+    for refused in [
+        call(Method::POST, &at("/traces"), with_review(large.clone())).await,
+        call(Method::POST, &deferred, large.clone()).await,
+        call(Method::PUT, &deferred, large.clone()).await,
     ] {
-        for refused in [
-            call(Method::POST, &at("/traces"), with_review(review.clone())).await,
-            call(Method::POST, &deferred, review.clone()).await,
-            call(Method::PUT, &deferred, review.clone()).await,
-        ] {
-            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-            assert_eq!(refused.body["field"], "alpha");
-            let detail = refused.body["detail"].as_str().unwrap();
-            assert!(
-                detail.contains("at most 0.1") && detail.contains(named),
-                "{detail}"
-            );
-        }
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(refused.body["field"], "alpha");
+        let detail = refused.body["detail"].as_str().unwrap();
+        assert!(detail.contains("at most 0.1"), "{detail}");
     }
     let small = json!({"result": "pass", "alpha": 0.1});
     let stored = call(Method::POST, &at("/traces"), with_review(small.clone())).await;
@@ -157,7 +169,6 @@ async fn review_over_the_largest_alpha_of_its_key_is_refused() {
     let reviewed = call(Method::POST, &deferred, small).await;
     assert_eq!(reviewed.status, StatusCode::OK, "{reviewed:?}");
     // Other keys have no limit.
-    let large = json!({"result": "pass", "alpha": 1.0});
     let stored = service.post(&at("/traces"), with_review(large)).await;
     assert_eq!(stored.status, StatusCode::ACCEPTED);
 }
