@@ -12,6 +12,7 @@ mod layout;
 pub mod markup;
 mod memory;
 mod memory_change;
+mod memory_status;
 mod message;
 pub mod neutral;
 #[cfg(feature = "openapi")]
@@ -37,8 +38,9 @@ pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
-pub use memory::{Memory, MemoryHistory, MemoryRecord, MemoryStatus, UtilityEvent};
+pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
 pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
+pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};

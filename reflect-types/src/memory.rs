@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use crate::Metadata;
 use crate::id::{KeyId, MemoryId, TraceId};
 use crate::memory_change::ChangeRecord;
+use crate::memory_status::MemoryStatus;
 use crate::neutral;
 use crate::reflection::{Reflection, ReflectionEdit};
 use crate::reviewer::Reviewer;
-use crate::wire_enum::wire_enum;
 
 /// A memory as a query returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,18 +61,6 @@ impl Memory {
 
     fn initial_q_value() -> f64 {
         Self::INITIAL_Q_VALUE
-    }
-}
-
-wire_enum! {
-    /// Whether a memory may be part of an answer.
-    #[derive(Default)]
-    pub enum MemoryStatus {
-        /// It may.
-        #[default]
-        Active = "active",
-        /// A person has set it aside.
-        Quarantined = "quarantined",
     }
 }
 

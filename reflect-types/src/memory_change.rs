@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{KeyId, MemoryId};
-use crate::memory::MemoryStatus;
+use crate::memory_status::MemoryStatus;
 use crate::reflection::{Reflection, ReflectionEdit};
 use crate::wire_enum::wire_enum;
 

@@ -4,7 +4,7 @@ use crate::Metadata;
 use crate::id::MemoryId;
 use crate::integer;
 use crate::layout::Layout;
-use crate::memory::MemoryStatus;
+use crate::memory_status::MemoryStatus;
 use crate::requests::CreateTrace;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, page_limit, small, within};
 

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
 use crate::layout::Layout;
-use crate::memory::MemoryStatus;
+use crate::memory_status::MemoryStatus;
 use crate::reflection::ReflectionEdit;
 use crate::validate::{InvalidField, Validate, at_most, page_limit};
 

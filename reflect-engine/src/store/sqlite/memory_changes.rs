@@ -1,17 +1,14 @@
 //! Changes of memories by the holders of keys.
 
-use jiff::Timestamp;
 use reflect_types::{
-    ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryHistory, MemoryId, MemoryStatus,
-    MemoryUpdate, Page, ProjectId,
+    ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryId, MemoryStatus, Page, ProjectId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{memories, projects, row};
-use crate::clock;
+use super::{projects, row};
 use crate::error::Error;
-use crate::review::{self, Act, MemoryState, NewChange, RecordedChange, RestoredState};
+use crate::review::{Act, RecordedChange};
 use crate::store::MemoryKey;
 
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
@@ -21,106 +18,6 @@ const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_bef
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
      WHERE m.key = ?1 AND c.closed = 0 ORDER BY c.key";
-
-pub(super) fn update(
-    db: &Connection,
-    project: &ProjectId,
-    id: &MemoryId,
-    update: &MemoryUpdate,
-    by: Option<&KeyId>,
-    now: Timestamp,
-) -> Result<Option<MemoryHistory>, Fault> {
-    let Some(project_key) = projects::key(db, project)? else {
-        return Ok(None);
-    };
-    let mut select = db.prepare_cached(
-        "SELECT key, generation, reflection, status FROM memory \
-         WHERE id = ?1 AND project = ?2 AND status <> 'withdrawn'",
-    )?;
-    let mut rows = select.query(params![id.as_str(), project_key])?;
-    let Some(found) = rows.next()? else {
-        return Ok(None);
-    };
-    let (key, generation): (MemoryKey, i64) = (found.get(0)?, found.get(1)?);
-    let mut state = MemoryState {
-        reflection: row::json(found, 2)?,
-        status: row::memory_status(found, 3)?,
-    };
-    let known = recorded(db, key)?;
-    let changes = review::amend(&mut state, generation, &known, update, by);
-    for NewChange {
-        kind,
-        status_before,
-        act,
-    } in &changes
-    {
-        let (edit, before) = match act {
-            Act::Edit { edit, before } => (Some(row::to_json(edit)?), Some(row::to_json(before)?)),
-            Act::SetStatus(_) => (None, None),
-        };
-        insert(
-            db,
-            project_key,
-            &Change {
-                memory: id.as_str(),
-                kind,
-                generation,
-                status_before,
-                before,
-                edit,
-                note: update.note.as_deref(),
-                key: by,
-                at: &clock::text(now),
-                closed: false,
-            },
-        )?;
-    }
-    write_state(db, project_key, key, &state.reflection, Some(&state.status))?;
-    if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
-        projects::remove_skill_of(db, project_key, id)?;
-    }
-    memories::get(db, project, id)
-}
-
-pub(super) fn delete(
-    db: &Connection,
-    project: &ProjectId,
-    id: &MemoryId,
-    by: Option<&KeyId>,
-    now: Timestamp,
-) -> Result<bool, Fault> {
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(false);
-    };
-    let status = match memories::status(db, project, id)? {
-        Some(status) if status != "withdrawn" => MemoryStatus::from(status.as_str()),
-        _ => return Ok(false),
-    };
-    db.prepare_cached(
-        "UPDATE memory_change SET closed = 1, before = NULL, edit = NULL \
-         WHERE project = ?1 AND memory_id = ?2",
-    )?
-    .execute(params![project, id.as_str()])?;
-    memories::remove(db, project, id)?;
-    projects::remove_skill_of(db, project, id)?;
-    insert(
-        db,
-        project,
-        &Change {
-            memory: id.as_str(),
-            kind: &ChangeKind::Deleted,
-            generation: 0,
-            status_before: &status,
-            before: None,
-            edit: None,
-            note: None,
-            key: by,
-            at: &clock::text(now),
-            closed: true,
-        },
-    )?;
-    Ok(true)
-}
 
 pub(super) fn list(
     db: &Connection,
@@ -202,28 +99,6 @@ pub(super) fn recorded(db: &Connection, key: MemoryKey) -> Result<Vec<RecordedCh
     Ok(changes)
 }
 
-/// Writes what an undo makes of a memory.
-pub(super) fn restate(db: &Connection, project: i64, state: &RestoredState) -> Result<(), Fault> {
-    for key in &state.forget {
-        db.prepare_cached("DELETE FROM memory_change WHERE key = ?1")?
-            .execute([key])?;
-    }
-    for change in &state.changes {
-        let before = change.before.as_ref().map(row::to_json).transpose()?;
-        db.prepare_cached(
-            "UPDATE memory_change SET generation = ?2, status_before = ?3, before = ?4 WHERE key = ?1",
-        )?
-        .execute(params![
-            change.key,
-            change.generation,
-            change.status_before.as_str(),
-            before,
-        ])?;
-    }
-    let status = state.status.as_ref();
-    write_state(db, project, state.memory, &state.reflection, status)
-}
-
 /// Deletes the changes of a memory.
 pub(super) fn forget(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
     db.prepare_cached(
@@ -271,20 +146,20 @@ pub(super) fn import(
 }
 
 /// A row to insert.
-struct Change<'a> {
-    memory: &'a str,
-    kind: &'a ChangeKind,
-    generation: i64,
-    status_before: &'a MemoryStatus,
-    before: Option<String>,
-    edit: Option<String>,
-    note: Option<&'a str>,
-    key: Option<&'a KeyId>,
-    at: &'a str,
-    closed: bool,
+pub(super) struct Change<'a> {
+    pub(super) memory: &'a str,
+    pub(super) kind: &'a ChangeKind,
+    pub(super) generation: i64,
+    pub(super) status_before: &'a MemoryStatus,
+    pub(super) before: Option<String>,
+    pub(super) edit: Option<String>,
+    pub(super) note: Option<&'a str>,
+    pub(super) key: Option<&'a KeyId>,
+    pub(super) at: &'a str,
+    pub(super) closed: bool,
 }
 
-fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
+pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, before, \
              edit, note, key_id, created_at, closed) \
@@ -304,27 +179,6 @@ fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Faul
         ":created_at": change.at,
         ":closed": change.closed,
     })?;
-    Ok(())
-}
-
-/// Writes the text and, unless it is `None`, the status of a memory.
-fn write_state(
-    db: &Connection,
-    project: i64,
-    key: MemoryKey,
-    reflection: &crate::model::Reflection,
-    status: Option<&MemoryStatus>,
-) -> Result<(), Fault> {
-    db.prepare_cached(
-        "UPDATE memory SET reflection = ?2, status = coalesce(?3, status), revision = ?4 \
-         WHERE key = ?1",
-    )?
-    .execute(params![
-        key,
-        row::to_json(reflection)?,
-        status.map(MemoryStatus::as_str),
-        memories::next_revision(db, project)?,
-    ])?;
     Ok(())
 }
 

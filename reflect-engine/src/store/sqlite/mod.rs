@@ -1,8 +1,7 @@
 //! The SQLite adapter.
 //!
-//! One thread writes, with one commit for all the writes that wait; a few connections read beside
-//! it. Several processes may share a file. A database in memory has a single connection, on the
-//! writing thread, which reads too.
+//! One thread writes, with one commit for all waiting writes; a few connections read. Processes may
+//! share a file. A database in memory has one connection, on the writing thread, which reads too.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -32,6 +31,7 @@ mod projects;
 mod readers;
 mod reviews;
 mod row;
+mod tending;
 mod traces;
 mod undo;
 mod writer;
@@ -275,7 +275,7 @@ impl Store for Sqlite {
     ) -> Result<Option<MemoryHistory>> {
         let (project, id) = (project.clone(), id.clone());
         let (update, key) = (update.clone(), key.cloned());
-        self.write(move |db| memory_changes::update(db, &project, &id, &update, key.as_ref(), now))
+        self.write(move |db| tending::update(db, &project, &id, &update, key.as_ref(), now))
             .await
     }
 
@@ -287,7 +287,7 @@ impl Store for Sqlite {
         now: Timestamp,
     ) -> Result<bool> {
         let (project, id, key) = (project.clone(), id.clone(), key.cloned());
-        self.write(move |db| memory_changes::delete(db, &project, &id, key.as_ref(), now))
+        self.write(move |db| tending::delete(db, &project, &id, key.as_ref(), now))
             .await
     }
 

@@ -7,7 +7,7 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId, UndoReport};
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Fault;
-use super::{jobs, memories, memory_changes, projects, reviews, row};
+use super::{jobs, memories, memory_changes, projects, reviews, row, tending};
 use crate::review::{
     self, GivenReview, LearnedText, MemoryState, Outcome, PastReview, PastState, ReviewHistory,
     Selection, TaughtMemory, TaughtProject, TraceChange, TraceState, UndoChanges,
@@ -210,7 +210,7 @@ fn write(
         memories::restore(db, project, id, *state)?;
     }
     for state in &changes.states {
-        memory_changes::restate(db, project, state)?;
+        tending::restate(db, project, state)?;
     }
     for utility in &changes.utilities {
         // An undo appends no event, so none needs a trace.
