@@ -14,6 +14,11 @@ pub trait Layout {
         Vec::new()
     }
 
+    /// Whether this request may be repeated, where its operation may.
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
     /// The JSON body; empty for none.
     fn body(&self) -> serde_json::Result<Vec<u8>> {
         Ok(Vec::new())

@@ -86,11 +86,12 @@ impl Http {
         }
         match http.send().await {
             Ok(reply) => {
-                let more = reply.header("link").is_some();
+                let more = reply.header("link").is_some_and(names_next_page);
                 Ok(reply.decode(|body| request.decode(body, more))?)
             }
-            Err(error) if error.status() == Some(404) => {
-                request.absent().ok_or_else(|| error.into())
+            Err(reflect_http::Error::Refused(refusal)) => {
+                let absent = says_not_found(&refusal).then(|| request.absent());
+                absent.flatten().ok_or_else(|| refused(&refusal))
             }
             Err(error) => Err(error.into()),
         }
@@ -167,6 +168,35 @@ fn refused(refusal: &Refusal) -> Error {
     }))
 }
 
+/// Whether an API, and not a proxy or a web server, replies that something does not exist.
+fn says_not_found(refusal: &Refusal) -> bool {
+    let says_why = |body: serde_json::Value| body.get("detail").is_some();
+    refusal.status() == 404 && refusal.json().is_some_and(says_why)
+}
+
+/// Whether a `Link` header has a target with `rel="next"`.
+fn names_next_page(link: impl AsRef<str>) -> bool {
+    let is_next = |parameter: &str| {
+        parameter
+            .trim()
+            .split_once('=')
+            .is_some_and(|(name, value)| {
+                let value = value.trim().trim_matches('"');
+                name.trim().eq_ignore_ascii_case("rel")
+                    && value
+                        .split_whitespace()
+                        .any(|rel| rel.eq_ignore_ascii_case("next"))
+            })
+    };
+    // After each target in angle brackets, up to the next one.
+    link.as_ref().split('>').skip(1).any(|after| {
+        after
+            .split(',')
+            .next()
+            .is_some_and(|own| own.split(';').any(is_next))
+    })
+}
+
 /// The code of a status, for servers that send none.
 fn code_of(status: u16) -> ErrorCode {
     let known = ErrorCode::KNOWN.iter().find(|code| code.status() == status);
@@ -221,4 +251,29 @@ fn unprintable(secret: &str) -> Error {
 
 fn unsendable(error: impl std::error::Error) -> Error {
     Error::Config(format!("the request is no JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_link_to_the_next_page_is_one() {
+        for link in [
+            r#"</v1/projects/p/traces?before=a,b>; rel="next""#,
+            r#"<a>; rel=preload, <b>; title="x"; rel=next"#,
+            r#"<a>; REL="prev Next""#,
+        ] {
+            assert!(names_next_page(link), "{link}");
+        }
+        for link in [
+            "",
+            "<a>",
+            r#"<a>; rel="preload""#,
+            r#"<next>; rel="prev""#,
+            "rel=next",
+        ] {
+            assert!(!names_next_page(link), "{link}");
+        }
+    }
 }

@@ -186,6 +186,11 @@ fn usable_key(key: &str) -> Result<(), InvalidField> {
 }
 
 impl Layout for CreateTrace {
+    /// Without an idempotency key, a second submission is a second run.
+    fn is_repeatable(&self) -> bool {
+        self.idempotency_key.is_some()
+    }
+
     fn body(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(self)
     }

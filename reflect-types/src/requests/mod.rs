@@ -132,7 +132,10 @@ macro_rules! operations {
 
             /// Whether the call may be repeated after an unknown outcome.
             pub fn repeat(&self) -> Repeat {
-                match self { $( Self::$operation(_) => $operation::REPEAT, )+ }
+                match self {
+                    $( Self::$operation(request) if request.is_repeatable() => $operation::REPEAT, )+
+                    _ => Repeat::IfNotDone,
+                }
             }
 
             /// The path and query string in this project.
@@ -324,6 +327,15 @@ mod tests {
             list.path(&project),
             "/v1/projects/default/traces?review_status=pending&ingest_status=failed&before=a%26b"
         );
+    }
+
+    #[test]
+    fn a_run_is_sent_again_only_under_an_idempotency_key() {
+        let mut run = CreateTrace::new("t", "prose");
+        let repeat = |run: &CreateTrace| Request::from(run.clone()).repeat();
+        assert_eq!(repeat(&run), Repeat::IfNotDone);
+        run.idempotency_key = Some("k".to_owned());
+        assert_eq!(repeat(&run), Repeat::Freely);
     }
 
     #[test]
