@@ -174,9 +174,13 @@ fn draw_utilities(client: &BlockingClient) -> Result<(), BoxError> {
         let bar: String = (0..20)
             .map(|step| if filled(step) { '█' } else { '░' })
             .collect();
+        // What the reviewer said, or else what was done.
+        let lesson = [&memory.feedback, &memory.summary];
+        let lesson = lesson.into_iter().find(|text| !text.is_empty());
         println!(
             "   utility    {bar} {:.2}  {}",
-            memory.q_value, memory.summary
+            memory.q_value,
+            lesson.map_or("", String::as_str)
         );
     }
     Ok(())
