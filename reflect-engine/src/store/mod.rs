@@ -24,7 +24,9 @@ mod undecoded;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
-pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
+pub use memory::{
+    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+};
 pub use port::Store;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace};

@@ -36,9 +36,9 @@ pub(super) fn insert(
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model) \
+             task, reflection, key_id, reviewer_model, given) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model FROM trace t WHERE t.key = :trace",
+             :reflection, :key_id, :reviewer_model, t.retrieved FROM trace t WHERE t.key = :trace",
     )?
     .execute(named_params! {
         ":project": project,

@@ -149,7 +149,7 @@ pub(super) fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model";
+     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given";
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -166,6 +166,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         status: memory_status(row, 10)?,
         key_id: row.get::<_, Option<String>>(11)?.map(KeyId::new),
         reviewer: Some(reviewer(row, 12)?),
+        retrieved_memory_ids: json(row, 13)?,
     })
 }
 
