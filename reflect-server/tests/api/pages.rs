@@ -1,5 +1,6 @@
 //! Lists of long records: pages are bounded by bytes, and nothing is left out.
 
+use axum::http::Method;
 use axum::http::header::LINK;
 use serde_json::{Value, json};
 
@@ -74,6 +75,25 @@ async fn pages_of_long_traces_end_early_and_lose_nothing() {
 async fn pages_of_long_memories_end_early_and_lose_nothing() {
     let trace = reviewed("x", &"x".repeat(60_000));
     expect_pages(90, 75, &trace, ["/memories", "/archive/memories"]).await;
+}
+
+#[tokio::test]
+async fn pages_of_long_changes_end_early_and_lose_nothing() {
+    let service = Service::start().await;
+    service.post(&at("/traces"), reviewed("x", "")).await;
+    let memory = service.get(&at("/memories")).await.body[0]["id"].clone();
+    let path = at(&format!("/memories/{}", memory.as_str().unwrap()));
+    for n in 0..70 {
+        let long = format!("{n}{}", "x".repeat(8_000));
+        let edit = json!({"reflection": {
+            "summary": long, "guidance": long, "key_mistake": long, "correct_action": long}});
+        let edited = service.call(Method::PATCH, &path, Some(edit)).await;
+        assert_eq!(edited.status, 200, "{edited:?}");
+    }
+    let pages = pages(&service, "/memory/changes?limit=1000").await;
+    let lengths: Vec<usize> = pages.iter().map(Vec::len).collect();
+    assert_eq!(lengths.len(), 2, "{lengths:?}");
+    assert_eq!(lengths.iter().sum::<usize>(), 70, "{lengths:?}");
 }
 
 #[tokio::test]
