@@ -1,6 +1,5 @@
 //! Lists of long records: pages are bounded by bytes, and nothing is left out.
 
-use axum::http::Method;
 use axum::http::header::LINK;
 use serde_json::{Value, json};
 
@@ -80,16 +79,22 @@ async fn pages_of_long_memories_end_early_and_lose_nothing() {
 #[tokio::test]
 async fn pages_of_long_changes_end_early_and_lose_nothing() {
     let service = Service::start().await;
-    service.post(&at("/traces"), reviewed("x", "")).await;
-    let memory = service.get(&at("/memories")).await.body[0]["id"].clone();
-    let path = at(&format!("/memories/{}", memory.as_str().unwrap()));
-    for n in 0..70 {
-        let long = format!("{n}{}", "x".repeat(8_000));
-        let edit = json!({"reflection": {
-            "summary": long, "guidance": long, "key_mistake": long, "correct_action": long}});
-        let edited = service.call(Method::PATCH, &path, Some(edit)).await;
-        assert_eq!(edited.status, 200, "{edited:?}");
-    }
+    let long = "x".repeat(8_000);
+    let text = json!({
+        "summary": long, "guidance": long, "key_mistake": long, "correct_action": long,
+    });
+    let change = json!({
+        "id": "1", "memory_id": "m", "kind": "edited", "before": text, "edit": text,
+        "created_at": "2026-01-01T00:00:00Z",
+    });
+    let memory = json!({
+        "kind": "memory", "id": "m", "trace_id": "t", "task": "t", "success": true, "q_value": 0.5,
+        "uses": 0, "metadata": {}, "created_at": "2026-01-01T00:00:00Z", "events": [],
+        "changes": vec![change; 70],
+    });
+    let import = json!({"pieces": [memory]});
+    let imported = service.post(&at("/archive"), import).await;
+    assert_eq!(imported.body["stored"], 1, "{imported:?}");
     let pages = pages(&service, "/memory/changes?limit=1000").await;
     let lengths: Vec<usize> = pages.iter().map(Vec::len).collect();
     assert_eq!(lengths.len(), 2, "{lengths:?}");
