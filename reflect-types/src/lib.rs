@@ -13,13 +13,13 @@ pub mod markup;
 mod memory;
 mod memory_change;
 mod memory_status;
-mod ranking;
 mod message;
 pub mod neutral;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod page;
 mod project;
+mod ranking;
 mod reflection;
 mod requests;
 mod review;
@@ -42,10 +42,10 @@ pub use layout::{Layout, Method, Repeat};
 pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
 pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use memory_status::MemoryStatus;
-pub use ranking::Ranking;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
+pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,

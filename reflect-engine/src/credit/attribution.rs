@@ -201,8 +201,7 @@ impl Attribution {
         let passed = run.passed;
         for (given, cavity) in run.given.iter_mut().zip(cavities) {
             let learned = residual * cavity.kinds.specific;
-            self.response
-                .learn(given.position, learned - given.learned);
+            self.response.learn(given.position, learned - given.learned);
             given.learned = learned;
             let rest = rest - cavity.expected;
             let log = |effect: f64| seen(probability(rest + effect, passed), wrong).ln();

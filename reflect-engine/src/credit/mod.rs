@@ -25,7 +25,6 @@ use std::hash::{BuildHasher, RandomState};
 
 use attribution::{Attribution, NewRun};
 
-
 pub(crate) use attribution::logistic;
 pub(crate) use kinds::{Effect, Kinds};
 pub(crate) use response::Curve;
@@ -137,10 +136,13 @@ impl Credit {
                 let place = *self.places.get(id)?;
                 Some((place, similarity(*key, self.keys[place])?))
             });
+            let mut given: Vec<_> = given.collect();
+            // Hashes come in another order in every process.
+            given.sort_unstable_by_key(|(place, _)| *place);
             self.attribution.add(NewRun {
                 task: run.task,
                 passed: run.passed,
-                given: given.collect(),
+                given,
             });
             self.places.insert(run.memory, self.keys.len());
             self.keys.push(*key);

@@ -14,11 +14,16 @@ fn histories() -> impl Strategy<Value = Vec<Told>> {
     let given = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
     let run = (0_u64..8, any::<bool>(), given);
     prop::collection::vec(run, 1..60).prop_map(|runs| {
-        let told = |(at, (task, passed, given)): (usize, (u64, bool, Vec<prop::sample::Index>))| Told {
-            task,
-            passed,
-            given: given.iter().filter(|_| at > 0).map(|i| i.index(at)).collect(),
-        };
+        let told =
+            |(at, (task, passed, given)): (usize, (u64, bool, Vec<prop::sample::Index>))| Told {
+                task,
+                passed,
+                given: given
+                    .iter()
+                    .filter(|_| at > 0)
+                    .map(|i| i.index(at))
+                    .collect(),
+            };
         runs.into_iter().enumerate().map(told).collect()
     })
 }

@@ -29,7 +29,9 @@ type Memories = BTreeMap<i64, Stored>;
 fn index_of(dims: usize, memories: &Memories) -> Index {
     let mut index = Index::new(dims);
     for (key, m) in memories {
-        index.upsert(*key, &m.vector, m.merit.q, &m.metadata).unwrap();
+        index
+            .upsert(*key, &m.vector, m.merit.q, &m.metadata)
+            .unwrap();
         index.set_effect(*key, m.merit.effect);
     }
     index

@@ -119,7 +119,9 @@ pub(crate) async fn explain(
             similarity: memory.similarity,
             q_value: memory.q,
             score: params.rule.shown(memory.score),
-            evidence: account.filter(|_| params.rule.is_learned()).map(Evidence::from),
+            evidence: account
+                .filter(|_| params.rule.is_learned())
+                .map(Evidence::from),
             mmr: memory.mmr,
             rank: memory.rank,
             dropped: memory.dropped,

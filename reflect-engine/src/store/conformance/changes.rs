@@ -55,7 +55,9 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     judge(store, &project, "t-changes-1", Verdict::Pass).await;
     let moved = since(first.revision).await;
     let moved_q = moved.changes.iter().find_map(|change| match change {
-        MemoryChange::Put(memory) if memory.key == key => Some((memory.q, !memory.metadata.is_empty())),
+        MemoryChange::Put(memory) if memory.key == key => {
+            Some((memory.q, !memory.metadata.is_empty()))
+        }
         _ => None,
     });
     assert_eq!(moved_q, Some((0.65, true)));

@@ -6,7 +6,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::memories::{embed, next_revision};
 use super::{projects, row};
-use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
+use crate::store::{
+    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+};
 
 pub(super) fn since_revision(
     db: &Connection,
