@@ -57,9 +57,9 @@ impl Builder {
     /// The default [`concurrency`](Self::concurrency) with a custom reflector: low, because it may
     /// call a rate-limited model.
     pub const DEFAULT_CONCURRENCY: usize = 8;
-    /// The default [`concurrency`](Self::concurrency) with the bundled reflector, which waits only
-    /// for the disk.
-    pub const BUNDLED_CONCURRENCY: usize = 32;
+    /// The default [`concurrency`](Self::concurrency) with the bundled reflector: high, because it
+    /// waits only for the disk, and reviews that wait together share a commit.
+    pub const BUNDLED_CONCURRENCY: usize = 256;
     /// The default [`index_room`](Self::index_room), enough for about two million memories of 256
     /// dimensions.
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;

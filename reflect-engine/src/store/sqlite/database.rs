@@ -53,7 +53,7 @@ impl Sqlite {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.run(work).await,
@@ -63,7 +63,7 @@ impl Sqlite {
 
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(&self.path, work).await
     }
