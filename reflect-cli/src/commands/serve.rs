@@ -108,7 +108,7 @@ pub(crate) struct Options {
     /// Default similarity threshold of a query (default: the embedder's).
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
-    /// Reviews processed at once (default: 8 with a language model, 256 without).
+    /// Reviews processed at once (default: 8 with a model, 256 without).
     #[arg(long, env = "REFLECT_WORKERS")]
     workers: Option<NonZeroUsize>,
     /// Time after which the jobs of a crashed process are taken over, in seconds.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::model::prose::{clean, is_common, sentences};
 use crate::model::steps::Step;
 
-/// How many texts are looked at, from the last one back.
-const MAX_BACK: usize = 16;
+/// How many texts are looked at beside the final response, from the last one back.
+const MAX_BACK: usize = 15;
 
 /// The last sentences of the agent that speak of the task, or else its last text if `or_last`; empty
 /// if there are none.
@@ -31,8 +31,10 @@ pub(super) fn answer(
             .collect();
         shared.len() >= 2.min(task.len())
     };
+    // Most often the final response is the last text.
+    let said = said.take(MAX_BACK).filter(|text| *text != final_response);
     let mut last = String::new();
-    for text in std::iter::once(final_response).chain(said).take(MAX_BACK) {
+    for text in std::iter::once(final_response).chain(said) {
         let text = clean(text);
         let telling: Vec<&str> = sentences(&text).into_iter().filter(tells).collect();
         let telling = telling.join(" ");
