@@ -78,10 +78,7 @@ pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     if !caller.may(&Scope::TraceAdmin) {
         engine = engine.deleting_own_traces_only();
     }
-    match caller.key() {
-        Some(key) => engine.acting_for(key.clone()),
-        None => engine,
-    }
+    engine.acting_for(caller.key().clone())
 }
 
 /// Refuses a caller without a scope.

@@ -14,7 +14,8 @@ impl Engine {
     /// restorations of memories by that key or in that time are taken back too; deleted memories do not
     /// come back.
     ///
-    /// A dry run reports the same changes and makes none.
+    /// A dry run reports the same changes and makes none. The lists of the report are
+    /// [bounded](UndoReport::bounded).
     pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {
         let core = self.checked(project, undo)?;
         let selection = Selection {
@@ -30,7 +31,7 @@ impl Engine {
         if !undo.dry_run {
             core.work.notify_one();
         }
-        Ok(report)
+        Ok(report.bounded())
     }
 }
 
