@@ -65,7 +65,7 @@ impl Sqlite {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         only_reads: bool,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         if only_reads {
             self.read(work).await
