@@ -113,12 +113,9 @@ pub(crate) struct Options {
     /// Default ranking of a query: `learned` from reviews, or `classic`, by similarity and utility.
     #[arg(long, env = "REFLECT_RANKING", value_parser = ranking, default_value_t = Ranking::Learned)]
     ranking: Ranking,
-    /// Reviews processed at once.
-    #[arg(
-        long, env = "REFLECT_WORKERS",
-        default_value_t = at_least_one(reflect_engine::Builder::DEFAULT_CONCURRENCY)
-    )]
-    workers: NonZeroUsize,
+    /// Reviews processed at once (default: 8 with a model, 256 without).
+    #[arg(long, env = "REFLECT_WORKERS")]
+    workers: Option<NonZeroUsize>,
     /// Time after which the jobs of a crashed process are taken over, in seconds.
     #[arg(
         long, env = "REFLECT_LEASE", default_value_t = 30,
@@ -179,8 +176,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
-        .concurrency(options.workers.get())
         .lease(Duration::from_secs(options.lease));
+    if let Some(workers) = options.workers {
+        engine = engine.concurrency(workers.get());
+    }
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use reflect_engine::Engine;
 use reflect_types::{
-    CreateTrace, MemoryId, Message, ProjectId, QueryMemories, Ranking, Reflection, Review, Verdict,
+    AuthoredReflection, CreateTrace, MemoryId, Message, ProjectId, QueryMemories, Ranking, Review,
+    Verdict,
 };
 
 use crate::world::{Memory, World};
@@ -152,9 +153,10 @@ impl Bank {
         let id = trace.expect("a trace").trace_id;
         let review = Review {
             // The engine writes none, so that its writer's work is not measured.
-            reflection: Some(Reflection {
+            reflection: Some(AuthoredReflection {
                 summary: "done".to_owned(),
-                ..Reflection::default()
+                guidance: "again".to_owned(),
+                ..AuthoredReflection::default()
             }),
             ..Review::new(Verdict::from(passed))
         };

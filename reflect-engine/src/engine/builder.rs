@@ -57,12 +57,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The default [`concurrency`](Self::concurrency) with a custom reflector: low, because it may
-    /// call a rate-limited model.
+    /// The default [`concurrency`](Self::concurrency) with a custom reflector or embedder: low,
+    /// because it may call a rate-limited model.
     pub const DEFAULT_CONCURRENCY: usize = 8;
-    /// The default [`concurrency`](Self::concurrency) with the bundled reflector, which waits only
-    /// for the disk.
-    pub const BUNDLED_CONCURRENCY: usize = 32;
+    /// The default [`concurrency`](Self::concurrency) with the bundled reflector and embedder: high,
+    /// because they wait only for the disk, and reviews that wait together share a commit.
+    pub const BUNDLED_CONCURRENCY: usize = 256;
     /// The default [`index_room`](Self::index_room), enough for about two million memories of 256
     /// dimensions.
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
@@ -207,11 +207,11 @@ impl Builder {
                  after `Runtime::enter`",
             ));
         };
-        let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
-        let concurrency = match self.reflector {
-            Some(_) => Self::DEFAULT_CONCURRENCY,
-            None => Self::BUNDLED_CONCURRENCY,
+        let concurrency = match (&self.reflector, &self.embedder) {
+            (None, None) => Self::BUNDLED_CONCURRENCY,
+            _ => Self::DEFAULT_CONCURRENCY,
         };
+        let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
         let core = Arc::new(Core {
             store: match self.store {
                 Some(store) => store,
@@ -262,4 +262,22 @@ fn within(field: &'static str, value: f64, lowest: f64) -> Result<f64> {
     }
     let problem = format!("must be from {lowest} to 1, got {value}");
     Err(InvalidField::new(field, problem).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HashedEmbedder;
+
+    #[tokio::test]
+    async fn only_bundled_models_work_on_many_reviews_at_once() {
+        let bundled = Engine::builder().start().unwrap();
+        assert_eq!(bundled.core().concurrency, Builder::BUNDLED_CONCURRENCY);
+        let embedder = Engine::builder().embedder(Arc::new(HashedEmbedder));
+        let embedder = embedder.start().unwrap();
+        assert_eq!(embedder.core().concurrency, Builder::DEFAULT_CONCURRENCY);
+        let reflector = Engine::builder().reflector(Arc::new(Extractive));
+        let reflector = reflector.start().unwrap();
+        assert_eq!(reflector.core().concurrency, Builder::DEFAULT_CONCURRENCY);
+    }
 }

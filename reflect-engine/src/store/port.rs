@@ -117,7 +117,8 @@ pub trait Store: Send + Sync + 'static {
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision>;
 
     /// Claims up to `limit` jobs of a kind that are due at `now`, oldest first. Each claim counts as
-    /// an attempt, even if the answer is lost.
+    /// an attempt, even if the answer is lost. A job whose lease has expired is claimed alone: it may
+    /// have killed its worker, and the attempt must not count for others.
     async fn claim_jobs(
         &self,
         kind: JobKind,

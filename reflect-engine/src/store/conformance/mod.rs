@@ -87,6 +87,8 @@ pub async fn all(store: &dyn Store) {
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;
+    jobs::jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(store).await;
+    jobs::a_job_whose_lease_has_expired_is_claimed_alone(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;
     judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;

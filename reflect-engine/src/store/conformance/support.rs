@@ -21,26 +21,30 @@ pub(super) async fn history(
 
 /// Finishes all jobs.
 pub(super) async fn drain(store: &dyn Store) {
-    let end = Timestamp::MAX;
-    let claims = store
-        .claim_jobs(JobKind::Reflection, end, &lease("drain", 60), 1_000)
-        .await
-        .unwrap();
-    for claimed in claims.jobs {
-        let Subject::Reflection {
-            project,
-            trace,
-            review,
-        } = claimed.subject
-        else {
-            panic!("{claimed:?} is no reflection");
-        };
-        let lesson = LearnedReview {
-            memory: memory(trace.id.as_str()),
-            review,
-        };
-        let done = learn(store, &project, trace.id.as_str(), job("drain"), lesson).await;
-        assert_eq!(done, Ok(()));
+    let lease = lease("drain", 60);
+    loop {
+        let end = Timestamp::MAX;
+        let claims = store.claim_jobs(JobKind::Reflection, end, &lease, 1_000);
+        let jobs = claims.await.unwrap().jobs;
+        if jobs.is_empty() {
+            return;
+        }
+        for claimed in jobs {
+            let Subject::Reflection {
+                project,
+                trace,
+                review,
+            } = claimed.subject
+            else {
+                panic!("{claimed:?} is no reflection");
+            };
+            let lesson = LearnedReview {
+                memory: memory(trace.id.as_str()),
+                review,
+            };
+            let done = learn(store, &project, trace.id.as_str(), job("drain"), lesson).await;
+            assert_eq!(done, Ok(()));
+        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Store for Sqlite {
         let project = project.clone();
         // Outside the closure, because all writes share one thread.
         let trace = traces::EncodedTrace::new(trace).map_err(|fault| fault.at(&self.path))?;
-        self.write(move |db| traces::insert(db, &project, &trace, intake))
+        self.write(move |db| traces::insert(db, &project, &trace, &intake))
             .await
     }
 
@@ -134,7 +134,7 @@ impl Store for Sqlite {
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
         let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| reviews::review(db, &project, &id, action))
+        self.write(move |db| reviews::review(db, &project, &id, &action))
             .await
     }
 
@@ -158,7 +158,7 @@ impl Store for Sqlite {
             .write(move |db| jobs::claim(db, kind, now, &claim, limit))
             .await?;
         // On a reader, because traces are long and all writes share one thread.
-        let (claims, unreadable) = self.read(move |db| jobs::load(db, kind, taken)).await?;
+        let (claims, unreadable) = self.read(move |db| jobs::load(db, kind, &taken)).await?;
         if !unreadable.is_empty() {
             // Ended, or they would be claimed again and again.
             let owner = lease.owner.clone();

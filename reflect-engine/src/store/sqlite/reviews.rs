@@ -25,10 +25,10 @@ pub(super) fn review(
     db: &Connection,
     project: &ProjectId,
     id: &TraceId,
-    action: Action,
+    action: &Action,
 ) -> Result<Decision, Fault> {
     let (row, standing) = load(db, project, id)?.unzip();
-    let changes = match review::decide(standing, action) {
+    let changes = match review::decide(standing, action.clone()) {
         Ok(changes) => changes,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -44,8 +44,8 @@ fn load(
     id: &TraceId,
 ) -> Result<Option<(TraceRow, Standing)>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, t.ingest_attempts, \
-             t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, \
+        "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, \
+             iif(j.owner IS NULL, t.ingest_attempts, j.attempts), t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, \
              t.withdrawn_verdict, r.id, r.verdict, r.feedback, r.reviewer_model, \
              r.overruled_model, r.overruled_verdict, j.trace IS NOT NULL, j.owner, m.key \
          FROM trace t JOIN project p ON p.key = t.project \

@@ -15,16 +15,44 @@ use super::fault::Fault;
 use crate::review::{NewReview, Teacher};
 use crate::store::{LongFields, Undecoded};
 
+/// The condition that a worker holds the reflection of the trace `t`.
+macro_rules! held {
+    () => {
+        "t.ingest_status = 'queued' AND EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key \
+             AND j.kind = 'reflection' AND j.owner IS NOT NULL)"
+    };
+}
+
+/// The ingest status of the trace `t`. `processing` is in the queue alone.
+macro_rules! status {
+    () => {
+        concat!(
+            "CASE WHEN ",
+            held!(),
+            " THEN 'processing' ELSE t.ingest_status END"
+        )
+    };
+}
+
+/// The ingest status of the trace `t`.
+pub(super) const STATUS: &str = status!();
+
 /// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.
-pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
-     t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
-     t.metadata, t.reference_context, t.created_memory, t.created_at, \
+pub(super) const TRACE: &str = concat!(
+    "t.id, t.task, t.trajectory, t.final_response, t.retrieved, t.ignored, t.reviewed, ",
+    status!(),
+    ", CASE WHEN ",
+    held!(),
+    " THEN (SELECT j.attempts FROM queue j WHERE j.trace = t.key AND j.kind = 'reflection') \
+     ELSE t.ingest_attempts END, \
+     t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id";
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id"
+);
 /// The number of columns in [`TRACE`].
 pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
 
-/// The number of columns in a list of them.
+/// The number of columns in a list of them, in which every comma separates two.
 const fn columns(list: &str) -> usize {
     let (bytes, mut at, mut count) = (list.as_bytes(), 0, 1);
     while at < bytes.len() {
@@ -128,8 +156,15 @@ pub(super) fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> 
     Ok(bytes)
 }
 
+/// Whether a JSON text is nested deeper than `limit`.
+pub(super) fn is_deeper(json: &str, limit: usize) -> bool {
+    // Most texts have fewer brackets than the limit, and counting them is fast.
+    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
+    json.bytes().filter(opens).count() > limit && depth(json) > limit
+}
+
 /// The nesting depth of a JSON text.
-pub(super) fn depth(json: &str) -> usize {
+fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
     for byte in json.bytes() {

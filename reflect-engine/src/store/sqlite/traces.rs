@@ -38,7 +38,7 @@ fn readable(field: &'static str, json: String) -> Result<String, Fault> {
     /// The limit of `serde_json` is 128.
     const DEEPEST: usize = 120;
 
-    if row::depth(&json) > DEEPEST {
+    if row::is_deeper(&json, DEEPEST) {
         let problem = format!("is nested more than {DEEPEST} levels deep: flatten it");
         return Err(Error::Invalid(InvalidField::new(field, problem)).into());
     }
@@ -49,7 +49,7 @@ pub(super) fn insert(
     db: &Connection,
     project: &ProjectId,
     encoded: &EncodedTrace,
-    intake: Intake,
+    intake: &Intake,
 ) -> Result<TraceReceipt, Fault> {
     let trace = &encoded.trace;
     let project = projects::row(db, project, trace.creates_project)?;
@@ -86,7 +86,7 @@ pub(super) fn insert(
         Intake::Unreviewed => {}
         Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at)?,
         Intake::Queued(review) => {
-            reviews::put(db, key, &review)?;
+            reviews::put(db, key, review)?;
             jobs::queue(db, JobKind::Reflection, key, trace.created_at)?;
         }
         Intake::Learned(learned) => {
@@ -96,11 +96,11 @@ pub(super) fn insert(
                 id: trace.id.clone(),
             };
             let given = reviews::given(db, project, trace.retrieved_memory_ids.clone())?;
-            let basis = Basis::Fresh;
-            let decided = review::decide(
-                Some(Standing::unreviewed(given)),
-                Action::Learn { basis, learned },
-            );
+            let action = Action::Learn {
+                basis: Basis::Fresh,
+                learned: learned.clone(),
+            };
+            let decided = review::decide(Some(Standing::unreviewed(given)), action);
             let changes = decided.map_err(|refusal| Error::Internal {
                 message: format!("the review of a new trace was refused: {refusal:?}"),
                 source: None,
@@ -172,8 +172,8 @@ pub(super) fn list(
     };
     // As a literal, because a partial index is used for nothing else.
     let ingested = match list.ingest_status {
-        Some(IngestStatus::Queued) => "AND t.ingest_status = 'queued'",
-        Some(IngestStatus::Processing) => "AND t.ingest_status = 'processing'",
+        Some(IngestStatus::Queued) => &format!("AND {} = 'queued'", row::STATUS),
+        Some(IngestStatus::Processing) => &format!("AND {} = 'processing'", row::STATUS),
         Some(IngestStatus::Completed) => "AND t.ingest_status = 'completed'",
         Some(IngestStatus::Failed) => "AND t.ingest_status = 'failed'",
         _ => "",
