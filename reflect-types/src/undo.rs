@@ -25,6 +25,28 @@ pub struct UndoReport {
     pub events: u64,
     /// Whether the skill was removed because it was written from one of these memories.
     pub skill_removed: bool,
+    /// The number of changes that no list shows: of reviews that were replaced or withdrawn, and of
+    /// memories whose review is withdrawn.
+    #[serde(default, deserialize_with = "crate::integer::read")]
+    pub hidden: u64,
+    /// The number of unreviewed traces of the key that a judge does not review from now on.
+    #[serde(default, deserialize_with = "crate::integer::read")]
+    pub unjudged: u64,
+    /// In a dry run, the digest of what would be taken back, to be expected of the undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl UndoReport {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        let nothing = Self {
+            dry_run: self.dry_run,
+            digest: self.digest.clone(),
+            ..Self::default()
+        };
+        *self == nothing
+    }
 }
 
 /// A trace whose review was undone.
