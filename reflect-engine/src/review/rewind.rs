@@ -232,16 +232,12 @@ fn effective<'a>(states: &[State<'a>]) -> Option<State<'a>> {
 fn withdrawn_verdict(states: &[State<'_>]) -> Option<ModelVerdict> {
     let (mut left, mut standing) = (None, None);
     for state in states {
-        standing = match state.review() {
-            Some(review) => model_verdict(
-                &state.given.teacher.reviewer,
-                review.verdict,
-                review.overruled.clone(),
-            ),
-            None => {
-                left = standing.or(left);
-                None
-            }
+        let reviewer = &state.given.teacher.reviewer;
+        standing = if let Some(review) = state.review() {
+            model_verdict(reviewer, review.verdict, review.overruled.clone())
+        } else {
+            left = standing.or(left);
+            None
         };
     }
     left
