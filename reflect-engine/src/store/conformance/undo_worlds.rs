@@ -310,7 +310,7 @@ async fn live(
 }
 
 pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
-    for seed in 0..24 {
+    for seed in 0..16 {
         let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
         let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
         let found = live(store, &attacked, seed, None).await;
