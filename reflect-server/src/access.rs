@@ -81,10 +81,7 @@ pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     if !caller.may(&Scope::MemoryAdmin) {
         engine = engine.deleting_own_memories_only();
     }
-    match caller.key() {
-        Some(key) => engine.acting_for(key.clone()),
-        None => engine,
-    }
+    engine.acting_for(caller.key().clone())
 }
 
 /// Refuses a caller without a scope.

@@ -1,12 +1,13 @@
 use serde::{Deserialize, Serialize};
 
+use crate::id::MemoryId;
 use crate::memory::MemoryHistory;
 use crate::project::Stats;
 use crate::reflection::AuthoredReflection;
 use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
-use crate::validate::{InvalidField, Validate, within};
+use crate::validate::{InvalidField, Validate, at_most, within};
 use crate::verdict::Verdict;
 
 /// One part of a project's export. Memories come before traces, because a queued review changes
@@ -81,6 +82,7 @@ impl Validate for Piece {
         match self {
             Self::Memory(history) => {
                 history.memory.id.validate()?;
+                at_most("id", history.memory.id.as_str(), MemoryId::MAX_LENGTH)?;
                 within("q_value", history.memory.q_value, 0.0..=1.0)?;
                 for event in &history.events {
                     within("events.alpha", event.alpha, 0.0..=1.0)?;
@@ -90,11 +92,13 @@ impl Validate for Piece {
                 }
                 let changes = &history.changes;
                 let known = history.memory.status.is_known()
-                    && changes.iter().all(|change| change.kind.is_known());
+                    && changes
+                        .iter()
+                        .all(|change| change.kind.is_known() && change.status_before.is_known());
                 if !known {
                     return Err(InvalidField::new(
                         "status",
-                        "or a kind of `changes` is newer than this version: upgrade Reflect",
+                        "or a kind or status of `changes` is newer than this version: upgrade Reflect",
                     ));
                 }
                 Ok(())

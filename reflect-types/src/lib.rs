@@ -57,7 +57,7 @@ pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
-pub use undo::{MovedUtility, UndoReport, UndoneMemory, UndoneTrace};
+pub use undo::{MovedUtility, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

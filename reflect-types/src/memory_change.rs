@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{KeyId, MemoryId};
 use crate::memory_status::MemoryStatus;
+use crate::neutral;
 use crate::reflection::{Reflection, ReflectionEdit};
 use crate::wire_enum::wire_enum;
 
@@ -49,6 +50,21 @@ pub struct ChangeRecord {
     pub superseded: bool,
     /// When, in RFC 3339.
     pub created_at: String,
+}
+
+impl ChangeRecord {
+    /// The change with [neutral](neutral::for_prompt) texts.
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        Self {
+            note: self
+                .note
+                .map(|note| neutral::for_prompt(&note).into_owned()),
+            before: self.before.map(Reflection::neutral),
+            edit: self.edit.map(ReflectionEdit::neutral),
+            ..self
+        }
+    }
 }
 
 /// The reply to `DeleteMemory`.

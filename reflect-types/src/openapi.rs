@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::{Health, Message, Reviewer, Trajectory, Verdict};
+use crate::{CreateTrace, Health, MemoryId, Message, Reviewer, Trajectory, Verdict};
 
 /// Matches text with a visible character and no control characters.
 const VISIBLE_WITHOUT_CONTROLS: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*\
@@ -28,6 +28,18 @@ pub(crate) fn verdict_to_give() -> RefOr<Schema> {
             "Pass or fail; `success` and `failure` are taken for the same.",
         ))
         .enum_values(Some(["pass", "fail", "success", "failure"]))
+        .into()
+}
+
+/// The ids in a request, which are bounded; those in an answer may be of an older version.
+pub(crate) fn retrieved_memory_ids() -> RefOr<Schema> {
+    let id = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MemoryId::MAX_LENGTH));
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(id)
+        .max_items(Some(CreateTrace::MAX_RETRIEVED))
         .into()
 }
 

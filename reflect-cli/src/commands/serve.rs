@@ -51,7 +51,7 @@ pub(crate) struct Options {
         long, env = "REFLECT_TRUSTED_PROXY", value_delimiter = ',', value_parser = network
     )]
     trusted_proxy: Vec<IpNet>,
-    /// Maximum request body, in bytes.
+    /// Maximum request body, in bytes. All bodies in memory together have at most 16 times as many.
     #[arg(
         long, env = "REFLECT_BODY_LIMIT",
         default_value_t = at_least_one(Settings::default().body_limit)
@@ -171,6 +171,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     let mut engine = Engine::builder()
         .store(store)
+        .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .concurrency(options.workers.get())
         .lease(Duration::from_secs(options.lease));

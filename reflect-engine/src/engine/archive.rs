@@ -2,6 +2,7 @@
 //!
 //! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
+use jiff::Timestamp;
 use reflect_types::{
     ArchivedTrace, CreateTrace, ExportMemories, ExportTraces, ImportReport, InvalidField,
     MemoryHistory, Overview, Piece, ProjectId, Skill, Validate, neutral,
@@ -70,6 +71,7 @@ impl Engine {
         let core = self.checked(project, project)?;
         for piece in &pieces {
             piece.validate()?;
+            readable_times(piece)?;
         }
         let pieces: Vec<Piece> = pieces.into_iter().map(made_neutral).collect();
         let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
@@ -105,6 +107,44 @@ impl Engine {
             present: asked.saturating_sub(stored),
         })
     }
+}
+
+/// Refuses a time that no store could read again: one such row would fail every undo.
+fn readable_times(piece: &Piece) -> Result<(), InvalidField> {
+    match piece {
+        Piece::Memory(history) => {
+            readable("created_at", &history.memory.created_at)?;
+            for event in &history.events {
+                readable("events.created_at", &event.created_at)?;
+            }
+            for change in &history.changes {
+                readable("changes.created_at", &change.created_at)?;
+            }
+            Ok(())
+        }
+        Piece::Trace(archived) => {
+            if let Some(time) = &archived.trace.created_at {
+                readable("created_at", time)?;
+            }
+            match &archived.judgement {
+                Some(judgement) => readable("judgement.created_at", &judgement.created_at),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn readable(field: &'static str, time: &str) -> Result<(), InvalidField> {
+    if time.parse::<Timestamp>().is_ok() {
+        return Ok(());
+    }
+    let shown = neutral::excerpt(time, 40);
+    let problem = format!(
+        "must be a time in RFC 3339, got `{}`",
+        neutral::for_prompt(&shown)
+    );
+    Err(InvalidField::new(field, problem))
 }
 
 /// The memory with the utility that follows from its events, whatever the piece says.

@@ -15,6 +15,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
+use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
@@ -43,6 +44,7 @@ pub struct Builder {
     reflector: Option<Arc<dyn ReflectionWriter>>,
     skill_writer: Option<Arc<dyn SkillWriter>>,
     judge: Option<Arc<dyn Judge>>,
+    key_limits: Option<Arc<dyn KeyLimits>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
@@ -99,6 +101,14 @@ impl Builder {
     #[must_use]
     pub fn judge(mut self, judge: Arc<dyn Judge>) -> Self {
         self.judge = Some(judge);
+        self
+    }
+
+    /// The limits of API keys. The judge's review of a trace moves memories no further than the key that
+    /// recorded the trace may. Default: none.
+    #[must_use]
+    pub fn key_limits(mut self, limits: Arc<dyn KeyLimits>) -> Self {
+        self.key_limits = Some(limits);
         self
     }
 
@@ -202,6 +212,7 @@ impl Builder {
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
+            key_limits: self.key_limits,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,

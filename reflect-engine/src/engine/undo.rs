@@ -15,7 +15,8 @@ impl Engine {
     /// restorations of memories by that key or in that time are taken back too; deleted memories do not
     /// come back.
     ///
-    /// A dry run reports the same changes and makes none. Its digest can be expected of the undo that
+    /// A dry run reports the same changes and makes none. The lists of the report are
+    /// [bounded](UndoReport::bounded). Its digest can be expected of the undo that
     /// follows, which is [`Error::Conflict`] if it would take back something else.
     ///
     /// Reviews in progress that the undo covers are not learned from. After an undo of all that a key
@@ -40,7 +41,7 @@ impl Engine {
         if !undo.dry_run {
             core.work.notify_one();
         }
-        Ok(report)
+        Ok(report.bounded())
     }
 }
 

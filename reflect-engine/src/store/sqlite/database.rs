@@ -61,6 +61,19 @@ impl Sqlite {
         }
     }
 
+    /// Runs work that may turn out to read only.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        only_reads: bool,
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        if only_reads {
+            self.read(work).await
+        } else {
+            self.write(work).await
+        }
+    }
+
     pub(super) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,

@@ -131,8 +131,9 @@ impl Store for Sqlite {
         now: Timestamp,
     ) -> Result<UndoReport> {
         let (project, selection) = (project.clone(), selection.clone());
-        self.write(move |db| undo::undo(db, &project, &selection, &run, now))
-            .await
+        let dry_run = run == UndoRun::Dry;
+        let undo = move |db: &_| undo::undo(db, &project, &selection, &run, now);
+        self.run(dry_run, undo).await
     }
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {

@@ -1,5 +1,7 @@
 //! The rows that a review's decision reads and writes.
 
+use std::collections::HashSet;
+
 use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
@@ -104,7 +106,7 @@ fn load(
     Ok(Some((row, standing)))
 }
 
-/// The memories that a trace was given, with their utilities.
+/// The memories that a trace was given, each once, with their utilities.
 pub(super) fn given(
     db: &Connection,
     project: i64,
@@ -113,8 +115,11 @@ pub(super) fn given(
     let mut select = db.prepare_cached(
         "SELECT key, q, uses, status = 'withdrawn' FROM memory WHERE id = ?1 AND project = ?2",
     )?;
-    let mut given = Vec::with_capacity(ids.len());
+    let (mut given, mut seen) = (Vec::new(), HashSet::new());
     for id in ids {
+        if !seen.insert(id.clone()) {
+            continue;
+        }
         let mut rows = select.query(params![id.as_str(), project])?;
         let utility = match rows.next()? {
             Some(found) => Some(Utility {

@@ -117,7 +117,8 @@ pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
     text_bytes(row, columns(MEMORY))
 }
 
-fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
+/// The length of the texts in these first columns of a row.
+pub(super) fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
     let mut bytes = 0;
     for column in 0..columns {
         if let ValueRef::Text(text) = row.get_ref(column)? {
