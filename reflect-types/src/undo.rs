@@ -29,6 +29,16 @@ pub struct UndoReport {
     /// The full lengths of the lists, which have at most 1,000 entries each.
     #[serde(default)]
     pub totals: UndoTotals,
+    /// The number of changes that no list shows: of reviews that were replaced or withdrawn, and of
+    /// memories whose review is withdrawn.
+    #[serde(default, deserialize_with = "crate::integer::read")]
+    pub hidden: u64,
+    /// The number of unreviewed traces of the key that a judge does not review from now on.
+    #[serde(default, deserialize_with = "crate::integer::read")]
+    pub unjudged: u64,
+    /// In a dry run, the digest of what would be taken back, to be expected of the undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// The numbers of traces and memories that an undo changes.
@@ -53,6 +63,16 @@ pub struct UndoTotals {
 }
 
 impl UndoReport {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        let nothing = Self {
+            dry_run: self.dry_run,
+            digest: self.digest.clone(),
+            ..Self::default()
+        };
+        *self == nothing
+    }
+
     /// The maximum length of each list.
     pub const MAX_LISTED: usize = 1_000;
     /// The maximum length of a task, in characters.

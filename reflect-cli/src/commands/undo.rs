@@ -3,7 +3,8 @@ use std::io::{self, IsTerminal as _, Write};
 use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Reviewer, UndoReport, UndoTotals, UndoneMemory};
+use reflect_sdk::calls::Call;
+use reflect_types::{Reviewer, Undo, UndoReport, UndoTotals, UndoneMemory};
 
 use crate::failure::Failure;
 use crate::output;
@@ -50,23 +51,28 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     options.place.key_flag = "--api-key";
     let client = options.place.client().await?;
     if options.dry_run {
-        return show(&options, &undo(&client, &options, true).await?);
+        let plan = selected(&client, &options).dry_run().await?;
+        return show(&options, &plan);
     }
+    let mut call = selected(&client, &options);
     if !options.yes && io::stdin().is_terminal() {
-        let plan = undo(&client, &options, true).await?;
-        write(&plan, &mut io::stderr().lock())?;
-        if plan == nothing(true) || !output::agreed("Undo this?")? {
-            return Ok(());
+        let plan = selected(&client, &options).dry_run().await?;
+        // Without a change it is done all the same: it also covers reviews in progress.
+        if !plan.is_empty() {
+            write(&plan, &mut io::stderr().lock())?;
+            if !output::agreed("Undo this?")? {
+                return Ok(());
+            }
+        }
+        if let Some(digest) = plan.digest {
+            call = call.expect(digest);
         }
     }
-    show(&options, &undo(&client, &options, false).await?)
+    show(&options, &call.await?)
 }
 
-async fn undo(
-    client: &ReflectClient,
-    options: &Options,
-    dry_run: bool,
-) -> Result<UndoReport, Failure> {
+/// An undo of what the options select.
+fn selected(client: &ReflectClient, options: &Options) -> Call<Undo> {
     let admin = client.admin();
     let mut call = admin.undo();
     if let Some(key) = &options.taught_by {
@@ -84,10 +90,7 @@ async fn undo(
     if let Some(until) = options.until {
         call = call.until(until.to_string());
     }
-    if dry_run {
-        call = call.dry_run();
-    }
-    Ok(call.await?)
+    call
 }
 
 fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
@@ -97,15 +100,8 @@ fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
     Ok(write(report, &mut io::stdout().lock())?)
 }
 
-fn nothing(dry_run: bool) -> UndoReport {
-    UndoReport {
-        dry_run,
-        ..UndoReport::default()
-    }
-}
-
 fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
-    if *report == nothing(report.dry_run) {
+    if report.is_empty() {
         return writeln!(
             out,
             "Nothing to undo: nothing stored names it. `reflect keys list` has the ids of keys."
@@ -134,6 +130,20 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
         )?;
     }
     more(out, "moved", report.moved.len(), totals.moved)?;
+    if report.hidden > 0 {
+        writeln!(
+            out,
+            "  changes of replaced or withdrawn reviews and their memories: {}",
+            report.hidden
+        )?;
+    }
+    if report.unjudged > 0 {
+        writeln!(
+            out,
+            "  unreviewed runs of the key that a judge no longer reviews: {}",
+            report.unjudged
+        )?;
+    }
     if report.skill_removed {
         writeln!(
             out,

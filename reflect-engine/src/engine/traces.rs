@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::ingest;
 use crate::review::{NewReview, Refusal};
-use crate::store::{Intake, NewTrace, Undecoded};
+use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
@@ -108,21 +108,24 @@ impl Engine {
     }
 
     /// Deletes traces. Their memories stay, unless the request includes them; what their reviews have
-    /// taught stays too, and [`undo`](Self::undo) takes it back.
+    /// taught stays too, and [`undo`](Self::undo) takes it back. Through
+    /// [`deleting_own_memories_only`](Self::deleting_own_memories_only), memories that another key has
+    /// taught stay.
     pub async fn delete_traces(
         &self,
         project: &ProjectId,
         delete: &DeleteTraces,
     ) -> Result<DeletedTraces> {
         let core = self.checked(project, delete)?;
-        let DeleteTraces {
-            trace_ids,
-            delete_memories,
-        } = delete;
-        let author = self.deletes_of();
-        core.store
-            .delete_traces(project, trace_ids, *delete_memories, author.as_ref())
-            .await
+        let deletion = TraceDeletion {
+            ids: delete.trace_ids.clone(),
+            with_memories: delete.delete_memories,
+            author: self.deletes_of(),
+            teacher: self.deletes_taught_by(),
+            key_id: self.key().cloned(),
+            at: core.now(),
+        };
+        core.store.delete_traces(project, deletion).await
     }
 
     async fn intake(

@@ -6,6 +6,7 @@ use reflect_types::{InvalidField, ProjectId, Undo, UndoReport};
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::review::Selection;
+use crate::store::UndoRun;
 
 impl Engine {
     /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
@@ -15,7 +16,11 @@ impl Engine {
     /// come back.
     ///
     /// A dry run reports the same changes and makes none. The lists of the report are
-    /// [bounded](UndoReport::bounded).
+    /// [bounded](UndoReport::bounded). Its digest can be expected of the undo that
+    /// follows, which is [`Error::Conflict`] if it would take back something else.
+    ///
+    /// Reviews in progress that the undo covers are not learned from. After an undo of all that a key
+    /// has taught, a judge does not review the runs that the key has recorded before.
     pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {
         let core = self.checked(project, undo)?;
         let selection = Selection {
@@ -25,8 +30,13 @@ impl Engine {
             since: time("since", undo.since.as_deref())?,
             until: time("until", undo.until.as_deref())?,
         };
-        let now = core.now();
-        let report = core.store.undo(project, &selection, undo.dry_run, now);
+        let run = if undo.dry_run {
+            UndoRun::Dry
+        } else {
+            let expect = undo.expect.clone();
+            UndoRun::Real { expect }
+        };
+        let report = core.store.undo(project, &selection, run, core.now());
         let report = report.await?;
         if !undo.dry_run {
             core.work.notify_one();

@@ -209,6 +209,7 @@ impl JudgementWork {
         trace: Trace,
     ) -> Result<JudgeOutcome, Failure> {
         let core = &self.core;
+        let asked_at = core.now();
         let review = match self.judge.judge(&trace).await {
             Ok(review) => review,
             Err(error) if error.retryable || model::is_setup(&error) => {
@@ -237,7 +238,9 @@ impl JudgementWork {
             ];
             let alpha = review.alpha.unwrap_or(core.alpha);
             review.alpha = Some(limits.into_iter().flatten().fold(alpha, f64::min));
-            let review = new_review(core, &project, review, mode, key, None).await?;
+            let mut review = new_review(core, &project, review, mode, key, None).await?;
+            // An undo while the model was thinking covers its review.
+            review.created_at = asked_at;
             give(core, &project, trace, review, Basis::Fresh).await
         };
         match given.await {

@@ -18,9 +18,11 @@ mod legacy_note;
 mod memory;
 mod port;
 mod restored;
+mod skill;
 mod sqlite;
 mod trace;
 mod undecoded;
+mod undo_run;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
@@ -28,9 +30,11 @@ pub use memory::{
     IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
 pub use port::Store;
+pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
-pub use trace::{Intake, NewTrace};
+pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
+pub use undo_run::UndoRun;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Undecoded, UnembeddedMemory,
+    Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -46,6 +46,7 @@ pub trait Store: Send + Sync + 'static {
     /// Inserts a trace with its review.
     ///
     /// With an idempotency key that the project has, inserts nothing and returns the first receipt.
+    /// Without the review, if an undo that covers it came since it was given.
     /// Fails with [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and
     /// the trace may not create it.
     async fn insert_trace(
@@ -86,26 +87,28 @@ pub trait Store: Send + Sync + 'static {
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>>;
 
-    /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
-    /// from them. The utility events of their reviews stay. With an `author`, fails with
-    /// [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with another key.
+    /// Deletes traces with their texts and jobs. The utility events of their reviews stay, and so does
+    /// the history of each review, without its texts, so that [`undo`](Self::undo) takes back what it
+    /// taught. Fails with [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with
+    /// another key than the deletion allows.
     async fn delete_traces(
         &self,
         project: &ProjectId,
-        ids: &[TraceId],
-        with_memories: bool,
-        author: Option<&KeyId>,
+        deletion: TraceDeletion,
     ) -> Result<DeletedTraces>;
 
     /// Undoes what was taught: reads a [`TaughtProject`](crate::review::TaughtProject), calls
-    /// [`undo`](crate::review::undo) and, unless it is a `dry_run`, writes the
+    /// [`undo`](crate::review::undo) and, unless it is a dry run, writes the
     /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written
-    /// for `now`.
+    /// for `now`. From then on, [`review`](Self::review) and
+    /// [`insert_trace`](Self::insert_trace) take no review that it covers and that was given before
+    /// `now`. Fails with [`Error::Conflict`](crate::Error::Conflict) if the digest of the changes is
+    /// not the expected one.
     async fn undo(
         &self,
         project: &ProjectId,
         selection: &Selection,
-        dry_run: bool,
+        run: UndoRun,
         now: Timestamp,
     ) -> Result<UndoReport>;
 
@@ -259,9 +262,15 @@ pub trait Store: Send + Sync + 'static {
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
 
-    /// Replaces the project's skill if the version is the next one. Returns whether it did. Fails
-    /// with [`Error::NoProject`](crate::Error::NoProject) without a project.
-    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
+    /// Replaces the project's skill if the version is the next one and the memories it was written
+    /// from, as they were read, are active and unchanged. Fails with
+    /// [`Error::NoProject`](crate::Error::NoProject) without a project.
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite>;
 
     /// A page of traces for an archive, in the order of insertion, after the trace `after`. Fails
     /// with [`Error::Invalid`](crate::Error::Invalid) if `after` names no trace, and with

@@ -8,7 +8,7 @@ use reflect_engine::model::{Judge, JudgeOutcome};
 use reflect_engine::{Engine, KeyLimits};
 use reflect_types::{
     CreateTrace, ExportTraces, IngestStatus, KeyId, ProjectId, Review, ReviewStatus, Reviewer,
-    Trace, TraceId, UpdateProject, Verdict,
+    Trace, TraceId, Undo, UpdateProject, Verdict,
 };
 
 use crate::common::{Act, Home, JudgeAct, ScriptedJudge, eventually, project, record, run};
@@ -20,6 +20,7 @@ on_every_store! {
     a_person_s_review_stands,
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
+    a_judgement_in_progress_teaches_nothing_after_an_undo,
     a_restart_judges_what_errors_gave_up,
     a_judge_moves_no_memory_further_than_the_project_allows,
     a_judge_moves_no_memory_further_than_the_key_of_the_trace_may,
@@ -96,6 +97,28 @@ async fn traces_from_before_the_judge_and_of_other_engines_are_judged(home: &Hom
     home.clock.advance(Duration::from_secs(60));
     judged(&engine, &meanwhile).await;
     assert_eq!(judge.calls(), 2);
+}
+
+async fn a_judgement_in_progress_teaches_nothing_after_an_undo(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    let gate = judge.hold();
+    let engine = start(home, &judge);
+    let thief = engine.acting_for("thief".into());
+    let id = record(&thief, run("Refund order 7")).await;
+    eventually(async || (judge.calls() == 1).then_some(())).await;
+    home.clock.advance(Duration::from_secs(1));
+    let undo = Undo {
+        key_id: Some("thief".into()),
+        ..Undo::default()
+    };
+    let report = engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!(report.unjudged, 1);
+    gate.add_permits(1);
+    until_observed(&judge, JudgeOutcome::Overtaken, 1).await;
+    much_later(home).await;
+    assert_eq!(judge.calls(), 1);
+    let trace = engine.get_trace(&project(), &id).await.unwrap();
+    assert_eq!((trace.review, trace.created_memory_id), (None, None));
 }
 
 async fn a_person_s_review_stands(home: &Home) {

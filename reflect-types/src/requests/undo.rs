@@ -28,6 +28,10 @@ pub struct Undo {
     /// Whether to report what would change, and change nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
+    /// The `digest` of a dry run. If what is taken back has changed since, nothing is changed and the
+    /// reply is a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
 }
 
 impl Validate for Undo {

@@ -132,6 +132,25 @@ pub(super) async fn withdraw_with(
     store.review(project, &id.into(), action).await.unwrap()
 }
 
+/// Deletes traces, as their author if there is one.
+pub(super) async fn delete_traces(
+    store: &dyn Store,
+    project: &ProjectId,
+    ids: &[&str],
+    with_memories: bool,
+    author: Option<&str>,
+) -> crate::error::Result<DeletedTraces> {
+    let deletion = TraceDeletion {
+        ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
+        with_memories,
+        author: author.map(Into::into),
+        teacher: author.map(Into::into),
+        key_id: author.map(Into::into),
+        at: now(),
+    };
+    store.delete_traces(project, deletion).await
+}
+
 pub(super) async fn trace(store: &dyn Store, project: &ProjectId, id: &str) -> Trace {
     store.trace(project, &id.into()).await.unwrap().unwrap()
 }
@@ -252,6 +271,20 @@ pub(super) fn replacing(id: &str, verdict: Verdict) -> Basis {
         feedback,
         reviewer,
         overruled,
+    })
+}
+
+/// Replaces the review that a trace has, if it has one.
+pub(super) async fn over(store: &dyn Store, project: &ProjectId, id: &str) -> Basis {
+    let standing = trace(store, project, id).await.review;
+    standing.map_or(Basis::Fresh, |review| {
+        Basis::Replace(ReviewVersion {
+            id: review.id,
+            verdict: review.result,
+            feedback: review.feedback_text,
+            reviewer: review.reviewer.unwrap_or_default(),
+            overruled: review.overruled,
+        })
     })
 }
 

@@ -20,6 +20,24 @@ pub(super) async fn teach(
     insert(store, project, trace, Intake::Learned(lesson)).await;
 }
 
+/// Replaces the review of a trace by a key's, whose memory has this summary.
+pub(super) async fn change_review(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    key: &str,
+    text: &str,
+) {
+    let basis = over(store, project, id).await;
+    let mut lesson = lesson(id, Verdict::Fail);
+    lesson.review.key_id = Some(key.into());
+    text.clone_into(&mut lesson.memory.reflection.summary);
+    assert_eq!(learn(store, project, id, basis, lesson).await, Ok(()));
+}
+
+/// An undo of whatever is selected.
+pub(super) const REAL: UndoRun = UndoRun::Real { expect: None };
+
 pub(super) fn by_key(key: &str) -> Selection {
     Selection {
         key_id: Some(key.into()),
@@ -32,11 +50,11 @@ pub(super) async fn undo(
     project: &ProjectId,
     selection: &Selection,
 ) -> UndoReport {
-    let done = store.undo(project, selection, false, now()).await;
+    let done = store.undo(project, selection, REAL, now()).await;
     done.unwrap()
 }
 
-async fn is_known(store: &dyn Store, project: &ProjectId, memory: &str) -> bool {
+pub(super) async fn is_known(store: &dyn Store, project: &ProjectId, memory: &str) -> bool {
     let found = store.memory(project, &memory.into()).await.unwrap();
     found.is_some()
 }
@@ -86,13 +104,16 @@ pub(super) async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn S
     let attack = using("dry-attack", &["m-dry-good"]);
     teach(store, &project, attack, "thief", Verdict::Fail).await;
     let before = q(store, &project, "m-dry-good").await;
-    let dry = store.undo(&project, &by_key("thief"), true, now()).await;
+    let dry = store
+        .undo(&project, &by_key("thief"), UndoRun::Dry, now())
+        .await;
     let dry = dry.unwrap();
     assert_eq!(q(store, &project, "m-dry-good").await, before);
     assert!(is_known(store, &project, "m-dry-attack").await);
     let real = undo(store, &project, &by_key("thief")).await;
     let expected = UndoReport {
         dry_run: true,
+        digest: dry.digest.clone(),
         ..real
     };
     assert_eq!(dry, expected);
@@ -118,11 +139,7 @@ pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn S
         let before = q(store, &project, "m-gone-good").await;
         let attack = using("gone-attack", &["m-gone-good"]);
         teach(store, &project, attack, "thief", Verdict::Fail).await;
-        let ids = ["gone-attack".into()];
-        let thief = "thief".into();
-        let deleted = store
-            .delete_traces(&project, &ids, n == 0, Some(&thief))
-            .await;
+        let deleted = delete_traces(store, &project, &["gone-attack"], n == 0, Some("thief")).await;
         assert_eq!(deleted.unwrap().deleted, 1);
         assert!(q(store, &project, "m-gone-good").await.0 < before.0);
         undo(store, &project, &selection).await;
@@ -179,20 +196,13 @@ pub(super) async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
     teach(store, &project, new_trace("own"), "thief", Verdict::Pass).await;
     teach(store, &project, new_trace("other"), "owner", Verdict::Pass).await;
     insert(store, &project, new_trace("keyless"), Intake::Unreviewed).await;
-    let thief = "thief".into();
     for other in ["other", "keyless"] {
-        let ids = ["own".into(), other.into()];
-        let refused = store
-            .delete_traces(&project, &ids, false, Some(&thief))
-            .await;
+        let refused = delete_traces(store, &project, &["own", other], false, Some("thief")).await;
         let refused = refused.unwrap_err();
         assert!(matches!(&refused, Error::OthersTrace(id) if id.as_str() == other));
         trace(store, &project, "own").await;
     }
-    let ids = ["own".into()];
-    let deleted = store
-        .delete_traces(&project, &ids, false, Some(&thief))
-        .await;
+    let deleted = delete_traces(store, &project, &["own"], false, Some("thief")).await;
     assert_eq!(deleted.unwrap().deleted, 1);
 }
 
@@ -206,20 +216,12 @@ pub(super) async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store
         created_at: Some(now().to_string()),
         source_memory_ids: vec![source.into()],
     };
-    assert!(
-        store
-            .put_skill(&project, &skill(1, "m-kept"))
-            .await
-            .unwrap()
-    );
+    let put = store.put_skill(&project, &skill(1, "m-kept"), &[]).await;
+    assert_eq!(put.unwrap(), SkillWrite::Stored);
     let unrelated = undo(store, &project, &by_key("stranger")).await;
     assert!(!unrelated.skill_removed);
-    assert!(
-        store
-            .put_skill(&project, &skill(2, "m-poison"))
-            .await
-            .unwrap()
-    );
+    let put = store.put_skill(&project, &skill(2, "m-poison"), &[]).await;
+    assert_eq!(put.unwrap(), SkillWrite::Stored);
     let report = undo(store, &project, &by_key("thief")).await;
     assert!(report.skill_removed);
     assert_eq!(store.skill(&project).await.unwrap(), None);

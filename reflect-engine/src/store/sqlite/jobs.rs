@@ -1,7 +1,7 @@
 //! The queue of jobs.
 
 use jiff::Timestamp;
-use reflect_types::{ProjectId, TraceId};
+use reflect_types::{KeyId, ProjectId, TraceId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -269,6 +269,26 @@ const UNJUDGED: &str = "t.reviewed = 0 AND t.ingest_status = 'completed' \
      AND t.withdrawn_model IS NULL \
      AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
      AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement')";
+
+/// The traces of a key that have no review, and that a judge may still review.
+pub(super) fn unjudged(
+    db: &Connection,
+    project: i64,
+    key: &KeyId,
+    only: Option<&TraceId>,
+) -> Result<Vec<i64>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT t.key FROM trace t WHERE t.project = ?1 AND t.key_id = ?2 \
+             AND (?3 IS NULL OR t.id = ?3) AND t.reviewed = 0 AND t.withdrawn_model IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
+             AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement' \
+                 AND j.due_at IS NULL AND j.error IS NULL) \
+         ORDER BY t.key",
+    )?;
+    let only = only.map(TraceId::as_str);
+    let traces = select.query_map(params![project, key.as_str(), only], |row| row.get(0))?;
+    Ok(traces.collect::<rusqlite::Result<_>>()?)
+}
 
 /// A judgement that was given up because of an error.
 const GIVEN_UP: &str = "kind = 'judgement' AND due_at IS NULL AND error IS NOT NULL";

@@ -13,14 +13,17 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Store, Undecoded, UnembeddedMemory,
+    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod changes;
+mod claims;
 mod database;
+mod deleted_reviews;
+mod events;
 mod fault;
 mod file;
 mod jobs;
@@ -31,9 +34,11 @@ mod projects;
 mod readers;
 mod reviews;
 mod row;
+mod skills;
 mod tending;
 mod traces;
 mod undo;
+mod undone;
 mod writer;
 
 pub use database::Sqlite;
@@ -111,12 +116,10 @@ impl Store for Sqlite {
     async fn delete_traces(
         &self,
         project: &ProjectId,
-        ids: &[TraceId],
-        with_memories: bool,
-        author: Option<&KeyId>,
+        deletion: TraceDeletion,
     ) -> Result<DeletedTraces> {
-        let (project, ids, author) = (project.clone(), ids.to_vec(), author.cloned());
-        self.write(move |db| traces::delete(db, &project, &ids, with_memories, author.as_ref()))
+        let project = project.clone();
+        self.write(move |db| traces::delete(db, &project, &deletion))
             .await
     }
 
@@ -124,11 +127,12 @@ impl Store for Sqlite {
         &self,
         project: &ProjectId,
         selection: &Selection,
-        dry_run: bool,
+        run: UndoRun,
         now: Timestamp,
     ) -> Result<UndoReport> {
         let (project, selection) = (project.clone(), selection.clone());
-        let undo = move |db: &_| undo::undo(db, &project, &selection, dry_run, now);
+        let dry_run = run == UndoRun::Dry;
+        let undo = move |db: &_| undo::undo(db, &project, &selection, &run, now);
         self.run(dry_run, undo).await
     }
 
@@ -145,27 +149,7 @@ impl Store for Sqlite {
         lease: &Lease,
         limit: usize,
     ) -> Result<Claims> {
-        // A look first: an idle engine must not take the write lock again and again.
-        let next_due = self.read(move |db| jobs::next_due(db, kind)).await?;
-        if limit == 0 || next_due.is_none_or(|due| due > now) {
-            return Ok(Claims {
-                jobs: Vec::new(),
-                next_due,
-            });
-        }
-        let claim = lease.clone();
-        let taken = self
-            .write(move |db| jobs::claim(db, kind, now, &claim, limit))
-            .await?;
-        // On a reader, because traces are long and all writes share one thread.
-        let (claims, unreadable) = self.read(move |db| jobs::load(db, kind, &taken)).await?;
-        if !unreadable.is_empty() {
-            // Ended, or they would be claimed again and again.
-            let owner = lease.owner.clone();
-            self.write(move |db| jobs::give_up(db, &owner, &unreadable))
-                .await?;
-        }
-        Ok(claims)
+        self.claim(kind, now, lease, limit).await
     }
 
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
@@ -341,12 +325,17 @@ impl Store for Sqlite {
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
         let project = project.clone();
-        self.read(move |db| projects::skill(db, &project)).await
+        self.read(move |db| skills::get(db, &project)).await
     }
 
-    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
-        let (project, skill) = (project.clone(), skill.clone());
-        self.write(move |db| projects::put_skill(db, &project, &skill))
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite> {
+        let (project, skill, sources) = (project.clone(), skill.clone(), sources.to_vec());
+        self.write(move |db| skills::put(db, &project, &skill, &sources))
             .await
     }
 

@@ -6,7 +6,7 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
 use super::fault::Fault;
-use super::{memories, row};
+use super::{events, memories, row, undone};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Changes, Decision, EventWrite, GivenMemory, JobState, JobWrite,
@@ -94,12 +94,14 @@ fn load(
         }
         _ => AffectedMemories::Given(given(db, row.project, row::json(found, 2)?)?),
     };
+    let undone = undone::of_trace(db, row.project, id)?;
     let standing = Standing {
         trace,
         review,
         job,
         memory: found.get(19)?,
         memories,
+        undone,
     };
     Ok(Some((row, standing)))
 }
@@ -144,7 +146,7 @@ fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>
     let mut moved = Vec::new();
     for memory in keys {
         let memory = memory?;
-        let events = memories::recorded_events(db, memory)?;
+        let events = events::recorded(db, memory)?;
         moved.push(MovedMemory { memory, events });
     }
     Ok(moved)
@@ -208,14 +210,16 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
 }
 
 /// Appends the review of a trace to its history, with what was learned from it, without edits. The
-/// memory holds its content only when the work on it is done.
+/// memory holds its content only when the work on it is done. A memory that was deleted since is
+/// named, without content.
 fn keep_past(db: &Connection, trace: i64) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, feedback, \
              alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
              generation) \
          SELECT t.key, r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, r.feedback, r.alpha, \
-             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, m.id, \
+             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, \
+             iif(t.reviewed = 1 AND t.ingest_status = 'completed', t.created_memory, NULL), \
              coalesce((SELECT c.before FROM memory_change c WHERE c.project = m.project \
                  AND c.memory_id = m.id AND c.kind = 'edited' AND c.closed = 0 \
                  AND c.generation >= m.generation ORDER BY c.key LIMIT 1), m.reflection), \

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::fault::Fault;
-use crate::review::{NewReview, Teacher};
+use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
 use crate::store::{LongFields, Undecoded};
 
 /// The condition that a worker holds the reflection of the trace `t`.
@@ -288,6 +288,37 @@ pub(super) fn teacher(row: &Row<'_>, column: usize) -> Result<Teacher, Fault> {
     Ok(Teacher {
         key_id: row.get::<_, Option<String>>(column)?.map(KeyId::new),
         reviewer: reviewer(row, column + 1)?,
+    })
+}
+
+/// The text of a memory in the columns of `generation, learned`.
+pub(super) fn learned_text(row: &Row<'_>, column: usize) -> Result<Option<LearnedText>, Fault> {
+    if row.get_ref(column + 1)? == ValueRef::Null {
+        return Ok(None);
+    }
+    Ok(Some(LearnedText {
+        reflection: json(row, column + 1)?,
+        generation: row.get(column)?,
+    }))
+}
+
+/// A review, or a withdrawal, in the columns of `key_id, reviewer_model, created_at, id, verdict,
+/// alpha, overruled_model, overruled_verdict` and its memory.
+pub(super) fn given_review(row: &Row<'_>, column: usize) -> Result<GivenReview, Fault> {
+    let review = match row.get(column + 3)? {
+        Some(id) => Some(PastReview {
+            id,
+            verdict: verdict(row, column + 4)?,
+            alpha: row.get(column + 5)?,
+            overruled: model_verdict(row, column + 6)?,
+            memory: row.get::<_, Option<String>>(column + 8)?.map(MemoryId::new),
+        }),
+        None => None,
+    };
+    Ok(GivenReview {
+        teacher: teacher(row, column)?,
+        at: time(row, column + 2)?,
+        review,
     })
 }
 
