@@ -1,6 +1,6 @@
 //! Repeatable random numbers, so that policies meet the same luck.
 
-/// SplitMix64.
+/// The generator `SplitMix64`.
 pub(crate) struct Random(u64);
 
 impl Random {

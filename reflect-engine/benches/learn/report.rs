@@ -32,12 +32,15 @@ struct Column {
     worst: f64,
 }
 
+/// Whether a condition belongs to a row.
+type Counts<'a> = &'a dyn Fn(&Condition) -> bool;
+
 impl Report {
     pub(crate) fn new(conditions: &[Condition], sets: &[TaskSet], outcomes: &[Outcome]) -> Self {
         let place = |kind| Kind::ALL.iter().position(|other| *other == kind);
         let baseline = place(Kind::BASELINE).expect("a listed policy");
         let learned = place(Kind::Learned).expect("a listed policy");
-        let row = |title: String, policy: usize, counts: &dyn Fn(&Condition) -> bool| {
+        let row = |title: String, policy: usize, counts: Counts<'_>| {
             let of = |condition: usize, column: usize| -> Vec<f64> {
                 let those = outcomes
                     .iter()
@@ -64,7 +67,7 @@ impl Report {
             .filter(|policy| *policy != baseline)
             .map(|policy| row(Kind::ALL[policy].name().to_owned(), policy, &|_| true))
             .collect();
-        let of_learned: [(&str, &dyn Fn(&Condition) -> bool); 4] = [
+        let of_learned: [(&str, Counts<'_>); 4] = [
             ("right reviews", &|c| c.wrong == 0.0),
             ("20 % wrong reviews", &|c| c.wrong > 0.0),
             ("the same luck", &|c| !c.redrawn),

@@ -147,9 +147,10 @@ impl<'a> World<'a> {
         for task in self.repeated..self.tasks.len() {
             let given = policy.choose(self, &memories, task).await;
             let probability = self.probability(&memories, &given, task);
-            unseen += match self.condition.redrawn {
-                true => probability,
-                false => f64::from(u8::from(self.luck[task] < probability)),
+            unseen += if self.condition.redrawn {
+                probability
+            } else {
+                f64::from(u8::from(self.luck[task] < probability))
             };
         }
         let repeated = self.repeated as f64;

@@ -36,9 +36,13 @@ fn key(at: usize) -> MemoryKey {
     MemoryKey::try_from(at).unwrap() * 10
 }
 
-fn similarity(a: MemoryKey, b: MemoryKey) -> Option<f64> {
+fn similarity(a: MemoryKey, b: MemoryKey) -> f64 {
     let of = |key: MemoryKey| u32::try_from(key / 10 % 8).unwrap();
-    Some(1.0 - 0.1 * f64::from(of(a).abs_diff(of(b))))
+    1.0 - 0.1 * f64::from(of(a).abs_diff(of(b)))
+}
+
+fn settle(credit: &mut Credit) -> Vec<(MemoryKey, Effect)> {
+    credit.settle(|a, b| Some(similarity(a, b)))
 }
 
 fn put(credit: &mut Credit, at: usize, told: &Told) {
@@ -52,7 +56,7 @@ fn after<'a>(runs: impl IntoIterator<Item = (usize, &'a Told)>) -> Credit {
     for (at, told) in runs {
         put(&mut credit, at, told);
     }
-    credit.settle(similarity);
+    settle(&mut credit);
     credit
 }
 
@@ -123,7 +127,7 @@ proptest! {
         let mut one_by_one = Credit::new();
         for (at, told) in history.iter().enumerate() {
             put(&mut one_by_one, at, told);
-            one_by_one.settle(similarity);
+            settle(&mut one_by_one);
         }
         prop_assert_eq!(seen(&one_by_one), seen(&after(history.iter().enumerate())));
     }
@@ -136,7 +140,7 @@ proptest! {
         let gone = which.index(history.len());
         let mut credit = after(history.iter().enumerate());
         credit.remove(key(gone));
-        credit.settle(similarity);
+        settle(&mut credit);
         let rest = history.iter().enumerate().filter(|(at, _)| *at != gone);
         prop_assert_eq!(seen(&credit), seen(&after(rest)));
     }
@@ -151,7 +155,7 @@ proptest! {
         let mut history = history;
         history[changed].passed ^= true;
         put(&mut credit, changed, &history[changed]);
-        credit.settle(similarity);
+        settle(&mut credit);
         prop_assert_eq!(seen(&credit), seen(&after(history.iter().enumerate())));
     }
 
@@ -161,7 +165,7 @@ proptest! {
         let mut known = HashMap::new();
         for (at, told) in history.iter().enumerate() {
             put(&mut credit, at, told);
-            known.extend(credit.settle(similarity));
+            known.extend(settle(&mut credit));
         }
         for (key, account) in credit.accounts() {
             let effect = known.get(&key).copied().unwrap_or_else(Effect::untested);

@@ -103,11 +103,10 @@ fn parts(code: i16) -> [i16; PLANES] {
 /// The parts of a plane, in the order of the components.
 pub(super) fn parts_of(plane: &[Chunk]) -> impl Iterator<Item = i16> + '_ {
     plane.iter().flat_map(|chunk| {
-        let quarters = (0..CHUNK / WORDS).flat_map(|quarter| {
+        (0..CHUNK / WORDS).flat_map(|quarter| {
             let part = move |word: &i16| ((word >> (4 * quarter)) & 0xf) - BIAS;
             chunk.iter().map(part)
-        });
-        quarters
+        })
     })
 }
 

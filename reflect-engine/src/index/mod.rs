@@ -114,12 +114,13 @@ impl Index {
             self.blocks.push(Block::new(self.dims));
         }
         let before = (slot < end).then(|| self.tags_at(slot)).flatten();
-        let merit = match slot < end {
-            true => Merit {
+        let merit = if slot < end {
+            Merit {
                 q,
                 ..self.merit_at(slot)
-            },
-            false => Merit::untested(q),
+            }
+        } else {
+            Merit::untested(q)
         };
         self.blocks[slot / ROWS].put(slot % ROWS, vector, merit, entry);
         self.tags.release(before);
