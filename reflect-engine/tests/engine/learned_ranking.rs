@@ -1,6 +1,7 @@
 //! The learned ranking: what reviews teach it, and that nothing is left of what is taken back.
 
 use reflect_engine::Engine;
+use reflect_engine::rank::Dropped;
 use reflect_types::{MemoryId, QueryMemories, Ranking, Review, Verdict};
 
 use crate::common::{Home, learn, project, record, run, run_with};
@@ -52,13 +53,19 @@ async fn the_memory_of_passed_runs_ranks_before_the_one_of_failed_runs(home: &Ho
 
 async fn a_memory_that_hurts_is_left_out_once_there_is_evidence(home: &Home) {
     let engine = home.engine();
-    let (good, _) = taught(&engine, 50).await;
-    let ids: Vec<_> = answer(&engine)
-        .await
-        .into_iter()
-        .map(|(id, _)| id)
-        .collect();
-    assert_eq!(ids, [good]);
+    let (good, bad) = taught(&engine, 50).await;
+    for n in 0..6 {
+        // Its own task: far from it, a failure says little against a memory.
+        let task = format!("Refund the broken lamp of order {n}");
+        learn(&engine, run_with(&task, &[&good]), Verdict::Pass).await;
+        learn(&engine, run_with(&task, &[&bad]), Verdict::Fail).await;
+    }
+    let query = QueryMemories::new(TASK);
+    let explained = engine.explain(&project(), &query).await.unwrap();
+    let of = |id: &MemoryId| explained.memories.iter().find(|memory| memory.id == *id);
+    assert!(of(&good).unwrap().rank.is_some());
+    assert_eq!(of(&bad).unwrap().dropped, Some(Dropped::Harm));
+    assert!(answer(&engine).await.iter().all(|(id, _)| *id != bad));
 }
 
 async fn a_withdrawn_review_leaves_the_ranking_as_it_was(home: &Home) {
