@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Account;
-use super::kinds::{Effect, GENERAL_HELP, HARM, Kinds, Weights};
+use super::kinds::{Effect, GENERAL_HELP, Kinds, Weights, harm};
 use super::noise::{Noise, seen};
 use super::response::{Curve, Position, Response};
 
@@ -205,10 +205,11 @@ impl Attribution {
             given.learned = learned;
             let rest = rest - cavity.expected;
             let log = |effect: f64| seen(probability(rest + effect, passed), wrong).ln();
+            let specific = self.response.at(given.position);
             let evidence = Weights {
-                harmful: log(HARM),
+                harmful: log(harm(specific)),
                 general: log(GENERAL_HELP),
-                specific: log(self.response.at(given.position)),
+                specific: log(specific),
             };
             let memory = &mut self.memories[given.memory];
             memory.weights = memory.weights.minus(given.evidence).plus(evidence);

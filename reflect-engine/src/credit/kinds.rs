@@ -12,7 +12,7 @@ pub(crate) struct Kinds {
 }
 
 /// The effect of a harmful memory on the log-odds of a pass.
-pub(super) const HARM: f64 = -0.6;
+const HARM: f64 = -0.6;
 /// The effect of a generally helpful one.
 pub(super) const GENERAL_HELP: f64 = 0.35;
 
@@ -23,6 +23,12 @@ pub(crate) struct Effect {
     pub(crate) lift: f32,
     /// The weight of the part that does, from 0 to 1.
     pub(crate) fit: f32,
+}
+
+/// The effect of a harmful memory where a specific one has the effect `specific`: never the lesser harm, so
+/// that a failure far from a memory's task does not speak for it.
+pub(super) fn harm(specific: f64) -> f64 {
+    HARM.min(specific)
 }
 
 /// The logarithms of how likely each kind is, up to a common term.
@@ -82,7 +88,7 @@ impl Kinds {
 
     /// The expected effect where a specific memory has the effect `specific`.
     pub(super) fn expected(&self, specific: f64) -> f64 {
-        self.lift() + self.specific * specific
+        self.harmful * harm(specific) + self.general * GENERAL_HELP + self.specific * specific
     }
 
     fn lift(&self) -> f64 {
