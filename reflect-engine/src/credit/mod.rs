@@ -120,6 +120,7 @@ impl Credit {
         &mut self,
         similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
     ) -> Vec<(MemoryKey, Effect)> {
+        let is_new = self.outdated;
         if self.outdated {
             self.attribution = Attribution::new();
             self.places.clear();
@@ -148,9 +149,13 @@ impl Credit {
             self.keys.push(*key);
             self.last = Some(*key);
         }
-        let changed = self.attribution.take_changed().into_iter();
+        let mut changed = self.attribution.take_changed();
+        if is_new {
+            // Also those that no run was given any more.
+            changed = (0..self.keys.len()).collect();
+        }
         let effect = |place: usize| (self.keys[place], self.attribution.effect(place));
-        changed.map(effect).collect()
+        changed.into_iter().map(effect).collect()
     }
 
     /// How the effect of a memory follows from its similarity to the task.

@@ -160,13 +160,18 @@ proptest! {
     }
 
     #[test]
-    fn the_changed_effects_are_all_that_changed(history in histories()) {
+    fn the_changed_effects_are_all_that_changed(
+        history in histories(),
+        which in any::<prop::sample::Index>(),
+    ) {
         let mut credit = Credit::new();
         let mut known = HashMap::new();
         for (at, told) in history.iter().enumerate() {
             put(&mut credit, at, told);
             known.extend(settle(&mut credit));
         }
+        credit.remove(key(which.index(history.len())));
+        known.extend(settle(&mut credit));
         for (key, account) in credit.accounts() {
             let effect = known.get(&key).copied().unwrap_or_else(Effect::untested);
             prop_assert_eq!(effect, Effect::from(account.kinds));
