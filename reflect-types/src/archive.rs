@@ -24,6 +24,11 @@ pub enum Piece {
     Skill(Skill),
 }
 
+impl Piece {
+    /// The maximum version of a skill.
+    pub const MAX_SKILL_VERSION: u64 = 1 << 31;
+}
+
 /// A trace with what its store keeps beyond the API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -47,6 +52,7 @@ pub struct ArchivedTrace {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Judgement {
     /// The learning rate.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: f64,
     /// The reflection of its author.
     #[serde(default)]
@@ -101,7 +107,7 @@ impl Validate for Piece {
             }
             Self::Trace(archived) => archived.validate(),
             // There is always a next version.
-            Self::Skill(skill) if !(1..=1 << 31).contains(&skill.version) => {
+            Self::Skill(skill) if !(1..=Self::MAX_SKILL_VERSION).contains(&skill.version) => {
                 Err(InvalidField::new(
                     "version",
                     format!("must be 1 to 2^31, got {}", skill.version),

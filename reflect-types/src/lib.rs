@@ -16,7 +16,7 @@ mod memory_status;
 mod message;
 pub mod neutral;
 #[cfg(feature = "openapi")]
-mod openapi;
+pub mod openapi;
 mod page;
 mod project;
 mod reflection;

@@ -48,6 +48,7 @@ pub struct ChangeRecord {
     #[serde(default)]
     pub superseded: bool,
     /// When, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 

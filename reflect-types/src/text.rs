@@ -83,6 +83,16 @@ pub fn is_invisible(c: char) -> bool {
     within(&INVISIBLE, c)
 }
 
+/// Whether the character is no part of a project's id: a control, [bidi](is_bidi) or
+/// [invisible](is_invisible) character, a [joiner](is_joiner), or white space other than a space.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || (c.is_whitespace() && c != ' ')
+        || is_invisible(c)
+        || is_joiner(c)
+        || is_bidi(c)
+}
+
 fn within(ranges: &[RangeInclusive<char>], c: char) -> bool {
     ranges.iter().any(|range| range.contains(&c))
 }

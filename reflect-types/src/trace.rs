@@ -50,6 +50,7 @@ wire_enum! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trace {
     /// The trace's id.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::id))]
     pub id: TraceId,
     /// What the agent was asked to do.
     pub task: String,

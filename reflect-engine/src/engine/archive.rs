@@ -8,6 +8,7 @@ use reflect_types::{
 };
 
 use super::handle::Engine;
+use super::time;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::store::{EmbeddedPiece, Undecoded};
@@ -70,6 +71,7 @@ impl Engine {
         let core = self.checked(project, project)?;
         for piece in &pieces {
             piece.validate()?;
+            check_times(piece)?;
         }
         let pieces: Vec<Piece> = pieces.into_iter().map(made_neutral).collect();
         let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
@@ -105,6 +107,21 @@ impl Engine {
             present: asked.saturating_sub(stored),
         })
     }
+}
+
+/// Refuses a memory with a time that an undo could not compare.
+fn check_times(piece: &Piece) -> Result<(), InvalidField> {
+    let Piece::Memory(history) = piece else {
+        return Ok(());
+    };
+    time::parse("created_at", &history.memory.created_at)?;
+    for event in &history.events {
+        time::parse("events.created_at", &event.created_at)?;
+    }
+    for change in &history.changes {
+        time::parse("changes.created_at", &change.created_at)?;
+    }
+    Ok(())
 }
 
 /// The memory with the utility that follows from its events, whatever the piece says.

@@ -1,10 +1,11 @@
 //! Undoing what was taught.
 
 use jiff::Timestamp;
-use reflect_types::{InvalidField, ProjectId, Undo, UndoReport};
+use reflect_types::{ProjectId, Undo, UndoReport};
 
 use super::handle::Engine;
-use crate::error::{Error, Result};
+use super::time;
+use crate::error::Result;
 use crate::review::Selection;
 
 impl Engine {
@@ -35,11 +36,6 @@ impl Engine {
 }
 
 fn time(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>> {
-    let parse = |text: &str| {
-        text.parse().map_err(|_| {
-            let problem = format!("must be a time such as `2026-11-15T12:00:00Z`, got `{text}`");
-            Error::Invalid(InvalidField::new(field, problem))
-        })
-    };
-    text.map(parse).transpose()
+    let time = text.map(|text| time::parse(field, text)).transpose();
+    Ok(time?)
 }

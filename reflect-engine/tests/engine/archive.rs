@@ -6,8 +6,8 @@ use std::time::Duration;
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error};
 use reflect_types::{
-    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
-    Overview, Piece, ProjectId, QueryMemories, Review, Trace, Verdict,
+    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces,
+    MemoryHistory, Message, Overview, Piece, ProjectId, QueryMemories, Review, Trace, Verdict,
 };
 use serde_json::json;
 
@@ -219,6 +219,40 @@ async fn an_invalid_piece_is_refused_and_nothing_is_stored() {
     let refused = to.import(&project(), pieces).await.unwrap_err();
     assert_eq!(refused.body().field.as_deref(), Some("q_value"));
     assert!(traces(&to).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_memory_with_a_time_that_an_undo_cannot_read_is_refused() {
+    let from = in_memory();
+    fill(&from).await;
+    let pieces = everything(&from).await;
+    let changed = |change: fn(&mut MemoryHistory)| {
+        let mut pieces = pieces.clone();
+        for piece in &mut pieces {
+            if let Piece::Memory(history) = piece {
+                change(history);
+            }
+        }
+        pieces
+    };
+    let to = in_memory();
+    for (pieces, field) in [
+        (
+            changed(|history| history.memory.created_at = "yesterday".to_owned()),
+            "created_at",
+        ),
+        (
+            changed(|history| {
+                for event in &mut history.events {
+                    event.created_at.clear();
+                }
+            }),
+            "events.created_at",
+        ),
+    ] {
+        let refused = to.import(&project(), pieces).await.unwrap_err();
+        assert_eq!(refused.body().field.as_deref(), Some(field));
+    }
 }
 
 #[tokio::test]

@@ -12,18 +12,22 @@ use crate::validate::{InvalidField, Validate};
 pub struct Undo {
     /// What this API key has taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
     pub key_id: Option<KeyId>,
     /// What this reviewer has taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<Reviewer>,
     /// What was taught by the reviews of this trace, which may have been deleted since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
     pub trace_id: Option<TraceId>,
     /// What was taught at this time or later, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub since: Option<String>,
     /// What was taught before this time, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub until: Option<String>,
     /// Whether to report what would change, and change nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
