@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::ingest;
 use crate::review::{NewReview, Refusal};
-use crate::store::{Intake, NewTrace, Undecoded};
+use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
@@ -115,14 +115,14 @@ impl Engine {
         delete: &DeleteTraces,
     ) -> Result<DeletedTraces> {
         let core = self.checked(project, delete)?;
-        let DeleteTraces {
-            trace_ids,
-            delete_memories,
-        } = delete;
-        let author = self.deletes_of();
-        core.store
-            .delete_traces(project, trace_ids, *delete_memories, author.as_ref())
-            .await
+        let deletion = TraceDeletion {
+            ids: delete.trace_ids.clone(),
+            with_memories: delete.delete_memories,
+            author: self.deletes_of(),
+            key_id: self.key().cloned(),
+            at: core.now(),
+        };
+        core.store.delete_traces(project, deletion).await
     }
 
     async fn intake(

@@ -27,7 +27,7 @@ pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
 pub use port::Store;
 pub use sqlite::Sqlite;
-pub use trace::{Intake, NewTrace};
+pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 
 #[cfg(test)]

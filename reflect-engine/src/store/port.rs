@@ -8,7 +8,7 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Undecoded, UnembeddedMemory,
+    Revision, TraceDeletion, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -86,15 +86,14 @@ pub trait Store: Send + Sync + 'static {
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>>;
 
-    /// Deletes traces with their reviews and jobs, and `with_memories` also the memories learned
-    /// from them. The utility events of their reviews stay. With an `author`, fails with
-    /// [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with another key.
+    /// Deletes traces with their reviews and jobs. The utility events of their reviews stay. A memory
+    /// that is deleted with its trace leaves the record that [`delete_memory`](Self::delete_memory)
+    /// leaves. Fails with [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with
+    /// another key than the deletion allows.
     async fn delete_traces(
         &self,
         project: &ProjectId,
-        ids: &[TraceId],
-        with_memories: bool,
-        author: Option<&KeyId>,
+        deletion: TraceDeletion,
     ) -> Result<DeletedTraces>;
 
     /// Undoes what was taught: reads a [`TaughtProject`](crate::review::TaughtProject), calls

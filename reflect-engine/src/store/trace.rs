@@ -58,3 +58,18 @@ impl Intake {
         }
     }
 }
+
+/// A deletion of traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceDeletion {
+    /// The traces. Unknown ones are skipped.
+    pub ids: Vec<TraceId>,
+    /// Whether the memories learned from them are deleted too.
+    pub with_memories: bool,
+    /// The key that must have recorded all of them; `None` for any.
+    pub author: Option<KeyId>,
+    /// The key that deletes them.
+    pub key_id: Option<KeyId>,
+    /// When.
+    pub at: Timestamp,
+}

@@ -193,6 +193,40 @@ pub(super) async fn a_deleted_memory_leaves_a_record_without_text(store: &dyn St
     assert_eq!(back.changes, []);
 }
 
+pub(super) async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store: &dyn Store) {
+    let alone = ProjectId::from("conformance/deleted alone");
+    let with_trace = ProjectId::from("conformance/deleted with its trace");
+    for project in [&alone, &with_trace] {
+        teach(store, project, new_trace("both"), "owner", Verdict::Pass).await;
+        update_memory(store, project, "m-both", &edit_summary("new"), "editor").await;
+    }
+    let (memory, thief) = ("m-both".into(), "thief".into());
+    let deleted = store.delete_memory(&alone, &memory, Some(&thief), now());
+    assert!(deleted.await.unwrap());
+    let deletion = TraceDeletion {
+        ids: vec!["both".into()],
+        with_memories: true,
+        author: None,
+        key_id: Some("thief".into()),
+        at: now(),
+    };
+    let deleted = store.delete_traces(&with_trace, deletion).await;
+    assert_eq!(deleted.unwrap().deleted, 1);
+    let records = async |project| {
+        let all = ListMemoryChanges::default();
+        let page = store.list_memory_changes(project, &all).await.unwrap();
+        let without_id = |record| ChangeRecord {
+            id: String::new(),
+            ..record
+        };
+        page.items.into_iter().map(without_id).collect::<Vec<_>>()
+    };
+    let left = records(&with_trace).await;
+    assert_eq!(left, records(&alone).await);
+    assert_eq!(left[0].kind, ChangeKind::Deleted);
+    assert_eq!(left[0].key_id, Some("thief".into()));
+}
+
 pub(super) async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
     let project = ProjectId::from("conformance/repeat");
     teach(store, &project, new_trace("again"), "owner", Verdict::Pass).await;

@@ -28,7 +28,7 @@ use serde_json::json;
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, Revision, Store, Subject,
+    NewTrace, Revision, Store, Subject, TraceDeletion,
 };
 use crate::error::Error;
 use crate::learn;
@@ -76,6 +76,7 @@ pub async fn all(store: &dyn Store) {
     memory_changes::an_edit_sets_fields_and_is_recorded_with_its_key(store).await;
     memory_changes::a_quarantined_memory_is_set_aside_and_goes_on_learning(store).await;
     memory_changes::a_deleted_memory_leaves_a_record_without_text(store).await;
+    memory_changes::a_memory_deleted_with_its_trace_leaves_the_same_record(store).await;
     memory_changes::a_repeated_change_is_recorded_once(store).await;
     memory_changes::a_changed_memory_takes_its_skill_along(store).await;
     memory_changes::an_archive_carries_the_changes(store).await;

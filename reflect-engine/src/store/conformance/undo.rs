@@ -118,11 +118,11 @@ pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn S
         let before = q(store, &project, "m-gone-good").await;
         let attack = using("gone-attack", &["m-gone-good"]);
         teach(store, &project, attack, "thief", Verdict::Fail).await;
-        let ids = ["gone-attack".into()];
-        let thief = "thief".into();
-        let deleted = store
-            .delete_traces(&project, &ids, n == 0, Some(&thief))
-            .await;
+        let deletion = TraceDeletion {
+            with_memories: n == 0,
+            ..deletion_by_thief(&["gone-attack"])
+        };
+        let deleted = store.delete_traces(&project, deletion).await;
         assert_eq!(deleted.unwrap().deleted, 1);
         assert!(q(store, &project, "m-gone-good").await.0 < before.0);
         undo(store, &project, &selection).await;
@@ -179,21 +179,27 @@ pub(super) async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
     teach(store, &project, new_trace("own"), "thief", Verdict::Pass).await;
     teach(store, &project, new_trace("other"), "owner", Verdict::Pass).await;
     insert(store, &project, new_trace("keyless"), Intake::Unreviewed).await;
-    let thief = "thief".into();
     for other in ["other", "keyless"] {
-        let ids = ["own".into(), other.into()];
-        let refused = store
-            .delete_traces(&project, &ids, false, Some(&thief))
-            .await;
+        let deletion = deletion_by_thief(&["own", other]);
+        let refused = store.delete_traces(&project, deletion).await;
         let refused = refused.unwrap_err();
         assert!(matches!(&refused, Error::OthersTrace(id) if id.as_str() == other));
         trace(store, &project, "own").await;
     }
-    let ids = ["own".into()];
-    let deleted = store
-        .delete_traces(&project, &ids, false, Some(&thief))
-        .await;
+    let deletion = deletion_by_thief(&["own"]);
+    let deleted = store.delete_traces(&project, deletion).await;
     assert_eq!(deleted.unwrap().deleted, 1);
+}
+
+/// A deletion by the key `thief`, which may delete only what it has recorded.
+fn deletion_by_thief(ids: &[&str]) -> TraceDeletion {
+    TraceDeletion {
+        ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
+        with_memories: false,
+        author: Some("thief".into()),
+        key_id: Some("thief".into()),
+        at: now(),
+    }
 }
 
 pub(super) async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store) {

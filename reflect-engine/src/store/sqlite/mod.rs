@@ -13,7 +13,7 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Store, Undecoded, UnembeddedMemory,
+    Revision, Store, TraceDeletion, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -111,12 +111,10 @@ impl Store for Sqlite {
     async fn delete_traces(
         &self,
         project: &ProjectId,
-        ids: &[TraceId],
-        with_memories: bool,
-        author: Option<&KeyId>,
+        deletion: TraceDeletion,
     ) -> Result<DeletedTraces> {
-        let (project, ids, author) = (project.clone(), ids.to_vec(), author.cloned());
-        self.write(move |db| traces::delete(db, &project, &ids, with_memories, author.as_ref()))
+        let project = project.clone();
+        self.write(move |db| traces::delete(db, &project, &deletion))
             .await
     }
 

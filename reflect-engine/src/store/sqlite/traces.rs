@@ -8,11 +8,11 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::reviews::TraceRow;
-use super::{jobs, memories, projects, reviews, row};
+use super::{jobs, memories, projects, reviews, row, tending};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing};
-use crate::store::{Intake, JobKind, NewTrace, Undecoded};
+use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
 
 /// A trace with its JSON columns encoded.
 pub(super) struct EncodedTrace {
@@ -203,15 +203,13 @@ pub(super) fn list(
 pub(super) fn delete(
     db: &Connection,
     project: &ProjectId,
-    ids: &[TraceId],
-    with_memories: bool,
-    author: Option<&KeyId>,
+    deletion: &TraceDeletion,
 ) -> Result<DeletedTraces, Fault> {
     let mut gone = DeletedTraces::default();
     let Some(project) = projects::key(db, project)? else {
         return Ok(gone);
     };
-    for id in ids {
+    for id in &deletion.ids {
         let found = db
             .prepare_cached(
                 "SELECT key, key_id, created_memory FROM trace WHERE id = ?1 AND project = ?2",
@@ -227,14 +225,16 @@ pub(super) fn delete(
         let Some((key, recorded_with, memory)) = found else {
             continue;
         };
-        if author.is_some_and(|author| recorded_with.as_deref() != Some(author.as_str())) {
+        let author = deletion.author.as_ref().map(KeyId::as_str);
+        if author.is_some() && recorded_with.as_deref() != author {
             return Err(Error::OthersTrace(id.clone()).into());
         }
         forget_withdrawn(db, project, key, id)?;
         db.prepare_cached("DELETE FROM trace WHERE key = ?1")?
             .execute([key])?;
-        if let (true, Some(memory)) = (with_memories, memory) {
-            memories::remove(db, project, &MemoryId::new(memory))?;
+        if let (true, Some(memory)) = (deletion.with_memories, memory) {
+            let (memory, by) = (MemoryId::new(memory), deletion.key_id.as_ref());
+            tending::delete_in(db, project, &memory, by, deletion.at)?;
         }
         gone.deleted += 1;
         gone.trace_ids.push(id.clone());
