@@ -1,6 +1,6 @@
 //! The store, models, clock and settings that the operations and the background work share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -44,6 +44,8 @@ pub(crate) struct Core {
     pub(crate) claimed: OnceCell<()>,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
+    /// The owners of the jobs in progress.
+    pub(crate) held: Mutex<Vec<Arc<str>>>,
     /// The number of calls that a shutdown waits for.
     pub(crate) calls: watch::Sender<usize>,
 }
@@ -51,6 +53,11 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The owners of the jobs in progress, one for each job.
+    pub(crate) fn held(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses new calls during a shutdown.
