@@ -1,9 +1,9 @@
 //! The OpenAPI document: what the handlers and types do not say themselves.
 
-use reflect_types::openapi::{id, new_project_id};
+use reflect_types::openapi::{id, listed_status, new_project_id};
 use reflect_types::{
     CreateApiKey, CreateSkill, CreateTrace, ErrorBody, ErrorCode, ExportMemories, ExportOverview,
-    ExportTraces, ImportProject, ListMemories, ListMemoryChanges, ListOrder, ListTraces,
+    ExportTraces, ImportProject, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
     Operation as _, Piece, ReviewStatus,
 };
 use utoipa::openapi::path::Operation;
@@ -44,10 +44,11 @@ const COMPLETE_REPLIES: [&str; 8] = [
 const OPTIONAL_FIELDS: [&str; 3] = ["feedback", "judge_error", "judge_note"];
 
 /// Default page length of each list operation.
-const PAGE_LENGTHS: [(&str, u32); 5] = [
+const PAGE_LENGTHS: [(&str, u32); 6] = [
     (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
     (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
     (ListMemoryChanges::NAME, ListMemoryChanges::DEFAULT_LIMIT),
+    (ListUndos::NAME, ListUndos::DEFAULT_LIMIT),
     (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
     (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
 ];
@@ -226,6 +227,7 @@ fn complete_operation(operation: &mut Operation) {
             "project_id" | "trace_id" | "memory_id" | "key_id" | "before" | "after" => {
                 parameter.schema = Some(id());
             }
+            "status" => parameter.schema = Some(listed_status()),
             _ => {}
         }
     }

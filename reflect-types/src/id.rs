@@ -136,7 +136,7 @@ impl Default for ProjectId {
 }
 
 /// An id becomes one segment of a URL path, where `.` and `..` would climb out of it.
-fn path_segment(field: &'static str, id: &str) -> Result<(), InvalidField> {
+pub(crate) fn path_segment(field: &'static str, id: &str) -> Result<(), InvalidField> {
     if id.trim().is_empty() {
         return Err(InvalidField::new(
             field,

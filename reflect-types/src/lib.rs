@@ -32,7 +32,10 @@ mod validate;
 mod verdict;
 mod wire_enum;
 
-pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
+pub use archive::{
+    ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
+    ReplacedReview, SetAsideEvent,
+};
 pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
@@ -49,15 +52,15 @@ pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
     GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
-    ListProjects, ListTraces, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
-    ReviewTrace, RevokeApiKey, Undo, UpdateMemory, UpdateProject, WithdrawReview,
+    ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request,
+    RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
-pub use undo::{MovedUtility, UndoReport, UndoneMemory, UndoneTrace};
+pub use undo::{MovedUtility, Undo, UndoCounts, UndoRecord, UndoReport, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

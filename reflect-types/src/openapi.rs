@@ -7,7 +7,10 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::{AuthoredReflection, Health, Message, ProjectId, Reviewer, Trajectory, Verdict, text};
+use crate::{
+    AuthoredReflection, Health, MemoryStatus, Message, ProjectId, Reviewer, Trajectory, Verdict,
+    text,
+};
 
 /// Matches text with a visible character and no control characters.
 const VISIBLE_WITHOUT_CONTROLS: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*\
@@ -134,6 +137,20 @@ pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema>
         .schema_type(Type::String)
         .enum_values(Some(values))
         .into()
+}
+
+/// The status of a memory that a request may set, or none.
+pub(crate) fn optional_listed_status() -> RefOr<Schema> {
+    let null = ObjectBuilder::new().schema_type(Type::Null);
+    OneOfBuilder::new().item(null).item(listed_status()).into()
+}
+
+/// The status of a memory that a list may have.
+pub fn listed_status() -> RefOr<Schema> {
+    let listed = MemoryStatus::KNOWN
+        .iter()
+        .filter(|status| status.is_listed());
+    one_of(listed.map(MemoryStatus::as_str))
 }
 
 /// A verdict in a request, where other words are taken too; an answer has `pass` and `fail` alone.

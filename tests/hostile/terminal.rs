@@ -21,10 +21,10 @@ fn bundle() -> String {
         "feedback": hostile("feedback"), "summary": hostile("summary"),
         "guidance": hostile("guidance"), "applicable_tools": [hostile("tool")],
         "written_by": hostile("writer"), "success": false, "q_value": 0.5, "uses": 1,
-        "metadata": {}, "created_at": hostile("2026"), "key_id": hostile("key"), "events": [{
+        "metadata": {}, "created_at": "2026-11-15T12:00:00Z", "key_id": hostile("key"), "events": [{
             "memory_id": hostile("m"), "trace_id": hostile("t"), "review_id": hostile("r"),
             "alpha": 0.3, "reward": 1.0, "before": 0.5, "after": 0.65, "key_id": hostile("key"),
-            "created_at": hostile("2026"),
+            "created_at": "2026-11-15T12:00:00Z",
         }],
     });
     let trace = |id: &str, review: Value| {

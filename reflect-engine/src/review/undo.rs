@@ -72,6 +72,8 @@ pub fn undo(project: TaughtProject, selection: &Selection) -> UndoChanges {
     let mut changes = UndoChanges::default();
     for history in &project.traces {
         if let Some(change) = effects.take_back(history, selection) {
+            let current = history.current.is_some() && change.outcome != Outcome::Stays;
+            changes.report.reviews += change.forget.len() as u64 + u64::from(current);
             if change.outcome != Outcome::Stays {
                 changes.report.traces.push(UndoneTrace {
                     trace_id: history.trace_id.clone(),

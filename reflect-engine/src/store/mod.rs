@@ -21,6 +21,7 @@ mod restored;
 mod sqlite;
 mod trace;
 mod undecoded;
+mod undo;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
@@ -29,6 +30,7 @@ pub use port::Store;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
+pub use undo::NewUndo;
 
 #[cfg(test)]
 mod tests {

@@ -1,17 +1,18 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
+    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
+    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
+    UndoReport,
 };
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, TraceDeletion, Undecoded, UnembeddedMemory,
+    NewUndo, Revision, TraceDeletion, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Selection, Setback};
+use crate::review::{Action, Decision, Setback};
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
 ///
@@ -97,16 +98,14 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<DeletedTraces>;
 
     /// Undoes what was taught: reads a [`TaughtProject`](crate::review::TaughtProject), calls
-    /// [`undo`](crate::review::undo) and, unless it is a `dry_run`, writes the
-    /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written
-    /// for `now`.
-    async fn undo(
-        &self,
-        project: &ProjectId,
-        selection: &Selection,
-        dry_run: bool,
-        now: Timestamp,
-    ) -> Result<UndoReport>;
+    /// [`undo`](crate::review::undo) and, unless it is a dry run, writes the
+    /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written,
+    /// and, if there are changes, their record.
+    async fn undo(&self, project: &ProjectId, undo: NewUndo) -> Result<UndoReport>;
+
+    /// A page of the records of undos, newest first. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no record.
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>>;
 
     /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
     /// [`decide`](crate::review::decide) and writes the [`Changes`](crate::review::Changes).
@@ -289,7 +288,7 @@ pub trait Store: Send + Sync + 'static {
         project: &ProjectId,
         after: Option<&MemoryId>,
         limit: usize,
-    ) -> Result<Vec<MemoryHistory>>;
+    ) -> Result<Vec<ArchivedMemory>>;
 
     /// Inserts pieces of an archive under their ids, without those the project has, and queues
     /// unfinished reviews for `now`. Returns how many were inserted. Fails with

@@ -270,9 +270,9 @@ pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
     assert!(!is_there().await);
 }
 
-async fn restore(store: &dyn Store, project: &ProjectId, history: MemoryHistory) {
+async fn restore(store: &dyn Store, project: &ProjectId, memory: impl Into<ArchivedMemory>) {
     let piece = EmbeddedPiece::Memory {
-        memory: Box::new(history),
+        memory: Box::new(memory.into()),
         embedder: EMBEDDER.to_owned(),
         vector: vector_of("restored"),
     };
@@ -297,14 +297,15 @@ pub(super) async fn an_archive_carries_the_changes(store: &dyn Store) {
     };
     update_memory(store, &from, "m-moved", &quarantine, "thief").await;
     let archived = store.archived_memories(&from, None, 10).await.unwrap();
-    let superseded: Vec<_> = archived[0].changes.iter().map(|c| c.superseded).collect();
+    let history = &archived[0].history;
+    let superseded: Vec<_> = history.changes.iter().map(|c| c.superseded).collect();
     assert_eq!(superseded, [true, false, false]);
     restore(store, &to, archived[0].clone()).await;
     let mut imported = memory_of(store, &to, "m-moved").await;
-    for (new, old) in imported.changes.iter_mut().zip(&archived[0].changes) {
+    for (new, old) in imported.changes.iter_mut().zip(&history.changes) {
         new.id.clone_from(&old.id);
     }
-    assert_eq!(imported, archived[0]);
+    assert_eq!(imported, *history);
     for project in [&from, &to] {
         let selection = super::undo::by_key("thief");
         super::undo::undo(store, project, &selection).await;

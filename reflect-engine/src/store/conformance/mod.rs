@@ -14,21 +14,23 @@ mod together;
 mod traces;
 mod undo;
 mod undo_changes;
+mod undo_records;
 mod undo_worlds;
 mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    AuthoredReflection, ChangeKind, ChangeRecord, IngestStatus, ListMemories, ListMemoryChanges,
-    ListOrder, ListTraces, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Message, Metadata,
-    ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer,
-    Skill, ToolCall, Trace, TraceId, UndoReport, Verdict,
+    ArchivedMemory, ArchivedTrace, AuthoredReflection, ChangeKind, ChangeRecord, IngestStatus,
+    ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos, MemoryHistory, MemoryId,
+    MemoryStatus, MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId, ProjectSummary,
+    ReflectionEdit, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, Undo,
+    UndoCounts, UndoReport, Verdict,
 };
 use serde_json::json;
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, Revision, Store, Subject, TraceDeletion,
+    NewTrace, NewUndo, Revision, Store, Subject, TraceDeletion,
 };
 use crate::error::Error;
 use crate::learn;
@@ -85,6 +87,9 @@ pub async fn all(store: &dyn Store) {
     undo_changes::a_review_after_an_edit_replaces_it(store).await;
     undo_changes::a_quarantine_survives_an_undone_withdrawal(store).await;
     undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
+    undo_worlds::an_undo_after_an_import_changes_what_it_would_have_before(store).await;
+    undo_records::an_undo_leaves_a_record_of_who_asked_for_what(store).await;
+    undo_records::records_are_listed_in_pages_and_imported_once(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;

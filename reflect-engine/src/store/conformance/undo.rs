@@ -32,8 +32,23 @@ pub(super) async fn undo(
     project: &ProjectId,
     selection: &Selection,
 ) -> UndoReport {
-    let done = store.undo(project, selection, false, now()).await;
+    let done = store.undo(project, new_undo(selection, false)).await;
     done.unwrap()
+}
+
+/// An undo by the key `owner`.
+pub(super) fn new_undo(selection: &Selection, dry_run: bool) -> NewUndo {
+    NewUndo {
+        id: format!("undo-{selection:?}"),
+        request: Undo {
+            key_id: selection.key_id.clone(),
+            dry_run,
+            ..Undo::default()
+        },
+        selection: selection.clone(),
+        key_id: Some("owner".into()),
+        at: now(),
+    }
 }
 
 async fn is_known(store: &dyn Store, project: &ProjectId, memory: &str) -> bool {
@@ -86,7 +101,7 @@ pub(super) async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn S
     let attack = using("dry-attack", &["m-dry-good"]);
     teach(store, &project, attack, "thief", Verdict::Fail).await;
     let before = q(store, &project, "m-dry-good").await;
-    let dry = store.undo(&project, &by_key("thief"), true, now()).await;
+    let dry = store.undo(&project, new_undo(&by_key("thief"), true)).await;
     let dry = dry.unwrap();
     assert_eq!(q(store, &project, "m-dry-good").await, before);
     assert!(is_known(store, &project, "m-dry-attack").await);

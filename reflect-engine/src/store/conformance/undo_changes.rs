@@ -1,7 +1,7 @@
 //! Undoing changes of memories.
 
 use super::memory_changes::{edit, edit_summary, memory_of, set_status, update_memory};
-use super::undo::{by_key, teach, undo};
+use super::undo::{by_key, new_undo, teach, undo};
 use super::*;
 
 /// What a memory shows: its summary, its guidance and its status.
@@ -47,7 +47,7 @@ pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
     let restore = set_status(MemoryStatus::Active);
     update_memory(store, &project, "m-shown", &restore, "thief").await;
 
-    let dry = store.undo(&project, &by_key("thief"), true, now()).await;
+    let dry = store.undo(&project, new_undo(&by_key("thief"), true)).await;
     assert_eq!(shown(store, &project, "m-text").await[0], "poison");
     let report = undo(store, &project, &by_key("thief")).await;
     let names = |memories: &[reflect_types::UndoneMemory]| {

@@ -2,25 +2,28 @@
 
 use reflect_types::{
     KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
-    TraceId, UtilityEvent,
 };
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{memory_changes, projects, row};
+use super::{events, memory_changes, projects, row};
 use crate::clock;
 use crate::error::Error;
-use crate::learn::{self, Move, Step};
-use crate::review::{NewMemory, RecordedEvent, TaughtEvent, Teacher};
+use crate::learn;
+use crate::review::{NewMemory, Teacher};
 use crate::store::MemoryKey;
 
 /// The share of a memory in the bytes of a page.
-pub(super) fn page_bytes(row: &Row<'_>, history: &MemoryHistory) -> Result<usize, Fault> {
+pub(super) fn page_bytes(
+    row: &Row<'_>,
+    history: &MemoryHistory,
+    set_aside: usize,
+) -> Result<usize, Fault> {
     const EVENT_BYTES: usize = 320;
     /// A change may hold a text before and after it.
     const CHANGE_BYTES: usize = 8 * 1024;
 
-    let events = history.events.len() * EVENT_BYTES;
+    let events = (history.events.len() + set_aside) * EVENT_BYTES;
     let changes = history.changes.len() * CHANGE_BYTES;
     Ok(row::memory_bytes(row)? + events + changes)
 }
@@ -205,7 +208,7 @@ pub(super) fn get(
 pub(super) fn history(db: &Connection, found: &Row<'_>) -> Result<MemoryHistory, Fault> {
     let (key, memory) = (found.get(0)?, row::memory(found)?);
     Ok(MemoryHistory {
-        events: events_of(db, key, &memory.id)?,
+        events: events::of_memory(db, key, &memory.id)?,
         changes: memory_changes::of_memory(db, key)?,
         memory,
     })
@@ -246,7 +249,7 @@ pub(super) fn list(
             break;
         }
         let history = history(db, found)?;
-        bytes += page_bytes(found, &history)?;
+        bytes += page_bytes(found, &history, 0)?;
         page.items.push(history);
     }
     Ok(page)
@@ -314,55 +317,6 @@ pub(super) fn by_key(
         }
     }
     Ok(found)
-}
-
-fn events_of(db: &Connection, key: MemoryKey, id: &MemoryId) -> Result<Vec<UtilityEvent>, Fault> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM utility_event e WHERE e.memory = ?1 AND e.aside = 0 ORDER BY e.key",
-        row::EVENT
-    ))?;
-    let mut rows = select.query([key])?;
-    let mut events = Vec::new();
-    while let Some(found) = rows.next()? {
-        events.push(row::event(found, id)?);
-    }
-    Ok(events)
-}
-
-/// All events of a memory as a replay needs them, oldest first.
-pub(super) fn recorded_events(
-    db: &Connection,
-    key: MemoryKey,
-) -> Result<Vec<RecordedEvent>, Fault> {
-    let taught = taught_events(db, key)?;
-    Ok(taught.into_iter().map(|taught| taught.event).collect())
-}
-
-/// All events of a memory with their traces, oldest first.
-pub(super) fn taught_events(db: &Connection, key: MemoryKey) -> Result<Vec<TaughtEvent>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT key, review_id, alpha, reward, before, after, aside, created_at, key_id, \
-             reviewer_model, trace_id FROM utility_event WHERE memory = ?1 ORDER BY key",
-    )?;
-    let mut rows = select.query([key])?;
-    let mut events = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (alpha, reward) = (row.get(2)?, row.get(3)?);
-        let (before, after) = (row.get(4)?, row.get(5)?);
-        events.push(TaughtEvent {
-            trace_id: TraceId::new(row.get::<_, String>(10)?),
-            event: RecordedEvent {
-                key: row.get(0)?,
-                review_id: row.get(1)?,
-                teacher: row::teacher(row, 8)?,
-                at: row::time(row, 7)?,
-                aside: row.get(6)?,
-                change: Move { alpha, reward },
-                step: Step { before, after },
-            },
-        });
-    }
-    Ok(events)
 }
 
 pub(super) fn embed(

@@ -6,27 +6,30 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
+    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
+    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
+    UndoReport,
 };
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, Store, TraceDeletion, Undecoded, UnembeddedMemory,
+    NewUndo, Revision, Store, TraceDeletion, Undecoded, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Selection, Setback};
+use crate::review::{Action, Decision, Setback};
 
 mod archive;
 mod changes;
 mod database;
+mod events;
 mod fault;
 mod file;
 mod jobs;
 mod memories;
 mod memory_changes;
 mod migrations;
+mod past_reviews;
 mod projects;
 mod readers;
 mod reviews;
@@ -34,6 +37,7 @@ mod row;
 mod tending;
 mod traces;
 mod undo;
+mod undo_records;
 mod writer;
 
 pub use database::Sqlite;
@@ -118,15 +122,14 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn undo(
-        &self,
-        project: &ProjectId,
-        selection: &Selection,
-        dry_run: bool,
-        now: Timestamp,
-    ) -> Result<UndoReport> {
-        let (project, selection) = (project.clone(), selection.clone());
-        self.write(move |db| undo::undo(db, &project, &selection, dry_run, now))
+    async fn undo(&self, project: &ProjectId, undo: NewUndo) -> Result<UndoReport> {
+        let project = project.clone();
+        self.write(move |db| undo::undo(db, &project, &undo)).await
+    }
+
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| undo_records::list(db, &project, &list))
             .await
     }
 
@@ -364,7 +367,7 @@ impl Store for Sqlite {
         project: &ProjectId,
         after: Option<&MemoryId>,
         limit: usize,
-    ) -> Result<Vec<MemoryHistory>> {
+    ) -> Result<Vec<ArchivedMemory>> {
         let (project, after) = (project.clone(), after.cloned());
         self.read(move |db| archive::memories(db, &project, after.as_ref(), limit))
             .await

@@ -4,7 +4,7 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
 use super::fault::Fault;
-use super::{memories, row};
+use super::{events, memories, row};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Changes, Decision, EventWrite, GivenMemory, JobState, JobWrite,
@@ -139,7 +139,7 @@ fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>
     let mut moved = Vec::new();
     for memory in keys {
         let memory = memory?;
-        let events = memories::recorded_events(db, memory)?;
+        let events = events::recorded(db, memory)?;
         moved.push(MovedMemory { memory, events });
     }
     Ok(moved)

@@ -151,6 +151,9 @@ pub(super) fn depth(json: &str) -> usize {
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model";
 
+/// The number of columns of [`MEMORY`].
+pub(super) const MEMORY_COLUMNS: usize = 13;
+
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
     Ok(MemoryRecord {
@@ -172,6 +175,9 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
 /// The columns of [`event`], from `utility_event e`.
 pub(super) const EVENT: &str = "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at, e.key_id, \
      e.reviewer_model";
+
+/// The number of columns of [`EVENT`].
+pub(super) const EVENT_COLUMNS: usize = 9;
 
 pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent, Fault> {
     Ok(UtilityEvent {
@@ -275,6 +281,11 @@ pub(super) fn model_verdict(row: &Row<'_>, column: usize) -> Result<Option<Model
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| Fault::Data(format!("a count of {number}")))
+}
+
+/// A count as it is stored.
+pub(super) fn stored_count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {

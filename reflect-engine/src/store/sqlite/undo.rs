@@ -3,24 +3,26 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, MemoryId, ProjectId, TraceId, UndoReport};
+use reflect_types::{KeyId, MemoryId, ProjectId, TraceId, UndoCounts, UndoRecord, UndoReport};
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Fault;
-use super::{jobs, memories, memory_changes, projects, reviews, row, tending};
+use super::{
+    events, jobs, memories, memory_changes, projects, reviews, row, tending, undo_records,
+};
+use crate::clock;
 use crate::review::{
     self, GivenReview, LearnedText, MemoryState, Outcome, PastReview, PastState, ReviewHistory,
     Selection, TaughtMemory, TaughtProject, TraceChange, TraceState, UndoChanges,
 };
-use crate::store::{JobKind, MemoryKey};
+use crate::store::{JobKind, MemoryKey, NewUndo};
 
 pub(super) fn undo(
     db: &Connection,
     project: &ProjectId,
-    selection: &Selection,
-    dry_run: bool,
-    now: Timestamp,
+    undo: &NewUndo,
 ) -> Result<UndoReport, Fault> {
+    let (selection, dry_run) = (&undo.selection, undo.request.dry_run);
     let Some(project) = projects::key(db, project)? else {
         return Ok(UndoReport {
             dry_run,
@@ -28,8 +30,16 @@ pub(super) fn undo(
         });
     };
     let mut changes = review::undo(load(db, project, selection)?, selection);
-    if !dry_run {
-        write(db, project, &changes, now)?;
+    if !dry_run && changes != UndoChanges::default() {
+        write(db, project, &changes, undo.at)?;
+        let record = UndoRecord {
+            id: undo.id.clone(),
+            key_id: undo.key_id.clone(),
+            created_at: clock::text(undo.at),
+            request: undo.request.clone(),
+            counts: UndoCounts::from(&changes.report),
+        };
+        undo_records::insert(db, project, &record)?;
     }
     changes.report.dry_run = dry_run;
     Ok(changes.report)
@@ -193,7 +203,7 @@ fn taught_memory(db: &Connection, key: MemoryKey) -> Result<TaughtMemory, Fault>
         },
         generation: found.get(9)?,
         changes: memory_changes::recorded(db, key)?,
-        events: memories::taught_events(db, key)?,
+        events: events::taught(db, key)?,
     })
 }
 
