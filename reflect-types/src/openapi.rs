@@ -1,5 +1,7 @@
 //! The schemas of what reads and writes itself by hand, and of texts with rules: ids, times and names.
 
+use std::ops::RangeInclusive;
+
 use utoipa::openapi::schema::{
     AdditionalProperties, ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, Schema,
     SchemaFormat, SchemaType, Type,
@@ -60,22 +62,11 @@ fn hidden_characters() -> String {
         Ok(unit) => format!("\\u{unit:04x}"),
         Err(_) => c.to_string(),
     };
-    let mut class = String::new();
-    let mut characters = ('\0'..=char::MAX)
-        .filter(|c| text::is_unprintable(*c))
-        .peekable();
-    while let Some(first) = characters.next() {
-        let mut last = first;
-        while let Some(next) = characters.next_if(|c| u32::from(*c) == u32::from(last) + 1) {
-            last = next;
-        }
-        class.push_str(&written(first));
-        if last > first {
-            class.push('-');
-            class.push_str(&written(last));
-        }
-    }
-    class
+    let range = |range: RangeInclusive<char>| match range.into_inner() {
+        (only, last) if only == last => written(only),
+        (first, last) => format!("{}-{}", written(first), written(last)),
+    };
+    text::unprintable().map(range).collect()
 }
 
 /// A time.
