@@ -198,8 +198,9 @@ fn without_null(schema: &RefOr<Schema>) -> RefOr<Schema> {
                 return given.clone();
             }
         }
-        RefOr::T(Schema::Object(Object { schema_type, .. }))
-        | RefOr::T(Schema::Array(Array { schema_type, .. })) => {
+        RefOr::T(
+            Schema::Object(Object { schema_type, .. }) | Schema::Array(Array { schema_type, .. }),
+        ) => {
             if let SchemaType::Array(types) = schema_type {
                 types.retain(|kind| *kind != Type::Null);
             }
