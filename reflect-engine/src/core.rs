@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reflect_types::KeyId;
 use tokio::sync::{Notify, OnceCell, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
+use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::store::Store;
 
@@ -20,6 +22,8 @@ pub(crate) struct Core {
     pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
     /// `None` if traces are left to people.
     pub(crate) judge: Option<Arc<dyn Judge>>,
+    /// `None` if keys have no limits.
+    pub(crate) key_limits: Option<Arc<dyn KeyLimits>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) indexes: Indexes,
     /// The learning rate of reviews that do not set one.
@@ -53,6 +57,14 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The largest `alpha` of a review that a key has caused; `None` for any.
+    pub(crate) async fn key_max_alpha(&self, key: Option<&KeyId>) -> Result<Option<f64>> {
+        match (&self.key_limits, key) {
+            (Some(limits), Some(key)) => limits.max_alpha(key).await,
+            _ => Ok(None),
+        }
     }
 
     /// The owners of the jobs in progress, one for each job.

@@ -8,6 +8,7 @@ mod error;
 mod id;
 pub mod index;
 mod ingest;
+mod key_limits;
 pub mod learn;
 pub mod model;
 pub mod rank;
@@ -18,4 +19,5 @@ mod task;
 
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
+pub use key_limits::KeyLimits;
 pub use recall::{ExplainedMemory, Explanation};

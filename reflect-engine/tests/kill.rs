@@ -18,7 +18,7 @@ use common::child::{self, ChildLines};
 use common::{eventually, project};
 use reflect_engine::model::HashedEmbedder;
 use reflect_engine::store::Sqlite;
-use reflect_engine::{Engine, learn};
+use reflect_engine::{Builder, Engine, learn};
 use reflect_types::{
     CreateTrace, IngestStatus, ListMemories, ListTraces, MemoryHistory, MemoryId, QueryMemories,
     Review, ReviewStatus, Trace, TraceId, Verdict,
@@ -243,6 +243,7 @@ fn engine(file: &Path) -> Engine {
     let builder = Engine::builder()
         .store(store)
         .embedder(Arc::new(HashedEmbedder));
+    let builder = builder.concurrency(Builder::BUNDLED_CONCURRENCY);
     builder.lease(lease).start().unwrap()
 }
 

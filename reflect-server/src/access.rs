@@ -68,7 +68,7 @@ impl FromRequestParts<App> for AnyKey {
 }
 
 /// The engine with a caller's key and rights: only a master key creates projects, and only an
-/// administrator deletes what others have recorded. A project key whose project is deleted during its
+/// administrator deletes what others have recorded or taught. A project key whose project is deleted during its
 /// request must not bring it back.
 pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     let mut engine = match caller.project() {
@@ -78,10 +78,10 @@ pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     if !caller.may(&Scope::TraceAdmin) {
         engine = engine.deleting_own_traces_only();
     }
-    match caller.key() {
-        Some(key) => engine.acting_for(key.clone()),
-        None => engine,
+    if !caller.may(&Scope::MemoryAdmin) {
+        engine = engine.deleting_own_memories_only();
     }
+    engine.acting_for(caller.key().clone())
 }
 
 /// Refuses a caller without a scope.

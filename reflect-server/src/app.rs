@@ -9,6 +9,7 @@ use reflect_models::Client;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
+use crate::body_budget::BodyBudget;
 use crate::client_address::client_address;
 use crate::failed_attempts::{Attempt, FailedAttempts};
 use crate::judge::CountedJudge;
@@ -33,6 +34,7 @@ struct Shared {
     rate: Rate,
     failures: FailedAttempts,
     slots: Semaphore,
+    bodies: BodyBudget,
     replies: ReplySlots,
     readiness: Readiness,
     metrics: Metrics,
@@ -41,7 +43,8 @@ struct Shared {
 /// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Maximum request body, in bytes.
+    /// Maximum request body, in bytes. All bodies in memory together have at most 16 times as many;
+    /// further ones get a 503.
     pub body_limit: usize,
     /// Request timeout. An operation in progress may still complete.
     pub request_timeout: Duration,
@@ -103,6 +106,7 @@ impl App {
                 rate: Rate::new(settings.rate_limit),
                 failures: FailedAttempts::default(),
                 slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
+                bodies: BodyBudget::new(settings.body_limit),
                 replies: ReplySlots::default(),
                 readiness: Readiness::default(),
                 metrics: Metrics::new(),
@@ -155,6 +159,10 @@ impl App {
 
     pub(crate) fn slots(&self) -> &Semaphore {
         &self.shared.slots
+    }
+
+    pub(crate) fn bodies(&self) -> &BodyBudget {
+        &self.shared.bodies
     }
 
     pub(crate) fn readiness(&self) -> &Readiness {

@@ -60,6 +60,12 @@ pub(crate) struct RequestInProgress {
     place: Arc<ConnectionPlace>,
 }
 
+/// A time during a request in which its connection is idle.
+#[derive(Debug)]
+pub(crate) struct IdleTime {
+    place: Arc<ConnectionPlace>,
+}
+
 impl ConnectionTable {
     pub(crate) fn new(limits: ConnectionLimits) -> Self {
         Self {
@@ -152,6 +158,14 @@ impl ConnectionPlace {
         }
     }
 
+    /// Marks the connection as idle during a request, so that it can be evicted, until dropped.
+    pub(crate) fn idle(self: &Arc<Self>) -> IdleTime {
+        self.set_idle(true);
+        IdleTime {
+            place: Arc::clone(self),
+        }
+    }
+
     /// Resolves when another connection takes this place.
     pub(crate) async fn evicted(&self) {
         self.evicted.notified().await;
@@ -180,6 +194,12 @@ impl Drop for ConnectionPlace {
 impl Drop for RequestInProgress {
     fn drop(&mut self) {
         self.place.set_idle(true);
+    }
+}
+
+impl Drop for IdleTime {
+    fn drop(&mut self) {
+        self.place.set_idle(false);
     }
 }
 

@@ -178,6 +178,7 @@ impl Connection {
         let router = TowerToHyperService::new(self.router);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(Arc::clone(&place));
             let in_progress = place.begin();
             let reply = router.call(request);
             async move {

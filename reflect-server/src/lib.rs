@@ -2,6 +2,7 @@
 
 mod access;
 mod app;
+mod body_budget;
 mod client_address;
 mod connection_table;
 mod connections;

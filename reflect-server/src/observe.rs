@@ -1,5 +1,6 @@
 //! Request ID, access log, metrics, concurrency limit and timeout middleware.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -10,6 +11,7 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::connection_table::ConnectionPlace;
 use crate::error::ApiError;
 use crate::unread_body::UnreadBody;
 
@@ -33,6 +35,7 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
         key = tracing::field::Empty,
     );
     let unread = UnreadBody::of(&mut request);
+    let place = request.extensions().get::<Arc<ConnectionPlace>>().cloned();
     let in_flight = app.metrics().enter();
     let mut response = bounded(&app, route, request, next)
         .instrument(span.clone())
@@ -45,6 +48,8 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     span.in_scope(|| tracing::info!(status, ms, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     if !response.status().is_success() {
+        // A client that sends no body must not keep others out: nothing is lost with its connection.
+        let _idle = place.as_ref().map(ConnectionPlace::idle);
         unread.discard().await;
     }
     response

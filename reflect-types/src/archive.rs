@@ -12,7 +12,7 @@ use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
 use crate::undo::UndoRecord;
-use crate::validate::{InvalidField, Validate, within};
+use crate::validate::{InvalidField, Validate, at_most, within};
 use crate::verdict::Verdict;
 
 /// One part of a project's export. Memories come before traces, because a queued review changes
@@ -166,6 +166,7 @@ pub struct Judgement {
     #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// When it was given, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 
@@ -199,6 +200,7 @@ impl Validate for Piece {
             Self::Memory(archived) => {
                 let history = &archived.history;
                 history.memory.id.validate()?;
+                at_most("id", history.memory.id.as_str(), MemoryId::MAX_LENGTH)?;
                 within("q_value", history.memory.q_value, 0.0..=1.0)?;
                 let aside = archived.set_aside.iter().map(|aside| &aside.event);
                 for event in history.events.iter().chain(aside) {
@@ -209,11 +211,13 @@ impl Validate for Piece {
                 }
                 let changes = &history.changes;
                 let known = history.memory.status.is_known()
-                    && changes.iter().all(|change| change.kind.is_known());
+                    && changes
+                        .iter()
+                        .all(|change| change.kind.is_known() && change.status_before.is_known());
                 if !known {
                     return Err(InvalidField::new(
                         "status",
-                        "or a kind of `changes` is newer than this version: upgrade Reflect",
+                        "or a kind or status of `changes` is newer than this version: upgrade Reflect",
                     ));
                 }
                 Ok(())

@@ -129,6 +129,21 @@ impl ProjectId {
     }
 }
 
+impl KeyId {
+    /// The id of the master key that a server is configured with. The ids of other keys are UUIDs.
+    pub const MASTER: &'static str = "master";
+}
+
+impl MemoryId {
+    /// The maximum length of the id of a retrieved or imported memory, in characters. A store makes
+    /// shorter ones.
+    pub const MAX_LENGTH: usize = 128;
+
+    pub(crate) fn is_short(&self) -> bool {
+        at_most("memory_id", &self.0, Self::MAX_LENGTH).is_ok()
+    }
+}
+
 impl Default for ProjectId {
     fn default() -> Self {
         Self::from(Self::DEFAULT)

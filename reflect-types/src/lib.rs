@@ -60,7 +60,7 @@ pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
-pub use undo::{MovedUtility, Undo, UndoCounts, UndoRecord, UndoReport, UndoneMemory, UndoneTrace};
+pub use undo::{MovedUtility, Undo, UndoRecord, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

@@ -5,7 +5,7 @@ use crate::id::{KeyId, MemoryId, TraceId};
 use crate::memory_change::ChangeRecord;
 use crate::memory_status::MemoryStatus;
 use crate::neutral;
-use crate::reflection::{Reflection, ReflectionEdit};
+use crate::reflection::Reflection;
 use crate::reviewer::Reviewer;
 
 /// A memory as a query returns it.
@@ -69,7 +69,7 @@ impl Memory {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryRecord {
     /// The memory's id.
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::id))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::memory_id))]
     pub id: MemoryId,
     /// The trace it was learned from, which may have been deleted since.
     pub trace_id: TraceId,
@@ -191,11 +191,7 @@ impl MemoryHistory {
     /// The memory and its changes with [neutral](neutral::for_prompt) texts.
     #[must_use]
     pub fn neutral(self) -> Self {
-        let changes = self.changes.into_iter().map(|change| ChangeRecord {
-            before: change.before.map(Reflection::neutral),
-            edit: change.edit.map(ReflectionEdit::neutral),
-            ..change
-        });
+        let changes = self.changes.into_iter().map(ChangeRecord::neutral);
         Self {
             memory: self.memory.neutral(),
             changes: changes.collect(),

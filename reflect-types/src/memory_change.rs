@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{KeyId, MemoryId};
 use crate::integer;
 use crate::memory_status::MemoryStatus;
+use crate::neutral;
 use crate::reflection::{Reflection, ReflectionEdit};
 use crate::wire_enum::wire_enum;
 
@@ -58,6 +59,21 @@ pub struct ChangeRecord {
     /// When, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
+}
+
+impl ChangeRecord {
+    /// The change with [neutral](neutral::for_prompt) texts.
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        Self {
+            note: self
+                .note
+                .map(|note| neutral::for_prompt(&note).into_owned()),
+            before: self.before.map(Reflection::neutral),
+            edit: self.edit.map(ReflectionEdit::neutral),
+            ..self
+        }
+    }
 }
 
 /// The reply to `DeleteMemory`.

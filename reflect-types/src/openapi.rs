@@ -10,8 +10,8 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
-    AuthoredReflection, Health, MemoryStatus, Message, ProjectId, Reviewer, Trajectory, Verdict,
-    text,
+    AuthoredReflection, CreateTrace, Health, MemoryId, MemoryStatus, Message, ProjectId, Reviewer,
+    Trajectory, Verdict, text,
 };
 
 /// Matches text with a visible character and no control characters.
@@ -33,6 +33,15 @@ pub fn id() -> RefOr<Schema> {
 /// An id in a request, or none.
 pub(crate) fn optional_id() -> RefOr<Schema> {
     id_of(nullable_string())
+}
+
+/// The id of a memory, which a run may name.
+pub(crate) fn memory_id() -> RefOr<Schema> {
+    let id = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(ID));
+    let length = id.min_length(Some(1));
+    length.max_length(Some(MemoryId::MAX_LENGTH)).into()
 }
 
 fn id_of(kind: SchemaType) -> RefOr<Schema> {
@@ -152,6 +161,18 @@ pub(crate) fn verdict_to_give() -> RefOr<Schema> {
             "Pass or fail; `success` and `failure` are taken for the same.",
         ))
         .enum_values(Some(["pass", "fail", "success", "failure"]))
+        .into()
+}
+
+/// The ids in a request, which are bounded; those in an answer may be of an older version.
+pub(crate) fn retrieved_memory_ids() -> RefOr<Schema> {
+    let id = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MemoryId::MAX_LENGTH));
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(id)
+        .max_items(Some(CreateTrace::MAX_RETRIEVED))
         .into()
 }
 

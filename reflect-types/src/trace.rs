@@ -107,6 +107,7 @@ pub struct Trace {
     pub key_id: Option<KeyId>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,
 }
 

@@ -43,6 +43,7 @@ fn an_archive_that_cannot_be_read_back_is_refused() {
             "id": "r", "trace_id": "bad", "result": "pass",
             "overruled": {"model": "m", "result": "partial"}}}),
         json!({"review_status": "tomorrow"}),
+        json!({"created_at": "tomorrow"}),
     ] {
         assert_eq!(import(&extra), 422, "{extra}");
     }

@@ -75,9 +75,32 @@ fn what_a_stolen_key_has_taught_is_taken_back_as_if_it_had_never_been() {
         undone[0]["request"],
         serde_json::json!({"key_id": thief.id})
     );
-    assert_eq!(undone[0]["counts"]["events"], done["events"]);
-    // A master key of the command line has no id.
-    assert!(undone[0]["key_id"].is_null());
+    assert_eq!(undone[0]["events"], done["events"]);
+    assert_eq!(undone[0]["key_id"], "master");
+}
+
+#[test]
+fn reviews_of_runs_that_their_recorder_overturned_and_deleted_come_back() {
+    let bank = Bank::open(&[]);
+    let good = bank.good(2);
+    let thief = bank.key(&[Scope::TraceWrite, Scope::ReviewWrite, Scope::MemoryWrite]);
+    let eve = bank.client(&thief.text);
+    let runs = [0, 1, 2].map(|n| {
+        let run = eve
+            .create_trace(format!("{TASK}, by an agent, {n}"), "Done.")
+            .retrieved(good.iter().map(|lesson| &lesson.memory));
+        let id = run.call().unwrap().trace_id;
+        let review = advice("Ask for the receipt.");
+        bank.owner().review_trace(&id, review).call().unwrap();
+        id
+    });
+    let before = bank.taught();
+    eve.change_review(&runs[0], poison()).call().unwrap();
+    eve.withdraw_review(&runs[1]).call().unwrap();
+    eve.delete_traces(&runs).and_memories().call().unwrap();
+    assert_ne!(bank.taught(), before);
+    bank.run(&["undo", "--key", &thief.id, "--json"]);
+    assert_eq!(bank.taught(), before);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use super::support::on_file;
 /// Clears the screen, sets the title, reverses and hides text.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{200b}\u{e0041}\r\u{7f}x";
 
+/// A time that an import accepts.
+const TIME: &str = "2026-01-01T00:00:00Z";
+
 fn hostile(name: &str) -> String {
     format!("{name}{HOSTILE}")
 }
@@ -21,10 +24,10 @@ fn bundle() -> String {
         "feedback": hostile("feedback"), "summary": hostile("summary"),
         "guidance": hostile("guidance"), "applicable_tools": [hostile("tool")],
         "written_by": hostile("writer"), "success": false, "q_value": 0.5, "uses": 1,
-        "metadata": {}, "created_at": "2026-11-15T12:00:00Z", "key_id": hostile("key"), "events": [{
+        "metadata": {}, "created_at": TIME, "key_id": hostile("key"), "events": [{
             "memory_id": hostile("m"), "trace_id": hostile("t"), "review_id": hostile("r"),
             "alpha": 0.3, "reward": 1.0, "before": 0.5, "after": 0.65, "key_id": hostile("key"),
-            "created_at": "2026-11-15T12:00:00Z",
+            "created_at": TIME,
         }],
     });
     let trace = |id: &str, review: Value| {
@@ -36,7 +39,7 @@ fn bundle() -> String {
                     "function": {"name": hostile("name"), "arguments": hostile("arguments")}}]},
             ],
             "final_response": hostile("answer"), "reference_context": hostile("rules"),
-            "metadata": {hostile("key"): hostile("value")}, "created_at": hostile("2026"),
+            "metadata": {hostile("key"): hostile("value")}, "created_at": TIME,
             "retrieved_memory_ids": [hostile("m")], "key_id": hostile("key"),
             "review_status": if review.is_null() { "pending" } else { "reviewed" },
             "ingest_status": "completed", "receipt": "completed", "review": review,
@@ -108,6 +111,10 @@ fn no_command_shows_what_a_terminal_would_obey() {
     ] {
         let output = on_file(&data, command, input);
         shows_nothing_hidden(command, &output);
+        // Neither fails because of what was imported.
+        if matches!(command[0], "undo" | "memories") {
+            assert!(output.status.success(), "{command:?}: {output:?}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use reflect_sdk::TraceId;
 use reflect_sdk::calls::{Blocking, Call};
-use reflect_sdk::types::{ListTraces, UndoCounts};
+use reflect_sdk::types::ListTraces;
 
 use crate::on_every_transport;
 use crate::world::World;
@@ -104,12 +104,12 @@ fn what_was_taught_is_taken_back(world: &World) {
     let unchanged = world.client().get_memory(&good).call().unwrap();
     assert_eq!(unchanged, attacked);
     let done = admin.undo().trace(&bad.id).call().unwrap();
-    let counts = UndoCounts::from(&done);
+    let totals = done.totals;
     assert_eq!((done.removed, done.moved), (plan.removed, plan.moved));
     let undone = admin.list_undos().limit(10).call().unwrap();
     assert_eq!(undone.len(), 1);
     assert_eq!(undone.items[0].request.trace_id.as_ref(), Some(&bad.id));
-    assert_eq!(undone.items[0].counts, counts);
+    assert_eq!(undone.items[0].totals, totals);
     assert_eq!(world.client().get_memory(&good).call().unwrap(), before);
     assert_eq!(world.recall("Refund order 8").len(), 1);
     let everything = admin.undo().call().unwrap_err();

@@ -51,7 +51,7 @@ pub(crate) struct Options {
         long, env = "REFLECT_TRUSTED_PROXY", value_delimiter = ',', value_parser = network
     )]
     trusted_proxy: Vec<IpNet>,
-    /// Maximum request body, in bytes.
+    /// Maximum request body, in bytes. All bodies in memory together have at most 16 times as many.
     #[arg(
         long, env = "REFLECT_BODY_LIMIT",
         default_value_t = at_least_one(Settings::default().body_limit)
@@ -108,12 +108,9 @@ pub(crate) struct Options {
     /// Default similarity threshold of a query (default: the embedder's).
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
-    /// Reviews processed at once.
-    #[arg(
-        long, env = "REFLECT_WORKERS",
-        default_value_t = at_least_one(reflect_engine::Builder::DEFAULT_CONCURRENCY)
-    )]
-    workers: NonZeroUsize,
+    /// Reviews processed at once (default: 8 with a model, 256 without).
+    #[arg(long, env = "REFLECT_WORKERS")]
+    workers: Option<NonZeroUsize>,
     /// Time after which the jobs of a crashed process are taken over, in seconds.
     #[arg(
         long, env = "REFLECT_LEASE", default_value_t = 30,
@@ -171,9 +168,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let keys = Keys::new(Arc::new(key_store), master.as_ref());
     let mut engine = Engine::builder()
         .store(store)
+        .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
-        .concurrency(options.workers.get())
         .lease(Duration::from_secs(options.lease));
+    if let Some(workers) = options.workers {
+        engine = engine.concurrency(workers.get());
+    }
     if let Some(floor) = options.similarity_floor {
         engine = engine.similarity_floor(floor);
     }

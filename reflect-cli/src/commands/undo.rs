@@ -3,7 +3,8 @@ use std::io::{self, IsTerminal as _, Write};
 use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Reviewer, UndoReport, UndoneMemory};
+use reflect_sdk::calls::Call;
+use reflect_types::{Reviewer, Undo, UndoReport, UndoTotals, UndoneMemory};
 
 use super::undo_list;
 use crate::failure::Failure;
@@ -23,7 +24,8 @@ use crate::place::Place;
     mut_arg("key", |key| key.long("api-key"))
 )]
 pub(crate) struct Options {
-    /// What the key of this id has taught or changed (see `reflect keys list`). The API key for the server is
+    /// What the key of this id has taught or changed (see `reflect keys list`; `master` is the key of
+    /// `reflect serve --master-key`). The API key for the server is
     /// `--api-key` here.
     #[arg(long = "key", value_name = "ID")]
     taught_by: Option<String>,
@@ -76,23 +78,28 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
         return undo_list::show(&client, options.limit, options.before, options.place.json).await;
     }
     if options.dry_run {
-        return show(&options, &undo(&client, &options, true).await?);
+        let plan = selected(&client, &options).dry_run().await?;
+        return show(&options, &plan);
     }
+    let mut call = selected(&client, &options);
     if !options.yes {
-        let plan = undo(&client, &options, true).await?;
-        write(&plan, &mut io::stderr().lock())?;
-        if plan == nothing(true) || !output::agreed("Undo this?")? {
-            return Ok(());
+        let plan = selected(&client, &options).dry_run().await?;
+        // Without a change it is done all the same: it also covers reviews in progress.
+        if !plan.is_empty() {
+            write(&plan, &mut io::stderr().lock())?;
+            if !output::agreed("Undo this?")? {
+                return Ok(());
+            }
+        }
+        if let Some(digest) = plan.digest {
+            call = call.expect(digest);
         }
     }
-    show(&options, &undo(&client, &options, false).await?)
+    show(&options, &call.await?)
 }
 
-async fn undo(
-    client: &ReflectClient,
-    options: &Options,
-    dry_run: bool,
-) -> Result<UndoReport, Failure> {
+/// An undo of what the options select.
+fn selected(client: &ReflectClient, options: &Options) -> Call<Undo> {
     let admin = client.admin();
     let mut call = admin.undo();
     if let Some(key) = &options.taught_by {
@@ -110,10 +117,7 @@ async fn undo(
     if let Some(until) = options.until {
         call = call.until(until.to_string());
     }
-    if dry_run {
-        call = call.dry_run();
-    }
-    Ok(call.await?)
+    call
 }
 
 fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
@@ -123,34 +127,25 @@ fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
     Ok(write(report, &mut io::stdout().lock())?)
 }
 
-fn nothing(dry_run: bool) -> UndoReport {
-    UndoReport {
-        dry_run,
-        ..UndoReport::default()
-    }
-}
-
 fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
-    if *report == nothing(report.dry_run) {
+    if report.is_empty() {
         return writeln!(
             out,
             "Nothing to undo: nothing stored names it. `reflect keys list` has the ids of keys."
         );
     }
-    let earlier = report.traces.iter().filter(|trace| trace.earlier_review);
-    let earlier = earlier.count();
+    let totals = totals(report);
     let done = if report.dry_run { "would be" } else { "were" };
     writeln!(
         out,
-        "reviews that {done} taken back: {}, of which an earlier one replaces: {earlier}; moves that no \
+        "reviews that {done} taken back: {}, of which an earlier one replaces: {}; moves that no \
          longer count: {}",
-        report.traces.len(),
-        report.events,
+        totals.traces, totals.earlier_reviews, report.events,
     )?;
-    list(out, "removed", &report.removed)?;
-    list(out, "restored", &report.restored)?;
-    list(out, "rewritten", &report.rewritten)?;
-    list(out, "quarantined", &report.quarantined)?;
+    list(out, "removed", &report.removed, totals.removed)?;
+    list(out, "restored", &report.restored, totals.restored)?;
+    list(out, "rewritten", &report.rewritten, totals.rewritten)?;
+    list(out, "quarantined", &report.quarantined, totals.quarantined)?;
     for moved in &report.moved {
         writeln!(
             out,
@@ -159,6 +154,21 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
             moved.after,
             output::line(moved.memory_id.as_str(), 40),
             output::line(&moved.task, 60),
+        )?;
+    }
+    more(out, "moved", report.moved.len(), totals.moved)?;
+    if report.hidden > 0 {
+        writeln!(
+            out,
+            "  changes of replaced or withdrawn reviews and their memories: {}",
+            report.hidden
+        )?;
+    }
+    if report.unjudged > 0 {
+        writeln!(
+            out,
+            "  unreviewed runs of the key that a judge no longer reviews: {}",
+            report.unjudged
         )?;
     }
     if report.skill_removed {
@@ -170,7 +180,15 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory]) -> io::Result<()> {
+/// The totals of the report; a server of an earlier version sends whole lists without them.
+fn totals(report: &UndoReport) -> UndoTotals {
+    match report.totals {
+        none if none == UndoTotals::default() => report.clone().bounded().totals,
+        totals => totals,
+    }
+}
+
+fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory], total: u64) -> io::Result<()> {
     for memory in memories {
         let id = output::line(memory.memory_id.as_str(), 40);
         writeln!(
@@ -179,7 +197,15 @@ fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory]) -> io::Resu
             output::line(&memory.task, 60)
         )?;
     }
-    Ok(())
+    more(out, what, memories.len(), total)
+}
+
+/// Says how many entries a bounded list leaves out.
+fn more(out: &mut impl Write, what: &str, listed: usize, total: u64) -> io::Result<()> {
+    match total.saturating_sub(listed as u64) {
+        0 => Ok(()),
+        hidden => writeln!(out, "  {what:<11}  … and {hidden} more"),
+    }
 }
 
 fn reviewer(text: &str) -> Result<Reviewer, String> {
@@ -223,6 +249,23 @@ mod tests {
         for text in ["", "yesterday", "2026-13-01"] {
             assert!(time(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_bounded_list_says_how_many_it_leaves_out() {
+        let memory = UndoneMemory {
+            memory_id: "m".into(),
+            task: "t".to_owned(),
+        };
+        let report = UndoReport {
+            removed: vec![memory; UndoReport::MAX_LISTED + 7],
+            ..UndoReport::default()
+        };
+        let mut shown = Vec::new();
+        write(&report.bounded(), &mut shown).unwrap();
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(shown.contains("… and 7 more"), "{shown}");
+        assert_eq!(shown.lines().count(), 1 + UndoReport::MAX_LISTED + 1);
     }
 
     #[test]

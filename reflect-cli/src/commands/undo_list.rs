@@ -1,7 +1,7 @@
 //! The list of undos.
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{Reviewer, Undo, UndoCounts, UndoRecord};
+use reflect_types::{Reviewer, Undo, UndoRecord, UndoTotals};
 
 use crate::failure::Failure;
 use crate::output;
@@ -35,21 +35,21 @@ fn summary(record: &UndoRecord) -> String {
         .key_id
         .as_ref()
         .map_or_else(|| "without a key".to_owned(), |key| format!("by key {key}"));
-    let UndoCounts {
-        reviews,
+    let UndoTotals {
         traces,
         removed,
         restored,
         rewritten,
         quarantined,
         moved,
-        events,
-    } = record.counts;
+        ..
+    } = record.totals;
     format!(
-        "{}  {by}  of {}: {reviews} reviews of {traces} traces; memories removed: {removed}, restored: \
-         {restored}, rewritten: {rewritten}, quarantined: {quarantined}, moved: {moved}; events: {events}",
+        "{}  {by}  of {}: reviews of {traces} traces; memories removed: {removed}, restored: {restored}, \
+         rewritten: {rewritten}, quarantined: {quarantined}, moved: {moved}; events: {}",
         record.created_at,
         conditions(&record.request),
+        record.events,
     )
 }
 

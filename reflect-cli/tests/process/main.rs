@@ -5,6 +5,7 @@
 
 mod bundle;
 mod doctor;
+mod judge_limits;
 mod keys;
 mod lifecycle;
 mod lists;

@@ -30,13 +30,13 @@ fn model(asked: &ModelRequest) -> Act {
     })
 }
 
-struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
     models: ModelServer,
 }
 
 impl World {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
             models: ModelServer::start(model).await.unwrap(),
@@ -47,7 +47,7 @@ impl World {
         self.folder.path().join("reflect.db")
     }
 
-    fn serve(&self, more: &[&str]) -> Server {
+    pub(crate) fn serve(&self, more: &[&str]) -> Server {
         let key_file = self.folder.path().join("model.key");
         std::fs::write(&key_file, format!("{MODEL_KEY}\n")).unwrap();
         let (url, key_file) = (self.models.url(), key_file.display().to_string());

@@ -6,8 +6,11 @@ CREATE TABLE undo_record (
     -- The API key that undid.
     key_id      TEXT,
     created_at  TEXT NOT NULL,
-    -- What was asked, and how much it changed, as JSON.
+    -- What was asked, and the numbers of changed traces and memories, as JSON.
     request     TEXT NOT NULL,
-    counts      TEXT NOT NULL,
+    totals      TEXT NOT NULL,
+    -- The numbers of events that no longer count, and of changes that no list showed.
+    events      INTEGER NOT NULL,
+    hidden      INTEGER NOT NULL,
     UNIQUE (project, id)
 ) STRICT;

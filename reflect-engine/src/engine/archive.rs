@@ -117,7 +117,7 @@ impl Engine {
     }
 }
 
-/// Refuses a time that an undo could not compare.
+/// Refuses a time that no store could read again: one such row would fail every undo.
 fn check_times(piece: &Piece) -> Result<(), InvalidField> {
     match piece {
         Piece::Memory(archived) => {
@@ -134,6 +134,12 @@ fn check_times(piece: &Piece) -> Result<(), InvalidField> {
             }
         }
         Piece::Trace(archived) => {
+            if let Some(time) = &archived.trace.created_at {
+                time::parse("created_at", time)?;
+            }
+            if let Some(judgement) = &archived.judgement {
+                time::parse("judgement.created_at", &judgement.created_at)?;
+            }
             for past in &archived.past_reviews {
                 time::parse("past_reviews.created_at", &past.created_at)?;
             }

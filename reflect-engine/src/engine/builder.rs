@@ -15,6 +15,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
+use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
@@ -43,6 +44,7 @@ pub struct Builder {
     reflector: Option<Arc<dyn ReflectionWriter>>,
     skill_writer: Option<Arc<dyn SkillWriter>>,
     judge: Option<Arc<dyn Judge>>,
+    key_limits: Option<Arc<dyn KeyLimits>>,
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
@@ -54,12 +56,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The default [`concurrency`](Self::concurrency) with a custom reflector: low, because it may
-    /// call a rate-limited model.
+    /// The default [`concurrency`](Self::concurrency) with a custom reflector or embedder: low,
+    /// because it may call a rate-limited model.
     pub const DEFAULT_CONCURRENCY: usize = 8;
-    /// The default [`concurrency`](Self::concurrency) with the bundled reflector, which waits only
-    /// for the disk.
-    pub const BUNDLED_CONCURRENCY: usize = 32;
+    /// The default [`concurrency`](Self::concurrency) with the bundled reflector and embedder: high,
+    /// because they wait only for the disk, and reviews that wait together share a commit.
+    pub const BUNDLED_CONCURRENCY: usize = 256;
     /// The default [`index_room`](Self::index_room), enough for about two million memories of 256
     /// dimensions.
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
@@ -99,6 +101,14 @@ impl Builder {
     #[must_use]
     pub fn judge(mut self, judge: Arc<dyn Judge>) -> Self {
         self.judge = Some(judge);
+        self
+    }
+
+    /// The limits of API keys. The judge's review of a trace moves memories no further than the key that
+    /// recorded the trace may. Default: none.
+    #[must_use]
+    pub fn key_limits(mut self, limits: Arc<dyn KeyLimits>) -> Self {
+        self.key_limits = Some(limits);
         self
     }
 
@@ -189,11 +199,11 @@ impl Builder {
                  after `Runtime::enter`",
             ));
         };
-        let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
-        let concurrency = match self.reflector {
-            Some(_) => Self::DEFAULT_CONCURRENCY,
-            None => Self::BUNDLED_CONCURRENCY,
+        let concurrency = match (&self.reflector, &self.embedder) {
+            (None, None) => Self::BUNDLED_CONCURRENCY,
+            _ => Self::DEFAULT_CONCURRENCY,
         };
+        let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
         let core = Arc::new(Core {
             store: match self.store {
                 Some(store) => store,
@@ -202,6 +212,7 @@ impl Builder {
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
+            key_limits: self.key_limits,
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
@@ -243,4 +254,22 @@ fn within(field: &'static str, value: f64, lowest: f64) -> Result<f64> {
     }
     let problem = format!("must be from {lowest} to 1, got {value}");
     Err(InvalidField::new(field, problem).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HashedEmbedder;
+
+    #[tokio::test]
+    async fn only_bundled_models_work_on_many_reviews_at_once() {
+        let bundled = Engine::builder().start().unwrap();
+        assert_eq!(bundled.core().concurrency, Builder::BUNDLED_CONCURRENCY);
+        let embedder = Engine::builder().embedder(Arc::new(HashedEmbedder));
+        let embedder = embedder.start().unwrap();
+        assert_eq!(embedder.core().concurrency, Builder::DEFAULT_CONCURRENCY);
+        let reflector = Engine::builder().reflector(Arc::new(Extractive));
+        let reflector = reflector.start().unwrap();
+        assert_eq!(reflector.core().concurrency, Builder::DEFAULT_CONCURRENCY);
+    }
 }

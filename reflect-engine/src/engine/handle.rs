@@ -23,6 +23,8 @@ pub struct Engine {
     key: Option<KeyId>,
     /// Whether this handle deletes only traces that its key has recorded.
     deletes_own_only: bool,
+    /// Whether this handle deletes only memories that its key has taught.
+    deletes_own_memories_only: bool,
 }
 
 struct Shared {
@@ -45,6 +47,7 @@ impl Engine {
             creates_projects: true,
             key: None,
             deletes_own_only: false,
+            deletes_own_memories_only: false,
         }
     }
 
@@ -78,6 +81,16 @@ impl Engine {
     pub fn deleting_own_traces_only(&self) -> Self {
         Self {
             deletes_own_only: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same engine for a caller that deletes, with the traces, only the memories that its key has
+    /// taught in every review of them. Others stay.
+    #[must_use]
+    pub fn deleting_own_memories_only(&self) -> Self {
+        Self {
+            deletes_own_memories_only: true,
             ..self.clone()
         }
     }
@@ -140,9 +153,17 @@ impl Engine {
 
     /// The key whose traces may be deleted; `None` allows all.
     pub(super) fn deletes_of(&self) -> Option<KeyId> {
-        let nobody = || KeyId::new("");
-        self.deletes_own_only
-            .then(|| self.key.clone().unwrap_or_else(nobody))
+        self.deletes_own_only.then(|| self.own_key())
+    }
+
+    /// The key whose memories may be deleted with their traces; `None` allows all.
+    pub(super) fn deletes_taught_by(&self) -> Option<KeyId> {
+        self.deletes_own_memories_only.then(|| self.own_key())
+    }
+
+    /// The handle's key, or an id that no key has.
+    fn own_key(&self) -> KeyId {
+        self.key.clone().unwrap_or_else(|| KeyId::new(""))
     }
 
     pub(super) fn key(&self) -> Option<&KeyId> {

@@ -2,7 +2,7 @@
 
 use reflect_types::{
     ChangeRecord, DeletedMemory, ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId,
-    MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit, UpdateMemory,
+    MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit, UpdateMemory, neutral,
 };
 
 use super::handle::Engine;
@@ -50,7 +50,7 @@ impl Engine {
     /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no
     /// skill, and goes on learning. Every change is recorded with the caller's key, and
     /// [`undo`](Self::undo) takes it back. A skill that was written from the memory is deleted, unless
-    /// the memory is only restored. The texts of an edit become neutral, as those of a new memory.
+    /// the memory is only restored. The texts of a change become neutral, as those of a new memory.
     ///
     /// A review that replaces the memory's later replaces an edit too.
     pub async fn update_memory(
@@ -62,6 +62,9 @@ impl Engine {
         let UpdateMemory { memory_id, update } = update.clone();
         let update = MemoryUpdate {
             reflection: update.reflection.map(ReflectionEdit::neutral),
+            note: update
+                .note
+                .map(|note| neutral::for_prompt(&note).into_owned()),
             ..update
         };
         let updated = core
@@ -95,7 +98,9 @@ impl Engine {
         list: &ListMemoryChanges,
     ) -> Result<Page<ChangeRecord>> {
         let core = self.checked(project, list)?;
-        core.store.list_memory_changes(project, list).await
+        let Page { items, more } = core.store.list_memory_changes(project, list).await?;
+        let items = items.into_iter().map(ChangeRecord::neutral).collect();
+        Ok(Page { items, more })
     }
 }
 

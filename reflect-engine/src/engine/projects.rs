@@ -31,6 +31,12 @@ impl Engine {
         core.store.project_summaries(only).await
     }
 
+    /// The largest `alpha` of a review in the project; `None` for any.
+    pub async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+        let core = self.checked(project, project)?;
+        core.store.max_alpha(project).await
+    }
+
     /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused
     /// from now on; what was learned stays.
     pub async fn update_project(

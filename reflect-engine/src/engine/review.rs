@@ -114,6 +114,10 @@ fn refused(id: &TraceId, refusal: Refusal) -> Error {
         Refusal::ByPerson => {
             format!("the review of trace `{id}` is a person's: a model's does not replace it")
         }
+        Refusal::Undone => format!(
+            "what the key of this review has taught was undone while the review of trace `{id}` was \
+             being written: give it again if it is meant"
+        ),
         Refusal::LeaseLost | Refusal::Changed | Refusal::NotFailed => {
             format!("the review of trace `{id}` was changed meanwhile: read it and try again")
         }

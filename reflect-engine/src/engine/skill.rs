@@ -10,6 +10,7 @@ use crate::clock;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::model::{self, Guide, SkillWriter, SourceMemory};
+use crate::store::SkillWrite;
 use crate::task::{compute, isolate, run_to_end};
 
 /// The model that a panic is blamed on.
@@ -26,7 +27,8 @@ impl Engine {
         }))
     }
 
-    /// Creates the next version of the project's skill from the memories with the highest utility.
+    /// Creates the next version of the project's skill from the memories with the highest utility. It is
+    /// [`Error::Conflict`] if one of them is changed or undone before the skill is stored.
     pub async fn create_skill(&self, project: &ProjectId, create: &CreateSkill) -> Result<Skill> {
         let core = Arc::clone(self.checked(project, create)?);
         let (project, request) = (project.clone(), create.clone());
@@ -63,6 +65,7 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
             "there are no memories to write a skill from: review some runs first".to_owned(),
         ));
     }
+    let read = memories.clone();
     let memories: Vec<_> = memories.into_iter().map(MemoryRecord::neutral).collect();
     let memories = Arc::new(memories);
     // Written once, even if other versions appear meanwhile: a model may be expensive.
@@ -89,9 +92,16 @@ async fn write(core: &Core, project: &ProjectId, request: &CreateSkill) -> Resul
             created_at: Some(clock::text(core.now())),
             source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),
         };
-        // Another call may have stored the same version; then this becomes the next.
-        if core.store.put_skill(project, &skill).await? {
-            return Ok(skill);
+        match core.store.put_skill(project, &skill, &read).await? {
+            SkillWrite::Stored => return Ok(skill),
+            // Another call has stored the same version; this becomes the next.
+            SkillWrite::NotNext => {}
+            SkillWrite::SourcesChanged => {
+                return Err(Error::Conflict(
+                    "the memories have changed while the skill was written from them: create it again"
+                        .to_owned(),
+                ));
+            }
         }
     }
 }

@@ -108,7 +108,9 @@ impl Engine {
     }
 
     /// Deletes traces. Their memories stay, unless the request includes them; what their reviews have
-    /// taught stays too, and [`undo`](Self::undo) takes it back.
+    /// taught stays too, and [`undo`](Self::undo) takes it back. Through
+    /// [`deleting_own_memories_only`](Self::deleting_own_memories_only), memories that another key has
+    /// taught stay.
     pub async fn delete_traces(
         &self,
         project: &ProjectId,
@@ -119,6 +121,7 @@ impl Engine {
             ids: delete.trace_ids.clone(),
             with_memories: delete.delete_memories,
             author: self.deletes_of(),
+            teacher: self.deletes_taught_by(),
             key_id: self.key().cloned(),
             at: core.now(),
         };

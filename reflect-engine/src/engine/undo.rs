@@ -8,7 +8,7 @@ use super::time;
 use crate::error::Result;
 use crate::id::new_id;
 use crate::review::Selection;
-use crate::store::NewUndo;
+use crate::store::{NewUndoRecord, UndoRun};
 
 impl Engine {
     /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
@@ -17,28 +17,41 @@ impl Engine {
     /// restorations of memories by that key or in that time are taken back too; deleted memories do not
     /// come back.
     ///
-    /// A dry run reports the same changes and makes none. An undo that changes something is final, and
-    /// leaves a record.
+    /// A dry run reports the same changes and makes none. The lists of the report are
+    /// [bounded](UndoReport::bounded). Its digest can be expected of the undo that
+    /// follows, which is [`Error::Conflict`](crate::Error::Conflict) if it would take back something else.
+    ///
+    /// An undo that changes something leaves a record.
+    ///
+    /// Reviews in progress that the undo covers are not learned from. After an undo of all that a key
+    /// has taught, a judge does not review the runs that the key has recorded before.
     pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {
         let core = self.checked(project, undo)?;
-        let new = NewUndo {
-            id: new_id(),
-            request: undo.clone(),
-            selection: Selection {
-                key_id: undo.key_id.clone(),
-                reviewer: undo.reviewer.clone(),
-                trace_id: undo.trace_id.clone(),
-                since: time("since", undo.since.as_deref())?,
-                until: time("until", undo.until.as_deref())?,
-            },
-            key_id: self.key().cloned(),
-            at: core.now(),
+        let selection = Selection {
+            key_id: undo.key_id.clone(),
+            reviewer: undo.reviewer.clone(),
+            trace_id: undo.trace_id.clone(),
+            since: time("since", undo.since.as_deref())?,
+            until: time("until", undo.until.as_deref())?,
         };
-        let report = core.store.undo(project, new).await?;
+        let run = if undo.dry_run {
+            UndoRun::Dry
+        } else {
+            UndoRun::Real {
+                expect: undo.expect.clone(),
+                record: Some(NewUndoRecord {
+                    id: new_id(),
+                    key_id: self.key().cloned(),
+                    request: undo.clone(),
+                }),
+            }
+        };
+        let report = core.store.undo(project, &selection, run, core.now());
+        let report = report.await?;
         if !undo.dry_run {
             core.work.notify_one();
         }
-        Ok(report)
+        Ok(report.bounded())
     }
 
     /// A page of the records of undos, newest first.

@@ -209,6 +209,7 @@ impl JudgementWork {
         trace: Trace,
     ) -> Result<JudgeOutcome, Failure> {
         let core = &self.core;
+        let asked_at = core.now();
         let review = match self.judge.judge(&trace).await {
             Ok(review) => review,
             Err(error) if error.retryable || model::is_setup(&error) => {
@@ -230,11 +231,16 @@ impl JudgementWork {
         let given = async {
             let mode = ReviewMode::Deferred;
             let mut review = review;
-            if let Some(limit) = core.store.max_alpha(&project).await? {
-                // A judge cannot ask for less, so it gets what the project allows.
-                review.alpha = Some(review.alpha.unwrap_or(core.alpha).min(limit));
-            }
-            let review = new_review(core, &project, review, mode, key, None).await?;
+            // A judge cannot ask for less, so it gets what the project and the key allow.
+            let limits = [
+                core.store.max_alpha(&project).await?,
+                core.key_max_alpha(key.as_ref()).await?,
+            ];
+            let alpha = review.alpha.unwrap_or(core.alpha);
+            review.alpha = Some(limits.into_iter().flatten().fold(alpha, f64::min));
+            let mut review = new_review(core, &project, review, mode, key, None).await?;
+            // An undo while the model was thinking covers its review.
+            review.created_at = asked_at;
             give(core, &project, trace, review, Basis::Fresh).await
         };
         match given.await {

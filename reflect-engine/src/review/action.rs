@@ -158,13 +158,22 @@ pub struct ReviewVersion {
 impl ReviewVersion {
     /// The verdict of a model: of this review, or of one that it replaced.
     pub(super) fn model_verdict(self) -> Option<ModelVerdict> {
-        match self.reviewer {
-            Reviewer::Model(model) => Some(ModelVerdict {
-                model,
-                result: self.verdict,
-            }),
-            _ => self.overruled,
-        }
+        model_verdict(&self.reviewer, self.verdict, self.overruled)
+    }
+}
+
+/// The verdict of a model: of a review, or of one that it replaced.
+pub(super) fn model_verdict(
+    reviewer: &Reviewer,
+    verdict: Verdict,
+    overruled: Option<ModelVerdict>,
+) -> Option<ModelVerdict> {
+    match reviewer {
+        Reviewer::Model(model) => Some(ModelVerdict {
+            model: model.clone(),
+            result: verdict,
+        }),
+        _ => overruled,
     }
 }
 

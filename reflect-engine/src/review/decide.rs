@@ -35,6 +35,7 @@ impl Basis {
         let refusal = match (self, &standing.review) {
             (Self::Job { owner }, _) if standing.is_held_by(owner) => return Ok(()),
             (Self::Job { .. }, _) => Refusal::LeaseLost,
+            _ if standing.is_undone(review) => Refusal::Undone,
             (Self::Replace(expected), Some(current)) if current.id == expected.id => {
                 if current == expected {
                     return Ok(());

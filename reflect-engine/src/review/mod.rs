@@ -9,9 +9,11 @@ mod admission;
 mod amend;
 mod changes;
 mod decide;
+mod digest;
 mod moves;
 mod refusal;
 mod restate;
+mod rewind;
 mod standing;
 mod taught;
 mod teacher;
@@ -31,13 +33,14 @@ pub use changes::{
 pub use decide::decide;
 pub use refusal::{Decision, Refusal};
 pub use restate::{ChangeWrite, RestoredState};
+pub use rewind::{MemoryLink, Outcome, TraceChange, WithdrawnVerdict};
 pub use standing::{
     AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
     TraceState, Utility,
 };
 pub use taught::{
-    GivenReview, PastReview, PastState, ReviewHistory, Selection, TaughtEvent, TaughtMemory,
-    TaughtProject,
+    GivenReview, LearnedContent, PastReview, PastState, PastUndo, ReviewHistory, Selection,
+    TaughtEvent, TaughtMemory, TaughtProject,
 };
 pub use teacher::Teacher;
-pub use undo::{Outcome, TraceChange, UndoChanges, undo};
+pub use undo::{UndoChanges, undo};

@@ -22,6 +22,8 @@ pub enum Refusal {
     Changed,
     /// The trace's job has not failed, so there is nothing to retry.
     NotFailed,
+    /// The review was given before an undo that covers it.
+    Undone,
     /// The verdict is neither pass nor fail.
     UnknownVerdict,
 }

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use reflect_types::{IngestStatus, MemoryId, ModelVerdict};
 
-use super::action::ReviewVersion;
+use super::action::{NewReview, ReviewVersion};
+use super::taught::PastUndo;
 use super::teacher::Teacher;
 use crate::learn::{Move, Step};
 
@@ -23,6 +24,8 @@ pub struct Standing {
     pub memory: Option<RowKey>,
     /// The memories whose utility the review moves.
     pub memories: AffectedMemories,
+    /// The undos that may cover reviews of the trace.
+    pub undone: Vec<PastUndo>,
 }
 
 impl Standing {
@@ -34,12 +37,19 @@ impl Standing {
             job: None,
             memory: None,
             memories: AffectedMemories::Given(given),
+            undone: Vec::new(),
         }
     }
 
     pub(super) fn is_working(&self) -> bool {
         let status = &self.trace.ingest_status;
         matches!(status, IngestStatus::Queued | IngestStatus::Processing)
+    }
+
+    /// Whether an undo came between the review and now.
+    pub(super) fn is_undone(&self, review: &NewReview) -> bool {
+        let (teacher, at) = (review.teacher(), review.created_at);
+        self.undone.iter().any(|undo| undo.covers(&teacher, at))
     }
 
     pub(super) fn is_held_by(&self, owner: &str) -> bool {

@@ -1,7 +1,7 @@
 //! What a store reads before an undo.
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, MemoryId, Reviewer, TraceId, Verdict};
+use reflect_types::{KeyId, MemoryId, ModelVerdict, Reviewer, TraceId, Verdict};
 
 use super::amend::{LearnedText, MemoryState, RecordedChange};
 use super::standing::{RecordedEvent, RowKey};
@@ -24,14 +24,24 @@ pub struct Selection {
 
 impl Selection {
     pub(super) fn covers(&self, trace: &TraceId, teacher: &Teacher, at: Timestamp) -> bool {
+        self.trace_id.as_ref().is_none_or(|id| id == trace) && self.covers_teacher(teacher, at)
+    }
+
+    fn covers_teacher(&self, teacher: &Teacher, at: Timestamp) -> bool {
         let by_key = |key| teacher.key_id.as_ref() == Some(key);
         self.key_id.as_ref().is_none_or(by_key)
             && self
                 .reviewer
                 .as_ref()
                 .is_none_or(|reviewer| *reviewer == teacher.reviewer)
-            && self.trace_id.as_ref().is_none_or(|id| id == trace)
             && self.includes(at)
+    }
+
+    /// The key whose unreviewed traces no judge reviews after an undo: a judgement of them would teach
+    /// in the name of that key.
+    pub fn silenced_key(&self) -> Option<&KeyId> {
+        let everything = self.reviewer.is_none() && self.until.is_none();
+        self.key_id.as_ref().filter(|_| everything)
     }
 
     /// Whether it covers a change of a memory, which neither a reviewer nor a trace has caused.
@@ -48,6 +58,23 @@ impl Selection {
     }
 }
 
+/// An undo that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastUndo {
+    /// What was undone.
+    pub selection: Selection,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl PastUndo {
+    /// Whether a review of a trace that the selection may name was given before the undo and is
+    /// selected.
+    pub fn covers(&self, teacher: &Teacher, given_at: Timestamp) -> bool {
+        given_at < self.at && self.selection.covers_teacher(teacher, given_at)
+    }
+}
+
 /// Everything an undo depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaughtProject {
@@ -58,6 +85,10 @@ pub struct TaughtProject {
     pub memories: Vec<TaughtMemory>,
     /// The memories that the project's skill was written from.
     pub skill_sources: Vec<MemoryId>,
+    /// Whether one of those is missing or not active.
+    pub skill_is_stale: bool,
+    /// The traces of the [silenced key](Selection::silenced_key) that a judge may still review.
+    pub unjudged: Vec<RowKey>,
 }
 
 /// The review of a trace, and what it was before.
@@ -67,6 +98,8 @@ pub struct ReviewHistory {
     pub trace: RowKey,
     /// Its id.
     pub trace_id: TraceId,
+    /// Whether the trace is deleted.
+    pub deleted: bool,
     /// What its review was before, oldest first.
     pub past: Vec<PastState>,
     /// Its review.
@@ -80,8 +113,19 @@ pub struct PastState {
     pub key: RowKey,
     /// The review, or its withdrawal.
     pub given: GivenReview,
-    /// What was learned from it.
+    /// What was learned from it; `None` if nothing was, or if its memory was deleted.
     pub learned: Option<LearnedText>,
+}
+
+/// What a memory has from its review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedContent {
+    /// The text.
+    pub learned: LearnedText,
+    /// The verdict of the review.
+    pub verdict: Verdict,
+    /// Who gave the review.
+    pub teacher: Teacher,
 }
 
 /// A review as it was given, or the withdrawal of one.
@@ -104,7 +148,9 @@ pub struct PastReview {
     pub verdict: Verdict,
     /// How far it moves utilities.
     pub alpha: f64,
-    /// The memory that was learned from it.
+    /// The verdict of a model that it replaced.
+    pub overruled: Option<ModelVerdict>,
+    /// The memory that was learned from it, which may have been deleted since.
     pub memory: Option<MemoryId>,
 }
 

@@ -18,19 +18,21 @@ mod legacy_note;
 mod memory;
 mod port;
 mod restored;
+mod skill;
 mod sqlite;
 mod trace;
 mod undecoded;
-mod undo;
+mod undo_run;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
 pub use port::Store;
+pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
-pub use undo::NewUndo;
+pub use undo_run::{NewUndoRecord, UndoRun};
 
 #[cfg(test)]
 mod tests {

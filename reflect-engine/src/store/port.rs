@@ -9,10 +9,10 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    NewUndo, Revision, TraceDeletion, Undecoded, UnembeddedMemory,
+    Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Setback};
+use crate::review::{Action, Decision, Selection, Setback};
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
 ///
@@ -47,6 +47,7 @@ pub trait Store: Send + Sync + 'static {
     /// Inserts a trace with its review.
     ///
     /// With an idempotency key that the project has, inserts nothing and returns the first receipt.
+    /// Without the review, if an undo that covers it came since it was given.
     /// Fails with [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and
     /// the trace may not create it.
     async fn insert_trace(
@@ -87,9 +88,9 @@ pub trait Store: Send + Sync + 'static {
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>>;
 
-    /// Deletes traces with their reviews and jobs. The utility events of their reviews stay. A memory
-    /// that is deleted with its trace leaves the record that [`delete_memory`](Self::delete_memory)
-    /// leaves. Fails with [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with
+    /// Deletes traces with their texts and jobs. The utility events of their reviews stay, and so does
+    /// the history of each review, without its texts, so that [`undo`](Self::undo) takes back what it
+    /// taught. Fails with [`Error::OthersTrace`](crate::Error::OthersTrace) if one was recorded with
     /// another key than the deletion allows.
     async fn delete_traces(
         &self,
@@ -99,9 +100,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Undoes what was taught: reads a [`TaughtProject`](crate::review::TaughtProject), calls
     /// [`undo`](crate::review::undo) and, unless it is a dry run, writes the
-    /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written,
-    /// and, if there are changes, their record.
-    async fn undo(&self, project: &ProjectId, undo: NewUndo) -> Result<UndoReport>;
+    /// [`UndoChanges`](crate::review::UndoChanges), queueing reviews whose memory has to be written
+    /// for `now`. From then on, [`review`](Self::review) and
+    /// [`insert_trace`](Self::insert_trace) take no review that it covers and that was given before
+    /// `now`. Fails with [`Error::Conflict`](crate::Error::Conflict) if the digest of the changes is
+    /// not the expected one.
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        run: UndoRun,
+        now: Timestamp,
+    ) -> Result<UndoReport>;
 
     /// A page of the records of undos, newest first. Fails with
     /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no record.
@@ -115,7 +125,8 @@ pub trait Store: Send + Sync + 'static {
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision>;
 
     /// Claims up to `limit` jobs of a kind that are due at `now`, oldest first. Each claim counts as
-    /// an attempt, even if the answer is lost.
+    /// an attempt, even if the answer is lost. A job whose lease has expired is claimed alone: it may
+    /// have killed its worker, and the attempt must not count for others.
     async fn claim_jobs(
         &self,
         kind: JobKind,
@@ -256,9 +267,15 @@ pub trait Store: Send + Sync + 'static {
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;
 
-    /// Replaces the project's skill if the version is the next one. Returns whether it did. Fails
-    /// with [`Error::NoProject`](crate::Error::NoProject) without a project.
-    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool>;
+    /// Replaces the project's skill if the version is the next one and the memories it was written
+    /// from, as they were read, are active and unchanged. Fails with
+    /// [`Error::NoProject`](crate::Error::NoProject) without a project.
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite>;
 
     /// A page of traces for an archive, in the order of insertion, after the trace `after`. Fails
     /// with [`Error::Invalid`](crate::Error::Invalid) if `after` names no trace, and with

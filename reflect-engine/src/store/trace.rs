@@ -68,6 +68,9 @@ pub struct TraceDeletion {
     pub with_memories: bool,
     /// The key that must have recorded all of them; `None` for any.
     pub author: Option<KeyId>,
+    /// The key that must have taught a memory, in every review of it, for the memory to be deleted;
+    /// `None` for any.
+    pub teacher: Option<KeyId>,
     /// The key that deletes them.
     pub key_id: Option<KeyId>,
     /// When.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error};
 use reflect_types::{
-    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces,
-    MemoryHistory, Message, Overview, Piece, ProjectId, QueryMemories, Review, Trace, Verdict,
+    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
+    Overview, Piece, ProjectId, QueryMemories, Review, Reviewer, Trace, Undo, Verdict,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn project() -> ProjectId {
     ProjectId::from("support")
@@ -222,37 +222,59 @@ async fn an_invalid_piece_is_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn a_memory_with_a_time_that_an_undo_cannot_read_is_refused() {
-    let from = in_memory();
-    fill(&from).await;
-    let pieces = everything(&from).await;
-    let changed = |change: fn(&mut MemoryHistory)| {
-        let mut pieces = pieces.clone();
-        for piece in &mut pieces {
-            if let Piece::Memory(history) = piece {
-                change(&mut history.history);
-            }
-        }
-        pieces
+async fn a_time_or_status_that_cannot_be_read_again_is_refused() {
+    let edited = json!({
+        "kind": "memory", "id": "m", "trace_id": "t", "task": "t", "success": true,
+        "q_value": 0.65, "uses": 1, "metadata": {}, "created_at": "2026-01-01T00:00:00Z",
+        "events": [{
+            "memory_id": "m", "trace_id": "t", "review_id": "r", "alpha": 0.3, "reward": 1.0,
+            "before": 0.5, "after": 0.65, "created_at": "2026-01-01T00:00:00Z",
+        }],
+        "changes": [{
+            "id": "1", "memory_id": "m", "kind": "quarantined", "status_before": "active",
+            "created_at": "2026-01-01T00:00:00Z",
+        }],
+    });
+    let trace = json!({
+        "kind": "trace", "id": "t", "task": "t", "review_status": "reviewed",
+        "created_at": "2026-01-01T00:00:00Z",
+        "review": {"id": "r", "trace_id": "t", "result": "pass", "reviewer": "human"},
+        "judgement": {"alpha": 0.3, "created_at": "2026-01-01T00:00:00Z"},
+    });
+    let engine = in_memory();
+    let import = async |piece: &Value| {
+        let piece: Piece = serde_json::from_value(piece.clone()).unwrap();
+        engine.import(&project(), vec![piece]).await
     };
-    let to = in_memory();
-    for (pieces, field) in [
+    let long = "m".repeat(129);
+    for (piece, part, value, field) in [
+        (&edited, "/created_at", "2026\u{1b}[2J", "created_at"),
+        (&edited, "/id", &long, "id"),
+        (&edited, "/events/0/created_at", "", "events.created_at"),
         (
-            changed(|history| history.memory.created_at = "yesterday".to_owned()),
-            "created_at",
+            &edited,
+            "/changes/0/created_at",
+            "now",
+            "changes.created_at",
         ),
-        (
-            changed(|history| {
-                for event in &mut history.events {
-                    event.created_at.clear();
-                }
-            }),
-            "events.created_at",
-        ),
+        (&edited, "/changes/0/status_before", "withdrawn", "status"),
+        (&trace, "/created_at", "2026", "created_at"),
+        (&trace, "/judgement/created_at", "?", "judgement.created_at"),
     ] {
-        let refused = to.import(&project(), pieces).await.unwrap_err();
-        assert_eq!(refused.body().field.as_deref(), Some(field));
+        let mut bad = piece.clone();
+        *bad.pointer_mut(part).unwrap() = json!(value);
+        let refused = import(&bad).await.unwrap_err();
+        assert_eq!(refused.body().field.as_deref(), Some(field), "{part}");
+        assert!(!refused.to_string().contains('\u{1b}'), "{refused}");
     }
+    for piece in [&edited, &trace] {
+        assert_eq!(import(piece).await.unwrap().stored, 1);
+    }
+    let undo = Undo {
+        reviewer: Some(Reviewer::Human),
+        ..Undo::default()
+    };
+    engine.undo(&project(), &undo).await.unwrap();
 }
 
 #[tokio::test]

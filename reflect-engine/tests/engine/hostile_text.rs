@@ -87,6 +87,7 @@ async fn an_extracted_an_edited_and_an_imported_memory_are_neutral() {
     };
     let update = MemoryUpdate {
         reflection: Some(edit),
+        note: Some(HOSTILE.to_owned()),
         ..MemoryUpdate::default()
     };
     let update = UpdateMemory::new(trace.created_memory_id.unwrap(), update);
@@ -94,6 +95,7 @@ async fn an_extracted_an_edited_and_an_imported_memory_are_neutral() {
     assert_eq!(edited.memory.reflection.guidance, NEUTRAL);
     let edit = edited.changes[0].edit.clone().unwrap();
     assert_eq!(edit.guidance.as_deref(), Some(NEUTRAL));
+    assert_eq!(edited.changes[0].note.as_deref(), Some(NEUTRAL));
     is_neutral(&found(&engine).await);
 
     let copy = Engine::builder().start().unwrap();

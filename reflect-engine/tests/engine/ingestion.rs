@@ -16,6 +16,8 @@ on_every_store! {
     a_panic_of_a_model_is_a_failed_attempt,
     the_job_of_a_dead_worker_is_claimed_again,
     a_long_job_renews_its_lease,
+    a_failing_review_holds_no_other_of_its_claim,
+    a_slow_model_gets_the_next_review_as_soon_as_one_ends,
 }
 
 async fn an_inline_review_is_learned_in_the_background(home: &Home) {
@@ -181,6 +183,55 @@ async fn a_long_job_renews_its_lease(home: &Home) {
     let done = until(&rival, &id, IngestStatus::Completed).await;
     assert_eq!(done.ingest_attempts, 1);
     assert_eq!((home.reflector.calls(), second.reflector.calls()), (1, 0));
+}
+
+async fn a_failing_review_holds_no_other_of_its_claim(home: &Home) {
+    let engine = home.engine();
+    let gate = home.reflector.hold();
+    let mut ids = Vec::new();
+    for n in 0..8 {
+        let trace = reviewed_run(&format!("Pay bill {n}"), Review::pass());
+        ids.push(record(&engine, trace).await);
+    }
+    eventually(async || (home.reflector.calls() == 8).then_some(())).await;
+    home.reflector.plan(&[Act::Fail, Act::Panic, Act::Refuse]);
+    gate.add_permits(8);
+    let ended = eventually(async || {
+        let mut traces = Vec::new();
+        for id in &ids {
+            traces.push(engine.get_trace(&project(), id).await.unwrap());
+        }
+        let ended = traces
+            .iter()
+            .all(|trace| trace.ingest_status != IngestStatus::Processing);
+        ended.then_some(traces)
+    })
+    .await;
+    let count = |status| {
+        let with = ended.iter().filter(|trace| trace.ingest_status == status);
+        with.count()
+    };
+    assert_eq!(count(IngestStatus::Completed), 5);
+    // Two failures may pass, and one is a refusal.
+    assert_eq!(count(IngestStatus::Queued), 2);
+    assert_eq!(count(IngestStatus::Failed), 1);
+    assert!(ended.iter().all(|trace| trace.ingest_attempts == 1));
+    assert_eq!(engine.stats(&project()).await.unwrap().memories, 5);
+}
+
+async fn a_slow_model_gets_the_next_review_as_soon_as_one_ends(home: &Home) {
+    let engine = home.builder().concurrency(3).start().unwrap();
+    let gate = home.reflector.hold();
+    for n in 0..6 {
+        let trace = reviewed_run(&format!("Pay bill {n}"), Review::pass());
+        record(&engine, trace).await;
+    }
+    for learned in 0..=3 {
+        eventually(async || (home.reflector.calls() == learned + 3).then_some(())).await;
+        let stats = engine.stats(&project()).await.unwrap();
+        assert_eq!(stats.memories, u64::from(learned));
+        gate.add_permits(1);
+    }
 }
 
 #[tokio::test]

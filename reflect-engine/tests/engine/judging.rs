@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_engine::Engine;
+use async_trait::async_trait;
 use reflect_engine::model::{Judge, JudgeOutcome};
+use reflect_engine::{Engine, KeyLimits};
 use reflect_types::{
-    CreateTrace, ExportTraces, IngestStatus, ProjectId, Review, ReviewStatus, Reviewer, Trace,
-    TraceId, UpdateProject, Verdict,
+    CreateTrace, ExportTraces, IngestStatus, KeyId, ProjectId, Review, ReviewStatus, Reviewer,
+    Trace, TraceId, Undo, UpdateProject, Verdict,
 };
 
 use crate::common::{Act, Home, JudgeAct, ScriptedJudge, eventually, project, record, run};
@@ -19,8 +20,10 @@ on_every_store! {
     a_person_s_review_stands,
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
+    a_judgement_in_progress_teaches_nothing_after_an_undo,
     a_restart_judges_what_errors_gave_up,
     a_judge_moves_no_memory_further_than_the_project_allows,
+    a_judge_moves_no_memory_further_than_the_key_of_the_trace_may,
     an_outage_is_waited_out_with_few_calls,
     a_trace_that_fails_while_others_are_judged_is_left_to_people,
     a_withdrawn_verdict_is_left_to_people,
@@ -96,6 +99,28 @@ async fn traces_from_before_the_judge_and_of_other_engines_are_judged(home: &Hom
     assert_eq!(judge.calls(), 2);
 }
 
+async fn a_judgement_in_progress_teaches_nothing_after_an_undo(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    let gate = judge.hold();
+    let engine = start(home, &judge);
+    let thief = engine.acting_for("thief".into());
+    let id = record(&thief, run("Refund order 7")).await;
+    eventually(async || (judge.calls() == 1).then_some(())).await;
+    home.clock.advance(Duration::from_secs(1));
+    let undo = Undo {
+        key_id: Some("thief".into()),
+        ..Undo::default()
+    };
+    let report = engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!(report.unjudged, 1);
+    gate.add_permits(1);
+    until_observed(&judge, JudgeOutcome::Overtaken, 1).await;
+    much_later(home).await;
+    assert_eq!(judge.calls(), 1);
+    let trace = engine.get_trace(&project(), &id).await.unwrap();
+    assert_eq!((trace.review, trace.created_memory_id), (None, None));
+}
+
 async fn a_person_s_review_stands(home: &Home) {
     let judge: Arc<ScriptedJudge> = Arc::default();
     let gate = judge.hold();
@@ -140,6 +165,40 @@ async fn a_judge_moves_no_memory_further_than_the_project_allows(home: &Home) {
     judged(&engine, &record(&engine, second).await).await;
     let moved = engine.get_memory(&project(), &memory).await.unwrap();
     assert_eq!(moved.events[0].alpha.to_bits(), 0.05_f64.to_bits());
+}
+
+/// Keys named after their limits.
+struct NamedLimits;
+
+#[async_trait]
+impl KeyLimits for NamedLimits {
+    async fn max_alpha(&self, key: &KeyId) -> reflect_engine::Result<Option<f64>> {
+        Ok(key.as_str().parse().ok())
+    }
+}
+
+async fn a_judge_moves_no_memory_further_than_the_key_of_the_trace_may(home: &Home) {
+    let judge: Arc<ScriptedJudge> = Arc::default();
+    let builder = home
+        .builder()
+        .judge(judge)
+        .key_limits(Arc::new(NamedLimits));
+    let engine = builder.start().unwrap();
+    let first = judged(&engine, &record(&engine, run("Water the plants")).await).await;
+    let memory = first.created_memory_id.unwrap();
+    let limit = UpdateProject {
+        max_alpha: Some(0.08),
+    };
+    engine.update_project(&project(), &limit).await.unwrap();
+    for (key, expected) in [("0.05", 0.05), ("0.09", 0.08), ("unlimited", 0.08)] {
+        let limited = engine.acting_for(key.into());
+        let mut next = run("Water them again");
+        next.retrieved_memory_ids = vec![memory.clone()];
+        judged(&limited, &record(&limited, next).await).await;
+        let moved = engine.get_memory(&project(), &memory).await.unwrap();
+        let last = moved.events.last().unwrap();
+        assert_eq!(last.alpha.to_bits(), f64::to_bits(expected), "{key}");
+    }
 }
 
 async fn a_failing_trace_is_tried_a_few_times(home: &Home) {

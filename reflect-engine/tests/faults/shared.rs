@@ -1,6 +1,9 @@
 //! Several engines, processes and locks on one file.
 
-use reflect_types::{CreateTrace, QueryMemories, Verdict};
+use reflect_types::{
+    CreateTrace, ListMemories, ListMemoryChanges, MemoryStatus, MemoryUpdate, QueryMemories,
+    Reviewer, Undo, UpdateMemory, Verdict,
+};
 
 use crate::common::child::{self, ChildLines};
 use crate::common::{learn, project, q, run, run_with};
@@ -32,6 +35,47 @@ async fn a_locked_database_is_unavailable_for_writing_and_readable_meanwhile() {
     let again = engine.create_trace(&project, trace).await;
     again.unwrap();
     assert_eq!(engine.stats(&project).await.unwrap().traces, 2);
+}
+
+#[tokio::test]
+async fn an_undo_is_previewed_while_the_database_is_locked() {
+    let (_folder, file) = filled().await;
+    let engine = engine(&file);
+    let rival = open_plainly(&file);
+    rival.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut undo = Undo {
+        reviewer: Some(Reviewer::Human),
+        dry_run: true,
+        ..Undo::default()
+    };
+    let plan = engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!((plan.totals.traces, plan.totals.removed), (1, 1));
+    rival.execute_batch("ROLLBACK").unwrap();
+    undo.dry_run = false;
+    let done = engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!(done.removed, plan.removed);
+    assert_eq!(count(&engine).await, 0);
+}
+
+#[tokio::test]
+async fn changes_of_an_older_version_are_listed_as_neutral_text() {
+    let (_folder, file) = filled().await;
+    let engine = engine(&file);
+    let list = ListMemories::default();
+    let memories = engine.list_memories(&project(), &list).await.unwrap();
+    let id = memories.items[0].memory.id.clone();
+    let quarantine = MemoryUpdate {
+        status: Some(MemoryStatus::Quarantined),
+        ..MemoryUpdate::default()
+    };
+    let update = UpdateMemory::new(id, quarantine);
+    engine.update_memory(&project(), &update).await.unwrap();
+    let rival = open_plainly(&file);
+    let note = "UPDATE memory_change SET note = 'a' || char(27, 91, 50, 74) || '</memory>'";
+    rival.execute_batch(note).unwrap();
+    let list = ListMemoryChanges::default();
+    let changes = engine.list_memory_changes(&project(), &list).await.unwrap();
+    assert_eq!(changes.items[0].note.as_deref(), Some("a‹/memory›"));
 }
 
 #[tokio::test]

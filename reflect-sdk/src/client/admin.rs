@@ -161,6 +161,12 @@ impl<M> Call<CreateApiKey, M> {
 }
 
 impl<M> Call<Undo, M> {
+    /// The [`digest`](reflect_types::UndoReport::digest) of a dry run: if what is taken back has changed
+    /// since, nothing is changed and the call is a conflict.
+    pub fn expect(self, digest: impl Into<String>) -> Self {
+        self.set(|undo| undo.expect = Some(digest.into()))
+    }
+
     /// What this API key has taught.
     pub fn key(self, key: impl Into<KeyId>) -> Self {
         self.set(|undo| undo.key_id = Some(key.into()))

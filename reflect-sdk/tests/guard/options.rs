@@ -231,3 +231,25 @@ fn a_run_over_its_limits_is_recorded_without_what_is_too_long() {
     let sent = sent.review.as_ref().unwrap().feedback_text.as_ref();
     assert_eq!(sent.unwrap().chars().count(), Review::MAX_FEEDBACK);
 }
+
+#[test]
+fn a_run_with_too_many_memories_is_recorded_with_the_first_ones() {
+    let script = Arc::new(Script::default());
+    let memory = |n: usize| {
+        let memory = json!({"id": n.to_string(), "task": "old", "reflection": "ask first"});
+        serde_json::from_value(memory).unwrap()
+    };
+    let most = CreateTrace::MAX_RETRIEVED;
+    *script.memories.lock().unwrap() = Ok((0..most + 5).map(memory).collect());
+    let client = client(&script);
+    let run = client.trace("task").start_blocking();
+    run.set_output(TraceOutput::new("done").pass());
+    run.finish_blocking(LIMIT).unwrap();
+    let sent = &script.taken()[0];
+    assert_eq!(sent.retrieved_memory_ids.len(), most);
+    assert_eq!(sent.retrieved_memory_ids[0], "0");
+    let stats = client.stats();
+    assert_eq!((stats.sent, stats.failed), (1, 0));
+    let problem = stats.last_problem.unwrap();
+    assert!(problem.contains("retrieved_memory_ids"), "{problem}");
+}

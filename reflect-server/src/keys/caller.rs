@@ -6,7 +6,7 @@ use super::store::KeyRecord;
 #[derive(Clone, Debug)]
 pub struct Caller {
     name: String,
-    key: Option<KeyId>,
+    key: KeyId,
     reach: Reach,
     max_alpha: Option<f64>,
     expires_at: Option<String>,
@@ -22,8 +22,8 @@ impl Caller {
     /// The holder of the configured master key.
     pub(super) fn configured() -> Self {
         Self {
-            name: "master".to_owned(),
-            key: None,
+            name: KeyId::MASTER.to_owned(),
+            key: KeyId::from(KeyId::MASTER),
             reach: Reach::Everything,
             max_alpha: None,
             expires_at: None,
@@ -34,7 +34,7 @@ impl Caller {
     pub(super) fn holding(record: &KeyRecord) -> Self {
         Self {
             name: record.key.public_id.clone(),
-            key: Some(record.key.id.clone()),
+            key: record.key.id.clone(),
             reach: match &record.project {
                 None => Reach::Everything,
                 Some(id) => Reach::Project {
@@ -52,9 +52,9 @@ impl Caller {
         &self.name
     }
 
-    /// The id of the key; `None` for the configured master key, which has none.
-    pub fn key(&self) -> Option<&KeyId> {
-        self.key.as_ref()
+    /// The id of the key: [`KeyId::MASTER`] for the configured master key.
+    pub fn key(&self) -> &KeyId {
+        &self.key
     }
 
     /// The project of the key; `None` for a master key.

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
-use reflect_engine::{Engine, Error, Result};
+use reflect_engine::{Engine, Error, KeyLimits, Result};
 use reflect_types::{
     ApiKey, Bootstrap, Bootstrapped, CreateApiKey, CreatedApiKey, KeyId, ProjectId, Scope,
     Validate as _,
@@ -241,6 +242,13 @@ impl Keys {
     /// Has the public ids read again, because there is a new one.
     async fn relist(&self) {
         *self.shared.listed.lock().await = None;
+    }
+}
+
+#[async_trait]
+impl KeyLimits for Keys {
+    async fn max_alpha(&self, key: &KeyId) -> Result<Option<f64>> {
+        self.shared.store.max_alpha(key).await
     }
 }
 

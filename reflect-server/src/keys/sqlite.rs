@@ -198,6 +198,18 @@ impl KeyStore for Sqlite {
         .await
     }
 
+    async fn max_alpha(&self, id: &KeyId) -> Result<Option<f64>> {
+        let id = id.clone();
+        self.read(move |db| {
+            let found = db
+                .prepare_cached("SELECT max_alpha FROM api_key WHERE id = ?1")?
+                .query_row([id.as_str()], |row| row.get(0))
+                .optional()?;
+            Ok(found.flatten())
+        })
+        .await
+    }
+
     async fn revoke(
         &self,
         project: Option<&ProjectId>,

@@ -33,6 +33,9 @@ pub trait KeyStore: Send + Sync + 'static {
     /// The keys of a project, or the master keys (`None`), oldest first.
     async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<KeyRecord>>;
 
+    /// The largest `alpha` of the key with this id, also of a revoked one; `None` if there is none.
+    async fn max_alpha(&self, id: &KeyId) -> Result<Option<f64>>;
+
     /// Revokes a key of a project, or a master key (`None`), and returns it. A key that is revoked
     /// already keeps its date.
     async fn revoke(

@@ -11,11 +11,12 @@ const MIN_CHARACTERS: usize = 10;
 /// many as it has letters.
 const MIN_PAIRS: usize = 20;
 
-/// Checks that a master key or bootstrap token cannot be guessed: at least 32 characters, of which 10
-/// are different, with 20 different pairs of neighbours.
+/// Refuses a master key or bootstrap token that is easily guessed: at least 32 characters are needed, of
+/// which 10 are different, with 20 different pairs of neighbours, and at most three quarters of the pairs
+/// next to each other in the alphabet.
 ///
 /// Random text of 128 bits passes in hexadecimal, Base64 or any richer alphabet. The rule refuses what is
-/// short or repeated; it cannot tell a random text from a sentence.
+/// short, repeated or an alphabet; it cannot tell a random text from a sentence.
 pub fn check_strength(secret: &str) -> Result<(), WeakSecret> {
     let characters: Vec<char> = secret.chars().collect();
     if characters.len() < MIN_LENGTH {
@@ -25,6 +26,11 @@ pub fn check_strength(secret: &str) -> Result<(), WeakSecret> {
     let pairs: HashSet<&[char]> = characters.windows(2).collect();
     if distinct.len() < MIN_CHARACTERS || pairs.len() < MIN_PAIRS {
         return Err(WeakSecret::Repetitive);
+    }
+    let neighbours = characters.windows(2);
+    let steps = neighbours.filter(|pair| u32::from(pair[0]).abs_diff(u32::from(pair[1])) == 1);
+    if steps.count() * 4 > characters.len() * 3 {
+        return Err(WeakSecret::Sequential);
     }
     Ok(())
 }
@@ -37,6 +43,8 @@ pub enum WeakSecret {
     Short(usize),
     /// It repeats few characters or a short piece of text.
     Repetitive,
+    /// Most of it is in the order of the alphabet.
+    Sequential,
 }
 
 impl fmt::Display for WeakSecret {
@@ -45,6 +53,7 @@ impl fmt::Display for WeakSecret {
             Self::Short(1) => f.write_str("is too weak, with 1 character")?,
             Self::Short(length) => write!(f, "is too weak, with {length} characters")?,
             Self::Repetitive => f.write_str("is too weak, because it repeats itself")?,
+            Self::Sequential => f.write_str("is too weak, because it is in alphabetical order")?,
         }
         write!(
             f,
@@ -74,6 +83,17 @@ mod tests {
             "0123456789abcdef".repeat(2),
         ] {
             assert_eq!(check_strength(&repeated), Err(WeakSecret::Repetitive));
+        }
+    }
+
+    #[test]
+    fn alphabet_is_weak() {
+        for sequence in [
+            "abcdefghijklmnopqrstuvwxyz012345",
+            "zyxwvutsrqponmlkjihgfedcba987654",
+            "0123456789abcdefghijklmnopqrstuvwxyz",
+        ] {
+            assert_eq!(check_strength(sequence), Err(WeakSecret::Sequential));
         }
     }
 

@@ -95,6 +95,7 @@ pub(super) struct CreateMemory {
     applicable_tools: Vec<String>,
     /// The ids of the memories you were given. The result changes their utility.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     retrieved_memory_ids: Vec<String>,
     /// Instead of a lesson: the run as messages or as text.
     #[serde(default)]

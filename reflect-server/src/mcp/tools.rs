@@ -88,13 +88,17 @@ impl Tools {
 
     async fn create(&self, arguments: CreateMemory, entry: &Entry) -> Result<Value, ApiError> {
         let mut trace = arguments.into_trace()?;
-        if let (Some(review), Some(most)) = (&mut trace.review, entry.caller.max_alpha()) {
+        let engine = engine(&entry.caller, &self.app);
+        if let Some(review) = &mut trace.review {
             // The tool has no `alpha` that the agent could lower.
-            let alpha = review.alpha.unwrap_or(self.app.engine().default_alpha());
-            review.alpha = Some(alpha.min(most));
+            let limits = [
+                entry.caller.max_alpha(),
+                engine.max_alpha(&entry.project).await?,
+            ];
+            let alpha = review.alpha.unwrap_or(engine.default_alpha());
+            review.alpha = Some(limits.into_iter().flatten().fold(alpha, f64::min));
         }
         may_create(&entry.caller, &self.app, &mut trace)?;
-        let engine = engine(&entry.caller, &self.app);
         let stored = engine.create_trace(&entry.project, trace).await?;
         let trace = engine.get_trace(&entry.project, &stored.trace_id).await?;
         Ok(json!({

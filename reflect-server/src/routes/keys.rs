@@ -69,7 +69,7 @@ pub(super) async fn revoke(
     KeyPath(id): KeyPath,
 ) -> Result<Json<ApiKey>, ApiError> {
     let (keys, caller) = (app.keys(), &access.caller);
-    if caller.key() != Some(&id) {
+    if *caller.key() != id {
         let key = keys.get(&access.project, &id).await?;
         let missing = caller.lacking(&key.scopes);
         if !missing.is_empty() {

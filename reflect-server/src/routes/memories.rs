@@ -143,7 +143,8 @@ pub(super) async fn changes(
     State(app): State<App>,
     access: Access<ListMemoryChanges>,
     Params(list): Params<ListMemoryChanges>,
-) -> Result<(HeaderMap, Json<Vec<ChangeRecord>>), ApiError> {
+) -> Result<(HeaderMap, Response), ApiError> {
+    let slot = app.replies().acquire().await?;
     let page = app
         .engine()
         .list_memory_changes(&access.project, &list)
@@ -155,5 +156,5 @@ pub(super) async fn changes(
         }
         .path(&access.project)
     });
-    Ok((paging::link(next)?, Json(page.items)))
+    Ok((paging::link(next)?, slot.array(page.items)))
 }

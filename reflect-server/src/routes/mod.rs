@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::openapi::{Description, complete};
-use crate::{mcp, metrics, observe};
+use crate::{body_budget, mcp, metrics, observe};
 
 mod archive;
 mod health;
@@ -42,6 +42,7 @@ pub fn router(app: App) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(unsupported_method)
         .layer(limit)
+        .layer(from_fn_with_state(app.clone(), body_budget::count))
         .layer((gzip, MapRequestBodyLayer::new(Body::new)))
         .layer(from_fn_with_state(app.clone(), observe::request))
         .with_state(app)

@@ -117,7 +117,6 @@ impl axum::extract::FromRequestParts<App> for BootstrapToken {
                  the master key",
             ));
         };
-        app.rate().admit("bootstrap")?;
         let missing = || {
             ApiError::unauthorized(format!(
                 "this needs the server's bootstrap token in `{BOOTSTRAP_TOKEN}`"
@@ -132,6 +131,8 @@ impl axum::extract::FromRequestParts<App> for BootstrapToken {
             return Err(missing());
         }
         attempt.forgive();
+        // Last, so that strangers cannot use up the limit of the token's holder.
+        app.rate().admit("bootstrap")?;
         Ok(Self)
     }
 }

@@ -192,8 +192,9 @@ pub(super) async fn retry(
 }
 
 /// Deletes traces that were recorded with the same key; others need the scope `trace:admin`. Their
-/// memories stay unless `delete_memories` is set, which also needs the scope `memory:write`. What their
-/// reviews have taught stays, and `undo` takes it back.
+/// memories stay unless `delete_memories` is set, which also needs the scope `memory:write`; memories that
+/// another key has taught stay without the scope `memory:admin`. What their reviews have taught stays, and
+/// `undo` takes it back.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
     security(("key" = [])),

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use reflect_types::{ListUndos, Operation as _, ProjectId, Undo, UndoRecord, UndoReport};
 
 use crate::access::Access;
@@ -12,8 +13,9 @@ use crate::routes::paging;
 
 /// Takes back what a key, a reviewer, a trace or a time has taught. With `dry_run`, the reply says what
 /// would change, and nothing does. Utilities become what they would be if nothing of it had happened. Edits,
-/// quarantines and restorations of memories are taken back too; deleted memories do not come back.
-/// An undo is final, and leaves a record: export the project, or ask with `dry_run`, first.
+/// quarantines and restorations of memories are taken back too; deleted memories do not come back. A list
+/// of the reply has at most 1,000 entries; `totals` has their full number.
+/// An undo is final, and leaves a record: ask with `dry_run`, and export the project, first.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/undo", operation_id = "undo",
     security(("key" = [])),
@@ -25,9 +27,10 @@ pub(super) async fn undo(
     State(app): State<App>,
     access: Access<Undo>,
     Body(undo): Body<Undo>,
-) -> Result<Json<UndoReport>, ApiError> {
+) -> Result<Response, ApiError> {
+    let slot = app.replies().acquire().await?;
     let engine = access.engine(&app);
-    Ok(Json(engine.undo(&access.project, &undo).await?))
+    Ok(slot.value(engine.undo(&access.project, &undo).await?))
 }
 
 /// The records of undos, newest first: who undid what, when, and how much it changed.

@@ -97,3 +97,41 @@ async fn refused_long_body_gets_its_reply() {
         assert!(reply.starts_with(&format!("HTTP/1.1 {status}")), "{reply}");
     }
 }
+
+#[tokio::test]
+async fn refused_requests_without_their_body_give_way_to_others() {
+    let settings = Settings {
+        max_connections: 4,
+        ..Settings::default()
+    };
+    let service = Service::with(settings).await;
+    let live = service.listen().await;
+    let address = live.url.strip_prefix("http://").unwrap();
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n",
+        at("/traces")
+    );
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(head.as_bytes()).await.unwrap();
+        silent.push(client);
+    }
+    let refused = r#"route="/v1/projects/{project_id}/traces",status="401"} 4"#;
+    while !service
+        .get("/metrics")
+        .await
+        .body
+        .as_str()
+        .unwrap()
+        .contains(refused)
+    {
+        tokio::task::yield_now().await;
+    }
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let health = b"GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    client.write_all(health).await.unwrap();
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+}

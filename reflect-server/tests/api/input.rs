@@ -117,6 +117,14 @@ async fn invalid_field_of_a_trace_is_named() {
             create(json!({"retrieved_memory_ids": [1]})),
             "retrieved_memory_ids[0]",
         ),
+        (
+            create(json!({"retrieved_memory_ids": vec!["m"; 1_001]})),
+            "retrieved_memory_ids",
+        ),
+        (
+            create(json!({"retrieved_memory_ids": ["m".repeat(129)]})),
+            "retrieved_memory_ids",
+        ),
         (create(json!({"metadata": "m"})), "metadata"),
         (create(json!({"model": 4})), "model"),
         (create(json!({"review": "pass"})), "review"),

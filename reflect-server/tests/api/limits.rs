@@ -6,7 +6,7 @@ use reflect_server::Settings;
 use reflect_types::Scope;
 use serde_json::json;
 
-use super::support::{PROJECT, Service, at};
+use super::support::{BOOTSTRAP, PROJECT, Service, at};
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_413_with_and_without_a_declared_length() {
@@ -106,6 +106,77 @@ async fn more_requests_than_there_are_places_for_are_503() {
     for path in ["/health", "/metrics"] {
         assert_eq!(service.get(path).await.status, StatusCode::OK, "{path}");
     }
+}
+
+/// A body that has sent these bytes and never ends. The receiver resolves when they have been read.
+fn unfinished(bytes: usize) -> (Body, tokio::sync::oneshot::Receiver<()>) {
+    let (sender, read) = tokio::sync::oneshot::channel();
+    let first =
+        futures_util::stream::once(async move { Ok::<_, std::io::Error>(vec![b' '; bytes]) });
+    let rest = futures_util::stream::once(async move {
+        sender.send(()).unwrap();
+        std::future::pending().await
+    });
+    let body = futures_util::StreamExt::chain(first, rest);
+    (Body::from_stream(body), read)
+}
+
+#[tokio::test]
+async fn bodies_are_limited_in_all() {
+    let settings = Settings {
+        body_limit: 1_000,
+        ..Settings::default()
+    };
+    let service = Service::with(settings).await;
+    let mut unfinished_requests = Vec::new();
+    for _ in 0..16 {
+        let (body, read) = unfinished(1_000);
+        let request = Request::post(at("/traces"))
+            .header("authorization", format!("Bearer {}", service.master))
+            .body(body)
+            .unwrap();
+        let router = service.router.clone();
+        let sent = tokio::spawn(tower::ServiceExt::oneshot(router, request));
+        read.await.unwrap();
+        unfinished_requests.push(sent);
+    }
+    let run = json!({"task": "t", "trajectory": "done"});
+    let refused = service.post(&at("/traces"), run.clone()).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+    );
+    assert!(refused.headers.contains_key("retry-after"));
+    // Requests without a body need no room.
+    assert_eq!(service.get(&at("/traces")).await.status, StatusCode::OK);
+    let ended = unfinished_requests.pop().unwrap();
+    ended.abort();
+    assert!(ended.await.unwrap_err().is_cancelled());
+    let stored = service.post(&at("/traces"), run).await;
+    assert_eq!(stored.status, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn wrong_bootstrap_tokens_leave_the_rate_limit_to_the_right_one() {
+    let settings = Settings {
+        rate_limit: NonZeroU32::new(1),
+        bootstrap_token: Some(BOOTSTRAP.into()),
+        ..Settings::default()
+    };
+    let service = Service::with(settings).await;
+    let bootstrap = async |token: &str| {
+        let body = json!({"user_id": "u", "project_id": "p", "key_label": "l"});
+        let request = Request::post("/v1/bootstrap")
+            .header("x-bootstrap-token", token)
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        service.send(request).await
+    };
+    for _ in 0..3 {
+        assert_eq!(bootstrap("wrong").await.status, StatusCode::UNAUTHORIZED);
+    }
+    let created = bootstrap(BOOTSTRAP).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{created:?}");
 }
 
 #[tokio::test]

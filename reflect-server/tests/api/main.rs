@@ -15,6 +15,7 @@ mod key_limits;
 mod keys;
 mod limits;
 mod managed;
+mod master_key;
 mod mcp;
 mod pages;
 mod reviewers;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use reflect_server::Settings;
 use reflect_types::Scope;
 use rmcp::ServiceExt as _;
@@ -146,6 +146,23 @@ async fn review_of_an_agent_has_the_largest_alpha_of_its_key() {
     let event = &memory.body["events"][0];
     // Below what a lesson of an agent has by default.
     assert_eq!(event["alpha"], 0.05, "{memory:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_of_an_agent_has_at_most_the_largest_alpha_of_its_project() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    service.trace("t").await;
+    let limit = Some(json!({"max_alpha": 0.05}));
+    let limited = service.call(Method::PATCH, &at(""), limit).await;
+    assert_eq!(limited.status, StatusCode::OK, "{limited:?}");
+    let agent = Agent::connect(&live.url, &service.master, Some(PROJECT)).await;
+    let mut lesson = json!({"task": "t", "summary": "s", "guidance": "g", "result": "fail"});
+    let first = agent.done("create_memory", lesson.clone()).await;
+    lesson["retrieved_memory_ids"] = json!([first["memory_id"]]);
+    agent.done("create_memory", lesson).await;
+    let memories = service.get(&at("/memories")).await.body;
+    assert_eq!(memories[1]["events"][0]["alpha"], 0.05, "{memories}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -77,6 +77,31 @@ async fn pages_of_long_memories_end_early_and_lose_nothing() {
 }
 
 #[tokio::test]
+async fn pages_of_long_changes_end_early_and_lose_nothing() {
+    let service = Service::start().await;
+    let long = "x".repeat(8_000);
+    let text = json!({
+        "summary": long, "guidance": long, "key_mistake": long, "correct_action": long,
+    });
+    let change = json!({
+        "id": "1", "memory_id": "m", "kind": "edited", "before": text, "edit": text,
+        "created_at": "2026-01-01T00:00:00Z",
+    });
+    let memory = json!({
+        "kind": "memory", "id": "m", "trace_id": "t", "task": "t", "success": true, "q_value": 0.5,
+        "uses": 0, "metadata": {}, "created_at": "2026-01-01T00:00:00Z", "events": [],
+        "changes": vec![change; 70],
+    });
+    let import = json!({"pieces": [memory]});
+    let imported = service.post(&at("/archive"), import).await;
+    assert_eq!(imported.body["stored"], 1, "{imported:?}");
+    let pages = pages(&service, "/memory/changes?limit=1000").await;
+    let lengths: Vec<usize> = pages.iter().map(Vec::len).collect();
+    assert_eq!(lengths.len(), 2, "{lengths:?}");
+    assert_eq!(lengths.iter().sum::<usize>(), 70, "{lengths:?}");
+}
+
+#[tokio::test]
 async fn long_trace_is_returned_as_it_was_sent() {
     let service = Service::start().await;
     let trajectory = json!(vec![

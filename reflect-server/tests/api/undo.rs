@@ -146,11 +146,11 @@ async fn an_undo_is_listed_with_its_key_for_administrators() {
     };
     let undo = json!({"trace_id": trace});
     let done = ask(&admin, Method::POST, Some(undo.clone())).await;
-    assert_eq!(done.body["reviews"], 1);
+    assert_eq!(done.body["totals"]["removed"], 1);
     let listed = ask(&admin, Method::GET, None).await;
     assert_eq!(listed.body.as_array().unwrap().len(), 1);
     assert_eq!(listed.body[0]["request"], undo);
-    assert_eq!(listed.body[0]["counts"]["removed"], 1);
+    assert_eq!(listed.body[0]["totals"]["removed"], 1);
     let keys = service.get(&at("/api-keys")).await.body;
     let ids = keys.as_array().unwrap().iter().map(|key| &key["id"]);
     assert!(ids.clone().any(|id| *id == listed.body[0]["key_id"]));

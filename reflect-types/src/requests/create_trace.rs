@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +25,13 @@ pub struct CreateTrace {
     pub task: String,
     /// The messages of the run.
     pub trajectory: Trajectory,
-    /// The memories the agent was given; the review moves their utility.
+    /// The memories the agent was given, at most 1,000 ids of at most 128 characters; the review moves
+    /// their utility.
     #[serde(default, deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MemoryId>>))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(schema_with = crate::openapi::retrieved_memory_ids, required = false)
+    )]
     pub retrieved_memory_ids: Vec<MemoryId>,
     /// The model that ran.
     #[serde(default)]
@@ -60,6 +65,8 @@ impl CreateTrace {
     pub const MAX_MODEL: usize = 200;
     /// The maximum size of the metadata as JSON, in bytes.
     pub const MAX_METADATA: usize = 65_536;
+    /// The maximum number of retrieved memories.
+    pub const MAX_RETRIEVED: usize = 1_000;
 
     /// A run without a review.
     pub fn new(task: impl Into<String>, trajectory: impl Into<Trajectory>) -> Self {
@@ -77,7 +84,8 @@ impl CreateTrace {
     }
 
     /// Cuts what is longer than its limit, and returns the names of the fields it cut. Of metadata over
-    /// its limit, the largest entries are left out.
+    /// its limit, the largest entries are left out; of retrieved memories, repeated ids, ids that are too
+    /// long and the last ones.
     ///
     /// For recorders that rather lose the end of a text than the run. A request that is sent by hand is
     /// refused instead, with an error that names the limit.
@@ -117,6 +125,13 @@ impl CreateTrace {
             leave_out_the_largest(&mut self.metadata, Self::MAX_METADATA);
             cut.push("metadata");
         }
+        if retrieved(&self.retrieved_memory_ids).is_err() {
+            let mut seen = HashSet::new();
+            self.retrieved_memory_ids
+                .retain(|id| id.is_short() && seen.insert(id.clone()));
+            self.retrieved_memory_ids.truncate(Self::MAX_RETRIEVED);
+            cut.push("retrieved_memory_ids");
+        }
         cut.dedup();
         cut
     }
@@ -129,6 +144,7 @@ impl Validate for CreateTrace {
         let model = self.model.as_deref().unwrap_or_default();
         at_most("model", model, Self::MAX_MODEL)?;
         small("metadata", &self.metadata, Self::MAX_METADATA)?;
+        retrieved(&self.retrieved_memory_ids)?;
         self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
         let Some(review) = &self.review else {
             return Ok(());
@@ -148,6 +164,21 @@ impl Validate for CreateTrace {
             ..invalid
         })
     }
+}
+
+/// A review looks up each of them.
+fn retrieved(ids: &[MemoryId]) -> Result<(), InvalidField> {
+    const MAX: usize = CreateTrace::MAX_RETRIEVED;
+    const MAX_LENGTH: usize = MemoryId::MAX_LENGTH;
+
+    let problem = if ids.len() > MAX {
+        format!("must have at most {MAX} ids, got {}", ids.len())
+    } else if ids.iter().all(MemoryId::is_short) {
+        return Ok(());
+    } else {
+        format!("must have ids of at most {MAX_LENGTH} characters")
+    };
+    Err(InvalidField::new("retrieved_memory_ids", problem))
 }
 
 /// Removes the largest entries until the rest has at most `most` bytes as JSON.
@@ -208,6 +239,9 @@ mod tests {
         trace.metadata.insert("small".to_owned(), json!(1));
         let large = "x".repeat(CreateTrace::MAX_METADATA);
         trace.metadata.insert("large".to_owned(), json!(large));
+        trace.retrieved_memory_ids = vec!["m".repeat(MemoryId::MAX_LENGTH + 1).into(), "1".into()];
+        let ids = (1..=CreateTrace::MAX_RETRIEVED + 1).map(|n| n.to_string().into());
+        trace.retrieved_memory_ids.extend(ids);
         let mut review = Review::fail("f".repeat(Review::MAX_FEEDBACK + 1));
         review.reflection = Some(AuthoredReflection {
             summary: "s".repeat(AuthoredReflection::MAX_TEXT + 1),
@@ -242,6 +276,16 @@ mod tests {
         trace.metadata.clear();
         assert_eq!(
             trace.validate().unwrap_err().to_string(),
+            "`retrieved_memory_ids` must have at most 1000 ids, got 1003"
+        );
+        trace.retrieved_memory_ids.truncate(1);
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
+            "`retrieved_memory_ids` must have ids of at most 128 characters"
+        );
+        trace.retrieved_memory_ids.clear();
+        assert_eq!(
+            trace.validate().unwrap_err().to_string(),
             "`review.feedback_text` must have at most 32768 characters, got 32769"
         );
         let review = trace.review.as_mut().unwrap();
@@ -268,10 +312,14 @@ mod tests {
                 "model",
                 "review.feedback_text",
                 "review.reflection",
-                "metadata"
+                "metadata",
+                "retrieved_memory_ids"
             ]
         );
         assert_eq!(trace.validate(), Ok(()));
+        // Neither the long id nor the repeated one has cost another its place.
+        assert_eq!(trace.retrieved_memory_ids.len(), CreateTrace::MAX_RETRIEVED);
+        assert_eq!(trace.retrieved_memory_ids[999], "1000");
         assert!(trace.task.starts_with("tt") && trace.task.ends_with('…'));
         assert_eq!(trace.metadata, *json!({"small": 1}).as_object().unwrap());
         assert_eq!(trace.shorten(), [""; 0]);

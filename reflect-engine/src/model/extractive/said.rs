@@ -1,13 +1,12 @@
 //! What the agent answered, without courtesies.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::model::prose::{clean, is_common, sentences};
 use crate::model::steps::Step;
 
-/// How many texts are looked at, from the last one back.
-const MAX_BACK: usize = 16;
+/// How many texts are looked at beside the final response, from the last one back.
+const MAX_BACK: usize = 15;
 
 /// The last sentences of the agent that speak of the task, or else its last text if `or_last`; empty
 /// if there are none.
@@ -20,40 +19,50 @@ pub(super) fn answer(
     or_last: bool,
 ) -> String {
     let said = steps.iter().rev().filter_map(|step| match step {
-        Step::Said(text) => Some(text),
+        Step::Said(text) => Some(text.as_ref()),
         _ => None,
     });
-    let last = Cow::Borrowed(final_response);
-    let texts = std::iter::once(&last).chain(said).take(MAX_BACK);
-    let texts: Vec<String> = texts.map(|text| clean(text)).collect();
-    let task: HashSet<String> = stems(task).collect();
+    let task = task.to_lowercase();
+    let task: HashSet<&str> = stems(&task).collect();
     let tells = |sentence: &&str| {
-        let shared: HashSet<String> = stems(sentence).filter(|stem| task.contains(stem)).collect();
+        let sentence = sentence.to_lowercase();
+        let shared: HashSet<&str> = stems(&sentence)
+            .filter(|stem| task.contains(stem))
+            .collect();
         shared.len() >= 2.min(task.len())
     };
-    let telling = texts.iter().map(|text| {
-        let telling: Vec<&str> = sentences(text).into_iter().filter(tells).collect();
-        telling.join(" ")
-    });
-    let is_text = |text: &String| !text.is_empty();
-    let last = || texts.iter().find(|text| is_text(text)).filter(|_| or_last);
-    telling
-        .into_iter()
-        .find(is_text)
-        .or_else(|| last().cloned())
-        .unwrap_or_default()
+    // Most often the final response is the last text.
+    let said = said.take(MAX_BACK).filter(|text| *text != final_response);
+    let mut last = String::new();
+    for text in std::iter::once(final_response).chain(said) {
+        let text = clean(text);
+        let telling: Vec<&str> = sentences(&text).into_iter().filter(tells).collect();
+        let telling = telling.join(" ");
+        if !telling.is_empty() {
+            return telling;
+        }
+        if last.is_empty() && or_last {
+            last = text;
+        }
+    }
+    last
 }
 
-/// The words that carry meaning, cut to their beginning, so that `cancelled` and `cancellation` are
-/// one. Short words, as in `need more`, carry none.
-fn stems(text: &str) -> impl Iterator<Item = String> {
+/// The words of a text in lower case that carry meaning, cut to their beginning, so that `cancelled`
+/// and `cancellation` are one. Short words, as in `need more`, carry none.
+fn stems(lower: &str) -> impl Iterator<Item = &str> {
     const STEM: usize = 6;
-    let lower = text.to_lowercase();
-    let words = lower
+    lower
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().nth(4).is_some() && !is_common(word))
-        .map(|word| word.trim_end_matches('s').chars().take(STEM).collect());
-    words.collect::<Vec<String>>().into_iter()
+        .map(|word| {
+            let word = word.trim_end_matches('s');
+            let end = word
+                .char_indices()
+                .nth(STEM)
+                .map_or(word.len(), |(at, _)| at);
+            &word[..end]
+        })
 }
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ pub(in crate::model) fn clean(text: &str) -> String {
                 clean.push(' ');
             }
             let start = clean.len();
-            clean.push_str(&word.replace("**", ""));
+            if word.contains('*') {
+                clean.push_str(&word.replace("**", ""));
+            } else {
+                clean.push_str(word);
+            }
             if clean.len() == start {
                 clean.truncate(before);
             }

@@ -178,3 +178,74 @@ pub(super) async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
     store.release_jobs("two").await.unwrap();
     drain(store).await;
 }
+
+pub(super) async fn jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(
+    store: &dyn Store,
+) {
+    let project = |n| ProjectId::from(format!("conformance/order/{}", n % 3));
+    for n in 0..6 {
+        let id = format!("t-order-{n}");
+        let queued = Intake::Queued(review(&format!("r-{id}"), Verdict::Pass));
+        insert(store, &project(n), new_trace(&id), queued).await;
+    }
+    let one = lease("one", 60);
+    let claims = store.claim_jobs(JobKind::Reflection, now(), &one, 4);
+    let ids: Vec<String> = claims.await.unwrap().jobs.iter().map(trace_of).collect();
+    assert_eq!(ids, ["t-order-0", "t-order-1", "t-order-2", "t-order-3"]);
+    let listed = async |status| {
+        let list = ListTraces {
+            ingest_status: Some(status),
+            ..ListTraces::default()
+        };
+        let mut ids = Vec::new();
+        for n in 0..3 {
+            let page = store.list_traces(&project(n), &list).await.unwrap();
+            ids.extend(page.items.into_iter().map(|trace| trace.id.to_string()));
+        }
+        ids.sort();
+        ids
+    };
+    assert_eq!(listed(IngestStatus::Processing).await, ids);
+    assert_eq!(
+        listed(IngestStatus::Queued).await,
+        ["t-order-4", "t-order-5"]
+    );
+    store.release_jobs("one").await.unwrap();
+    assert_eq!(listed(IngestStatus::Queued).await.len(), 6);
+    drain(store).await;
+    assert_eq!(listed(IngestStatus::Completed).await.len(), 6);
+}
+
+pub(super) async fn a_job_whose_lease_has_expired_is_claimed_alone(store: &dyn Store) {
+    let project = ProjectId::from("conformance/expired");
+    let queue = async |n| {
+        let id = format!("t-expired-{n}");
+        let queued = Intake::Queued(review(&format!("r-{id}"), Verdict::Pass));
+        let trace = NewTrace {
+            created_at: seconds(n),
+            ..new_trace(&id)
+        };
+        insert(store, &project, trace, queued).await;
+    };
+    let claim = async |owner, at| {
+        let claims = store
+            .claim_jobs(JobKind::Reflection, seconds(at), &lease(owner, at + 60), 9)
+            .await;
+        let jobs = claims.unwrap().jobs.into_iter();
+        let jobs = jobs.map(|job| format!("{} {}", trace_of(&job), job.attempts));
+        jobs.collect::<Vec<_>>()
+    };
+    for n in 0..2 {
+        queue(n).await;
+    }
+    assert_eq!(claim("dead", 2).await.len(), 2);
+    for n in [3, 4, 70] {
+        queue(n).await;
+    }
+    // The two that were never claimed, without the two that may have killed their worker.
+    assert_eq!(claim("one", 80).await, ["t-expired-3 1", "t-expired-4 1"]);
+    assert_eq!(claim("two", 80).await, ["t-expired-0 2"]);
+    assert_eq!(claim("three", 80).await, ["t-expired-1 2"]);
+    assert_eq!(claim("four", 80).await, ["t-expired-70 1"]);
+    drain(store).await;
+}

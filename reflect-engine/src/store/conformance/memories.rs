@@ -79,11 +79,11 @@ pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
         created_at: Some("1970-01-01T00:00:00.000Z".to_owned()),
         source_memory_ids: vec!["m".into()],
     };
-    let put = async |skill: &Skill| store.put_skill(&project, skill).await.unwrap();
-    assert!(!put(&version(2)).await);
-    assert!(put(&version(1)).await);
-    assert!(!put(&version(1)).await);
-    assert!(put(&version(2)).await);
+    let put = async |skill: &Skill| store.put_skill(&project, skill, &[]).await.unwrap();
+    assert_eq!(put(&version(2)).await, SkillWrite::NotNext);
+    assert_eq!(put(&version(1)).await, SkillWrite::Stored);
+    assert_eq!(put(&version(1)).await, SkillWrite::NotNext);
+    assert_eq!(put(&version(2)).await, SkillWrite::Stored);
     assert_eq!(store.skill(&project).await.unwrap(), Some(version(2)));
 }
 

@@ -1,6 +1,6 @@
 //! Changes of memories by the holders of keys.
 
-use super::undo::teach;
+use super::undo::{by_key, change_review, teach, undo};
 use super::*;
 
 pub(super) fn edit(edit: &ReflectionEdit) -> MemoryUpdate {
@@ -206,9 +206,9 @@ pub(super) async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store
     let deletion = TraceDeletion {
         ids: vec!["both".into()],
         with_memories: true,
-        author: None,
         key_id: Some("thief".into()),
         at: now(),
+        ..TraceDeletion::default()
     };
     let deleted = store.delete_traces(&with_trace, deletion).await;
     assert_eq!(deleted.unwrap().deleted, 1);
@@ -245,15 +245,17 @@ pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
     for id in ["source", "unused"] {
         teach(store, &project, new_trace(id), "owner", Verdict::Pass).await;
     }
-    let written = async || {
+    let written_from = async |sources: &[&str]| {
         let skill = Skill {
             content: "advice".to_owned(),
             version: 1,
             created_at: Some(now().to_string()),
-            source_memory_ids: vec!["m-source".into()],
+            source_memory_ids: sources.iter().map(|id| MemoryId::from(*id)).collect(),
         };
-        assert!(store.put_skill(&project, &skill).await.unwrap());
+        let put = store.put_skill(&project, &skill, &[]).await;
+        assert_eq!(put.unwrap(), SkillWrite::Stored);
     };
+    let written = async || written_from(&["m-source"]).await;
     let is_there = async || store.skill(&project).await.unwrap().is_some();
     written().await;
     let quarantine = set_status(MemoryStatus::Quarantined);
@@ -266,8 +268,55 @@ pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
         assert!(!is_there().await);
         written().await;
     }
-    delete_memory(store, &project, "m-source").await;
+    let restore = set_status(MemoryStatus::Active);
+    update_memory(store, &project, "m-source", &restore, "owner").await;
+    change_review(store, &project, "source", "owner", "rewritten").await;
     assert!(!is_there().await);
+    written().await;
+    let withdrawn = withdraw_with(store, &project, "source", Some("owner")).await;
+    assert_eq!(withdrawn, Ok(()));
+    assert!(!is_there().await);
+
+    teach(store, &project, new_trace("more"), "owner", Verdict::Pass).await;
+    written_from(&["m-more"]).await;
+    delete_memory(store, &project, "m-more").await;
+    assert!(!is_there().await);
+    teach(store, &project, new_trace("last"), "owner", Verdict::Pass).await;
+    written_from(&["m-last"]).await;
+    let deleted = delete_traces(store, &project, &["last"], true, Some("owner")).await;
+    assert_eq!(deleted.unwrap().deleted, 1);
+    assert!(!is_there().await);
+}
+
+pub(super) async fn a_skill_of_memories_that_changed_meanwhile_is_not_stored(store: &dyn Store) {
+    let project = ProjectId::from("conformance/outdated skill");
+    teach(store, &project, new_trace("read"), "owner", Verdict::Pass).await;
+    let best = async || store.best_memories(&project, true, 9).await.unwrap();
+    let put = async |read: &[MemoryRecord]| {
+        let skill = Skill {
+            content: "advice".to_owned(),
+            version: 1,
+            created_at: Some(now().to_string()),
+            source_memory_ids: read.iter().map(|memory| memory.id.clone()).collect(),
+        };
+        store.put_skill(&project, &skill, read).await.unwrap()
+    };
+    let read = best().await;
+    update_memory(store, &project, "m-read", &edit_summary("new"), "owner").await;
+    assert_eq!(put(&read).await, SkillWrite::SourcesChanged);
+    let read = best().await;
+    let fan = using("fan", &["m-read"]);
+    teach(store, &project, fan, "owner", Verdict::Fail).await;
+    let quarantine = set_status(MemoryStatus::Quarantined);
+    update_memory(store, &project, "m-read", &quarantine, "thief").await;
+    assert_eq!(put(&read).await, SkillWrite::SourcesChanged);
+    undo(store, &project, &by_key("thief")).await;
+    // A move does not change what the skill says.
+    assert_eq!(put(&read).await, SkillWrite::Stored);
+    let read = best().await;
+    undo(store, &project, &by_key("owner")).await;
+    assert_eq!(store.skill(&project).await.unwrap(), None);
+    assert_eq!(put(&read).await, SkillWrite::SourcesChanged);
 }
 
 async fn restore(store: &dyn Store, project: &ProjectId, memory: impl Into<ArchivedMemory>) {

@@ -14,23 +14,27 @@ mod together;
 mod traces;
 mod undo;
 mod undo_changes;
+mod undo_deletions;
+mod undo_finality;
+mod undo_imports;
 mod undo_records;
+mod undo_waiting;
 mod undo_worlds;
 mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, AuthoredReflection, ChangeKind, ChangeRecord, IngestStatus,
-    ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos, MemoryHistory, MemoryId,
-    MemoryStatus, MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId, ProjectSummary,
-    ReflectionEdit, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, Undo,
-    UndoCounts, UndoReport, Verdict,
+    ArchivedMemory, ArchivedTrace, AuthoredReflection, ChangeKind, ChangeRecord, DeletedTraces,
+    IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos, MemoryHistory,
+    MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId,
+    ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace,
+    TraceId, Undo, UndoRecord, UndoReport, UndoTotals, Verdict,
 };
 use serde_json::json;
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, NewUndo, Revision, Store, Subject, TraceDeletion,
+    NewTrace, NewUndoRecord, Revision, SkillWrite, Store, Subject, TraceDeletion, UndoRun,
 };
 use crate::error::Error;
 use crate::learn;
@@ -81,18 +85,33 @@ pub async fn all(store: &dyn Store) {
     memory_changes::a_memory_deleted_with_its_trace_leaves_the_same_record(store).await;
     memory_changes::a_repeated_change_is_recorded_once(store).await;
     memory_changes::a_changed_memory_takes_its_skill_along(store).await;
+    memory_changes::a_skill_of_memories_that_changed_meanwhile_is_not_stored(store).await;
     memory_changes::an_archive_carries_the_changes(store).await;
     undo_changes::the_changes_of_a_key_are_taken_back(store).await;
     undo_changes::edits_of_others_stay_over_the_restored_text(store).await;
     undo_changes::a_review_after_an_edit_replaces_it(store).await;
     undo_changes::a_quarantine_survives_an_undone_withdrawal(store).await;
+    undo_deletions::a_review_that_its_runs_author_changed_comes_back_without_the_run(store).await;
+    undo_deletions::an_author_deletes_only_memories_it_has_taught(store).await;
+    undo_deletions::an_administrator_deletes_the_memories_of_withdrawn_reviews_too(store).await;
+    undo_deletions::a_deleted_memory_stays_deleted(store).await;
+    undo_deletions::a_deletion_leaves_copies_in_other_projects_alone(store).await;
+    undo_waiting::a_review_below_a_waiting_one_counts_again(store).await;
+    undo_waiting::moves_of_an_undone_review_do_not_wait_for_its_correction(store).await;
+    undo_waiting::a_withdrawn_verdict_is_that_of_the_remaining_history(store).await;
+    undo_finality::a_review_given_before_an_undo_is_refused_after_it(store).await;
+    undo_finality::only_what_was_shown_is_undone(store).await;
+    undo_finality::a_report_counts_what_no_list_shows(store).await;
+    undo_finality::a_skill_of_a_missing_memory_goes(store).await;
     undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
-    undo_worlds::an_undo_after_an_import_changes_what_it_would_have_before(store).await;
+    undo_imports::an_undo_after_an_import_changes_what_it_would_have_before(store).await;
     undo_records::an_undo_leaves_a_record_of_who_asked_for_what(store).await;
     undo_records::records_are_listed_in_pages_and_imported_once(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;
+    jobs::jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(store).await;
+    jobs::a_job_whose_lease_has_expired_is_claimed_alone(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;
     judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;
@@ -115,4 +134,5 @@ pub async fn all(store: &dyn Store) {
     memories::a_skill_counts_its_versions(store).await;
     memories::stats_count_every_state(store).await;
     undo::an_undone_trace_is_left_to_people(store).await;
+    undo_finality::runs_of_an_undone_key_are_not_judged(store).await;
 }

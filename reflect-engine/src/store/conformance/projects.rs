@@ -30,7 +30,7 @@ pub(super) async fn only_an_authorized_write_creates_a_project(store: &dyn Store
             created_at: None,
             source_memory_ids: Vec::new(),
         };
-        let refused = store.put_skill(&project, &skill).await.unwrap_err();
+        let refused = store.put_skill(&project, &skill, &[]).await.unwrap_err();
         assert!(matches!(refused, Error::NoProject(_)), "{what}: {refused}");
         assert!(!is_there().await, "{what}");
     };

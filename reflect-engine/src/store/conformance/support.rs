@@ -21,26 +21,30 @@ pub(super) async fn history(
 
 /// Finishes all jobs.
 pub(super) async fn drain(store: &dyn Store) {
-    let end = Timestamp::MAX;
-    let claims = store
-        .claim_jobs(JobKind::Reflection, end, &lease("drain", 60), 1_000)
-        .await
-        .unwrap();
-    for claimed in claims.jobs {
-        let Subject::Reflection {
-            project,
-            trace,
-            review,
-        } = claimed.subject
-        else {
-            panic!("{claimed:?} is no reflection");
-        };
-        let lesson = LearnedReview {
-            memory: memory(trace.id.as_str()),
-            review,
-        };
-        let done = learn(store, &project, trace.id.as_str(), job("drain"), lesson).await;
-        assert_eq!(done, Ok(()));
+    let lease = lease("drain", 60);
+    loop {
+        let end = Timestamp::MAX;
+        let claims = store.claim_jobs(JobKind::Reflection, end, &lease, 1_000);
+        let jobs = claims.await.unwrap().jobs;
+        if jobs.is_empty() {
+            return;
+        }
+        for claimed in jobs {
+            let Subject::Reflection {
+                project,
+                trace,
+                review,
+            } = claimed.subject
+            else {
+                panic!("{claimed:?} is no reflection");
+            };
+            let lesson = LearnedReview {
+                memory: memory(trace.id.as_str()),
+                review,
+            };
+            let done = learn(store, &project, trace.id.as_str(), job("drain"), lesson).await;
+            assert_eq!(done, Ok(()));
+        }
     }
 }
 
@@ -126,6 +130,25 @@ pub(super) async fn withdraw_with(
         at: now(),
     });
     store.review(project, &id.into(), action).await.unwrap()
+}
+
+/// Deletes traces, as their author if there is one.
+pub(super) async fn delete_traces(
+    store: &dyn Store,
+    project: &ProjectId,
+    ids: &[&str],
+    with_memories: bool,
+    author: Option<&str>,
+) -> crate::error::Result<DeletedTraces> {
+    let deletion = TraceDeletion {
+        ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
+        with_memories,
+        author: author.map(Into::into),
+        teacher: author.map(Into::into),
+        key_id: author.map(Into::into),
+        at: now(),
+    };
+    store.delete_traces(project, deletion).await
 }
 
 pub(super) async fn trace(store: &dyn Store, project: &ProjectId, id: &str) -> Trace {
@@ -247,6 +270,20 @@ pub(super) fn replacing(id: &str, verdict: Verdict) -> Basis {
         feedback,
         reviewer,
         overruled,
+    })
+}
+
+/// Replaces the review that a trace has, if it has one.
+pub(super) async fn over(store: &dyn Store, project: &ProjectId, id: &str) -> Basis {
+    let standing = trace(store, project, id).await.review;
+    standing.map_or(Basis::Fresh, |review| {
+        Basis::Replace(ReviewVersion {
+            id: review.id,
+            verdict: review.result,
+            feedback: review.feedback_text,
+            reviewer: review.reviewer.unwrap_or_default(),
+            overruled: review.overruled,
+        })
     })
 }
 

@@ -180,13 +180,8 @@ pub(super) async fn projects_are_isolated(store: &dyn Store) {
         store.retry_trace(&theirs, &id, now()).await.unwrap(),
         Err(Refusal::NoTrace)
     );
-    let deletion = TraceDeletion {
-        ids: vec![id.clone()],
-        with_memories: true,
-        ..TraceDeletion::default()
-    };
-    let deleted = store.delete_traces(&theirs, deletion).await.unwrap();
-    assert_eq!(deleted.deleted, 0);
+    let deleted = delete_traces(store, &theirs, &[id.as_str()], true, None).await;
+    assert_eq!(deleted.unwrap().deleted, 0);
     // A memory of another project does not exist here and is not moved.
     judge(store, &theirs, "t-theirs", Verdict::Fail).await;
     assert_eq!(ignored(store, &theirs, "t-theirs").await, ["m-t-ours"]);
@@ -215,12 +210,8 @@ pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn
     .await;
     let before = q(store, &project, "m-t-gone-0").await;
     let delete = async |ids: &[&str], with_memories| {
-        let deletion = TraceDeletion {
-            ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
-            with_memories,
-            ..TraceDeletion::default()
-        };
-        let gone = store.delete_traces(&project, deletion).await.unwrap();
+        let gone = delete_traces(store, &project, ids, with_memories, None).await;
+        let gone = gone.unwrap();
         let ids: Vec<String> = gone.trace_ids.into_iter().map(String::from).collect();
         (gone.deleted, ids.join(" "))
     };

@@ -20,6 +20,27 @@ pub(super) async fn teach(
     insert(store, project, trace, Intake::Learned(lesson)).await;
 }
 
+/// Replaces the review of a trace by a key's, whose memory has this summary.
+pub(super) async fn change_review(
+    store: &dyn Store,
+    project: &ProjectId,
+    id: &str,
+    key: &str,
+    text: &str,
+) {
+    let basis = over(store, project, id).await;
+    let mut lesson = lesson(id, Verdict::Fail);
+    lesson.review.key_id = Some(key.into());
+    text.clone_into(&mut lesson.memory.reflection.summary);
+    assert_eq!(learn(store, project, id, basis, lesson).await, Ok(()));
+}
+
+/// An undo of whatever is selected.
+pub(super) const REAL: UndoRun = UndoRun::Real {
+    expect: None,
+    record: None,
+};
+
 pub(super) fn by_key(key: &str) -> Selection {
     Selection {
         key_id: Some(key.into()),
@@ -32,26 +53,11 @@ pub(super) async fn undo(
     project: &ProjectId,
     selection: &Selection,
 ) -> UndoReport {
-    let done = store.undo(project, new_undo(selection, false)).await;
+    let done = store.undo(project, selection, REAL, now()).await;
     done.unwrap()
 }
 
-/// An undo by the key `owner`.
-pub(super) fn new_undo(selection: &Selection, dry_run: bool) -> NewUndo {
-    NewUndo {
-        id: format!("undo-{selection:?}"),
-        request: Undo {
-            key_id: selection.key_id.clone(),
-            dry_run,
-            ..Undo::default()
-        },
-        selection: selection.clone(),
-        key_id: Some("owner".into()),
-        at: now(),
-    }
-}
-
-async fn is_known(store: &dyn Store, project: &ProjectId, memory: &str) -> bool {
+pub(super) async fn is_known(store: &dyn Store, project: &ProjectId, memory: &str) -> bool {
     let found = store.memory(project, &memory.into()).await.unwrap();
     found.is_some()
 }
@@ -101,13 +107,16 @@ pub(super) async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn S
     let attack = using("dry-attack", &["m-dry-good"]);
     teach(store, &project, attack, "thief", Verdict::Fail).await;
     let before = q(store, &project, "m-dry-good").await;
-    let dry = store.undo(&project, new_undo(&by_key("thief"), true)).await;
+    let dry = store
+        .undo(&project, &by_key("thief"), UndoRun::Dry, now())
+        .await;
     let dry = dry.unwrap();
     assert_eq!(q(store, &project, "m-dry-good").await, before);
     assert!(is_known(store, &project, "m-dry-attack").await);
     let real = undo(store, &project, &by_key("thief")).await;
     let expected = UndoReport {
         dry_run: true,
+        digest: dry.digest.clone(),
         ..real
     };
     assert_eq!(dry, expected);
@@ -133,11 +142,7 @@ pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn S
         let before = q(store, &project, "m-gone-good").await;
         let attack = using("gone-attack", &["m-gone-good"]);
         teach(store, &project, attack, "thief", Verdict::Fail).await;
-        let deletion = TraceDeletion {
-            with_memories: n == 0,
-            ..deletion_by_thief(&["gone-attack"])
-        };
-        let deleted = store.delete_traces(&project, deletion).await;
+        let deleted = delete_traces(store, &project, &["gone-attack"], n == 0, Some("thief")).await;
         assert_eq!(deleted.unwrap().deleted, 1);
         assert!(q(store, &project, "m-gone-good").await.0 < before.0);
         undo(store, &project, &selection).await;
@@ -195,26 +200,13 @@ pub(super) async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
     teach(store, &project, new_trace("other"), "owner", Verdict::Pass).await;
     insert(store, &project, new_trace("keyless"), Intake::Unreviewed).await;
     for other in ["other", "keyless"] {
-        let deletion = deletion_by_thief(&["own", other]);
-        let refused = store.delete_traces(&project, deletion).await;
+        let refused = delete_traces(store, &project, &["own", other], false, Some("thief")).await;
         let refused = refused.unwrap_err();
         assert!(matches!(&refused, Error::OthersTrace(id) if id.as_str() == other));
         trace(store, &project, "own").await;
     }
-    let deletion = deletion_by_thief(&["own"]);
-    let deleted = store.delete_traces(&project, deletion).await;
+    let deleted = delete_traces(store, &project, &["own"], false, Some("thief")).await;
     assert_eq!(deleted.unwrap().deleted, 1);
-}
-
-/// A deletion by the key `thief`, which may delete only what it has recorded.
-fn deletion_by_thief(ids: &[&str]) -> TraceDeletion {
-    TraceDeletion {
-        ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
-        with_memories: false,
-        author: Some("thief".into()),
-        key_id: Some("thief".into()),
-        at: now(),
-    }
 }
 
 pub(super) async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store) {
@@ -227,20 +219,12 @@ pub(super) async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store
         created_at: Some(now().to_string()),
         source_memory_ids: vec![source.into()],
     };
-    assert!(
-        store
-            .put_skill(&project, &skill(1, "m-kept"))
-            .await
-            .unwrap()
-    );
+    let put = store.put_skill(&project, &skill(1, "m-kept"), &[]).await;
+    assert_eq!(put.unwrap(), SkillWrite::Stored);
     let unrelated = undo(store, &project, &by_key("stranger")).await;
     assert!(!unrelated.skill_removed);
-    assert!(
-        store
-            .put_skill(&project, &skill(2, "m-poison"))
-            .await
-            .unwrap()
-    );
+    let put = store.put_skill(&project, &skill(2, "m-poison"), &[]).await;
+    assert_eq!(put.unwrap(), SkillWrite::Stored);
     let report = undo(store, &project, &by_key("thief")).await;
     assert!(report.skill_removed);
     assert_eq!(store.skill(&project).await.unwrap(), None);

@@ -1,7 +1,7 @@
 //! Undoing changes of memories.
 
 use super::memory_changes::{edit, edit_summary, memory_of, set_status, update_memory};
-use super::undo::{by_key, new_undo, teach, undo};
+use super::undo::{by_key, change_review, teach, undo};
 use super::*;
 
 /// What a memory shows: its summary, its guidance and its status.
@@ -11,22 +11,6 @@ async fn shown(store: &dyn Store, project: &ProjectId, id: &str) -> [String; 3] 
         summary, guidance, ..
     } = memory.reflection;
     [summary, guidance, memory.status.to_string()]
-}
-
-/// Replaces the review of a trace by a key's, whose memory has this summary.
-async fn change_review(store: &dyn Store, project: &ProjectId, id: &str, key: &str, text: &str) {
-    let standing = trace(store, project, id).await.review.unwrap();
-    let basis = Basis::Replace(ReviewVersion {
-        id: standing.id,
-        verdict: standing.result,
-        feedback: standing.feedback_text,
-        reviewer: standing.reviewer.unwrap_or_default(),
-        overruled: standing.overruled,
-    });
-    let mut lesson = lesson(id, Verdict::Fail);
-    lesson.review.key_id = Some(key.into());
-    text.clone_into(&mut lesson.memory.reflection.summary);
-    assert_eq!(learn(store, project, id, basis, lesson).await, Ok(()));
 }
 
 pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
@@ -47,7 +31,10 @@ pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
     let restore = set_status(MemoryStatus::Active);
     update_memory(store, &project, "m-shown", &restore, "thief").await;
 
-    let dry = store.undo(&project, new_undo(&by_key("thief"), true)).await;
+    let dry = store
+        .undo(&project, &by_key("thief"), UndoRun::Dry, now())
+        .await
+        .unwrap();
     assert_eq!(shown(store, &project, "m-text").await[0], "poison");
     let report = undo(store, &project, &by_key("thief")).await;
     let names = |memories: &[reflect_types::UndoneMemory]| {
@@ -57,10 +44,12 @@ pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
     assert_eq!(names(&report.rewritten), ["m-text"]);
     assert_eq!(names(&report.restored), ["m-hidden"]);
     assert_eq!(names(&report.quarantined), ["m-shown"]);
+    let digest = dry.digest.clone();
     assert_eq!(
-        dry.unwrap(),
+        dry,
         UndoReport {
             dry_run: true,
+            digest,
             ..report
         }
     );

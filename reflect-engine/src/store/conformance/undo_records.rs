@@ -1,9 +1,26 @@
 //! The records that undos leave.
 
-use super::undo::{by_key, new_undo, teach, undo};
+use super::undo::{by_key, teach};
 use super::*;
 
-async fn records(store: &dyn Store, project: &ProjectId) -> Vec<reflect_types::UndoRecord> {
+/// Undoes what a key has taught, with the key `owner`.
+async fn undo(store: &dyn Store, project: &ProjectId, key: &str) -> UndoReport {
+    let run = UndoRun::Real {
+        expect: None,
+        record: Some(NewUndoRecord {
+            id: format!("undo-{key}"),
+            key_id: Some("owner".into()),
+            request: Undo {
+                key_id: Some(key.into()),
+                ..Undo::default()
+            },
+        }),
+    };
+    let done = store.undo(project, &by_key(key), run, now()).await;
+    done.unwrap()
+}
+
+async fn records(store: &dyn Store, project: &ProjectId) -> Vec<UndoRecord> {
     let all = ListUndos::default();
     store.list_undos(project, &all).await.unwrap().items
 }
@@ -15,27 +32,26 @@ pub(super) async fn an_undo_leaves_a_record_of_who_asked_for_what(store: &dyn St
         let attack = using(&format!("attack-{n}"), &["m-kept"]);
         teach(store, &project, attack, "thief", Verdict::Fail).await;
     }
-    let dry = store.undo(&project, new_undo(&by_key("thief"), true)).await;
+    let thief = by_key("thief");
+    let dry = store.undo(&project, &thief, UndoRun::Dry, now()).await;
     dry.unwrap();
     assert_eq!(records(store, &project).await, []);
-    let report = undo(store, &project, &by_key("thief")).await;
+    let report = undo(store, &project, "thief").await;
     let left = records(store, &project).await;
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].key_id, Some("owner".into()));
     assert_eq!(left[0].created_at.parse().ok(), Some(now()));
     assert_eq!(left[0].request.key_id, Some("thief".into()));
-    assert_eq!(left[0].counts, UndoCounts::from(&report));
-    let expected = UndoCounts {
-        reviews: 2,
+    assert_eq!(left[0].totals, report.full_totals());
+    let expected = UndoTotals {
         traces: 2,
         removed: 2,
         moved: 1,
-        events: 2,
-        ..UndoCounts::default()
+        ..UndoTotals::default()
     };
-    assert_eq!(left[0].counts, expected);
+    assert_eq!((left[0].totals, left[0].events), (expected, 2));
     // An undo that changes nothing leaves none.
-    undo(store, &project, &by_key("thief")).await;
+    undo(store, &project, "thief").await;
     assert_eq!(records(store, &project).await, left);
     let elsewhere = ProjectId::from("conformance/no undo");
     assert_eq!(records(store, &elsewhere).await, []);
@@ -45,7 +61,7 @@ pub(super) async fn records_are_listed_in_pages_and_imported_once(store: &dyn St
     let project = ProjectId::from("conformance/undo pages");
     for key in ["a", "b", "c"] {
         teach(store, &project, new_trace(key), key, Verdict::Pass).await;
-        undo(store, &project, &by_key(key)).await;
+        undo(store, &project, key).await;
     }
     let page = async |before: Option<String>| {
         let list = ListUndos {
@@ -55,7 +71,7 @@ pub(super) async fn records_are_listed_in_pages_and_imported_once(store: &dyn St
         store.list_undos(&project, &list).await
     };
     let first = page(None).await.unwrap();
-    let keys = |records: &[reflect_types::UndoRecord]| {
+    let keys = |records: &[UndoRecord]| {
         let keys = records
             .iter()
             .filter_map(|record| record.request.key_id.clone());

@@ -2,6 +2,7 @@
 
 use super::memory_changes::{edit, set_status, update_memory};
 use super::undo::{by_key, teach, undo};
+use super::undo_waiting::{learn_waiting, wait};
 use super::*;
 
 /// Numbers that look random and are the same in every run.
@@ -19,9 +20,13 @@ impl Dice {
     fn verdict(&mut self) -> Verdict {
         Verdict::from(self.roll(2) == 0)
     }
+
+    fn pick<'a>(&mut self, names: &'a [String]) -> &'a str {
+        &names[usize::try_from(self.roll(names.len() as u64)).unwrap()]
+    }
 }
 
-/// What can be seen of a project's memories, without the traces of the undone key.
+/// What can be seen of a project's memories, and of the reviews of the owner's traces.
 async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
     let list = ListMemories {
         limit: Some(1_000),
@@ -49,6 +54,26 @@ async fn bank(store: &dyn Store, project: &ProjectId) -> Vec<String> {
             )
         })
         .collect();
+    let list = ListTraces {
+        limit: Some(1_000),
+        ..ListTraces::default()
+    };
+    let page = store.list_traces(project, &list).await.unwrap();
+    let traces = page.items.into_iter();
+    seen.extend(
+        traces
+            .filter(|trace| trace.key_id == Some("owner".into()))
+            .map(|trace| {
+                format!(
+                    "{} {:?} {:?} {:?} {:?}",
+                    trace.id,
+                    trace.review_status,
+                    trace.ingest_status,
+                    trace.created_memory_id,
+                    trace.review,
+                )
+            }),
+    );
     seen.sort();
     seen
 }
@@ -72,167 +97,246 @@ fn change(n: u64, dice: &mut Dice) -> MemoryUpdate {
 
 /// What the thief does to a trace's review or its memory: the n-th act of a world.
 async fn act(store: &dyn Store, project: &ProjectId, id: &str, n: u64, dice: &mut Dice) {
-    let standing = trace(store, project, id).await.review;
-    match (standing, dice.roll(4)) {
-        (_, 2 | 3) => {
-            let update = change(n, dice);
-            update_memory(store, project, &format!("m-{id}"), &update, "thief").await;
-        }
-        (Some(_), 0) => {
+    let found = store.trace(project, &id.into()).await.unwrap();
+    let choice = dice.roll(6);
+    let Some(found) = found.filter(|_| choice > 2) else {
+        let update = change(n, dice);
+        update_memory(store, project, &format!("m-{id}"), &update, "thief").await;
+        return;
+    };
+    match (found.review, choice) {
+        (Some(_), 3) => {
             let done = withdraw_with(store, project, id, Some("thief")).await;
             assert_eq!(done, Ok(()));
         }
-        (standing, _) => {
+        (_, 4) => wait(store, project, id, "thief").await,
+        _ => {
             let mut lesson = lesson(id, dice.verdict());
             lesson.review.id = format!("r-{id}-{n}");
             lesson.review.key_id = Some("thief".into());
             lesson.review.alpha = 0.9;
             lesson.memory.id = MemoryId::new(format!("m-{id}-{n}"));
             "poison".clone_into(&mut lesson.memory.reflection.summary);
-            let basis = standing.map_or(Basis::Fresh, |review| {
-                Basis::Replace(ReviewVersion {
-                    id: review.id,
-                    verdict: review.result,
-                    feedback: review.feedback_text,
-                    reviewer: review.reviewer.unwrap_or_default(),
-                    overruled: review.overruled,
-                })
-            });
+            let basis = over(store, project, id).await;
             let done = learn(store, project, id, basis, lesson).await;
             assert_eq!(done, Ok(()));
         }
     }
 }
 
-/// The owner records and reviews runs, which are given any memories there are, and changes memories.
-/// The thief records runs of its own, changes, withdraws and repeats reviews of the owner's, and
-/// changes their memories too. Returns whether each change of the owner found its memory: in a world
-/// without the thief, which hides none, only those are made.
+/// A world with the thief, or one without it.
+struct World<'a> {
+    store: &'a dyn Store,
+    project: &'a ProjectId,
+    /// In the world without the thief: whether each act of the owner was possible in the other one.
+    wanted: Option<std::vec::IntoIter<bool>>,
+    /// In the world with the thief: the same.
+    found: Vec<bool>,
+    /// The owner's runs, and the thief's that the owner has reviewed.
+    names: Vec<String>,
+    /// Those that are the thief's: it can delete them.
+    shared: Vec<String>,
+    memories: Vec<String>,
+    /// Whether traces and memories are deleted.
+    deletes: bool,
+}
+
+impl World<'_> {
+    fn has_thief(&self) -> bool {
+        self.wanted.is_none()
+    }
+
+    /// Does what the owner does. What the thief has made impossible is left out of the other world.
+    async fn owner(&mut self, act: impl Future<Output = bool>) {
+        match &mut self.wanted {
+            None => {
+                let found = act.await;
+                self.found.push(found);
+            }
+            Some(wanted) => {
+                if wanted.next() == Some(true) {
+                    assert!(act.await, "possible for the owner only beside a thief");
+                }
+            }
+        }
+    }
+
+    /// The owner reviews a run: its own or the thief's, at once or as soon as the model is back.
+    async fn review(&mut self, n: u64, choice: u64, given: &[&str], verdict: Verdict) {
+        let (store, project) = (self.store, self.project);
+        let name = format!("w-{n}");
+        self.memories.push(format!("m-{name}"));
+        let run = using(&name, given);
+        match choice {
+            0 => {
+                let mut lesson = lesson(&name, verdict);
+                lesson.review.key_id = Some("owner".into());
+                let run = NewTrace {
+                    key_id: Some("thief".into()),
+                    ..run
+                };
+                insert(store, project, run, Intake::Learned(lesson)).await;
+                self.shared.push(name.clone());
+            }
+            1 => {
+                let run = NewTrace {
+                    key_id: Some("owner".into()),
+                    ..run
+                };
+                insert(store, project, run, Intake::Unreviewed).await;
+                wait(store, project, &name, "owner").await;
+            }
+            _ => teach(store, project, run, "owner", verdict).await,
+        }
+        self.names.push(name);
+    }
+
+    /// The owner changes, deletes or corrects what there is.
+    async fn tend(&mut self, n: u64, dice: &mut Dice) {
+        let (store, project) = (self.store, self.project);
+        let name = dice.pick(&self.names).to_owned();
+        let memory = format!("m-{name}");
+        let is_shared = self.shared.contains(&name);
+        match dice.roll(8) {
+            0 | 1 if !self.deletes => {}
+            0 => {
+                let with_memories = dice.roll(2) == 0;
+                let delete = async {
+                    let ids = [name.as_str()];
+                    let deleted = delete_traces(store, project, &ids, with_memories, None).await;
+                    deleted.unwrap().deleted == 1
+                };
+                self.owner(delete).await;
+            }
+            1 => {
+                let delete = async {
+                    let id = MemoryId::from(memory);
+                    let deleted = store.delete_memory(project, &id, None, now()).await;
+                    deleted.unwrap()
+                };
+                self.owner(delete).await;
+            }
+            // A run that the thief deletes takes a waiting review along.
+            2 | 3 if !is_shared => {
+                let correct = async {
+                    let found = store.trace(project, &name.as_str().into()).await.unwrap();
+                    // After a withdrawal it would be another review that is corrected.
+                    let own = [format!("r-{name}"), format!("r-{name}-owner-waiting")];
+                    let review = found.and_then(|trace| trace.review);
+                    let possible = review.is_some_and(|review| own.contains(&review.id));
+                    if possible {
+                        wait(store, project, &name, "owner").await;
+                    }
+                    possible
+                };
+                self.owner(correct).await;
+            }
+            _ => {
+                let update = change(n, dice);
+                let edit = async {
+                    let done = update_memory(store, project, &memory, &update, "owner").await;
+                    done.is_some()
+                };
+                self.owner(edit).await;
+            }
+        }
+    }
+
+    /// The thief changes, withdraws and repeats reviews, changes memories, and deletes its runs.
+    async fn attack(&mut self, n: u64, dice: &mut Dice) {
+        let (store, project) = (self.store, self.project);
+        if dice.roll(4) == 0 && !self.shared.is_empty() && self.deletes {
+            let name = dice.pick(&self.shared);
+            act(store, project, name, n * 10, dice).await;
+            let with_memories = dice.roll(2) == 0;
+            let deleted =
+                delete_traces(store, project, &[name], with_memories, Some("thief")).await;
+            assert!(deleted.is_ok());
+            return;
+        }
+        let name = dice.pick(&self.names).to_owned();
+        for step in 0..=dice.roll(2) {
+            act(store, project, &name, n * 10 + step, dice).await;
+        }
+    }
+}
+
+/// The owner records and reviews runs, which are given any memories there are, reviews runs of the
+/// thief's, and tends memories. The thief teaches with runs of its own, and attacks the owner's
+/// reviews. Returns whether each act of the owner was possible: in a world without the thief, which
+/// hides nothing, only those are done.
 async fn live(
     store: &dyn Store,
     project: &ProjectId,
     seed: u64,
     without_thief: Option<Vec<bool>>,
+    deletes: bool,
 ) -> Vec<bool> {
-    let with_thief = without_thief.is_none();
-    let mut wanted = without_thief.into_iter().flatten();
-    let mut found = Vec::new();
+    let mut world = World {
+        store,
+        project,
+        wanted: without_thief.map(Vec::into_iter),
+        found: Vec::new(),
+        names: Vec::new(),
+        shared: Vec::new(),
+        memories: Vec::new(),
+        deletes,
+    };
     let mut dice = Dice(seed);
-    let mut names: Vec<String> = Vec::new();
-    let mut memories: Vec<String> = Vec::new();
-    for n in 0..40 {
-        let given: Vec<String> = (0..3)
-            .filter_map(|_| {
-                let count = memories.len() as u64;
-                (count > 0).then(|| memories[usize::try_from(dice.roll(count)).unwrap()].clone())
-            })
+    for n in 0..50 {
+        let count = if world.memories.is_empty() { 0 } else { 3 };
+        let given: Vec<String> = (0..count)
+            .map(|_| dice.pick(&world.memories).to_owned())
             .collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
-        let (choice, verdict) = (dice.roll(6), dice.verdict());
-        // The same numbers in both worlds, whatever the thief does with its own.
-        let mut thief = Dice(dice.roll(u64::MAX >> 34));
-        if choice < 2 || names.is_empty() {
-            let name = format!("w-{n}");
-            teach(store, project, using(&name, &given), "owner", verdict).await;
-            memories.push(format!("m-{name}"));
-            names.push(name);
+        let (choice, kind, verdict) = (dice.roll(6), dice.roll(5), dice.verdict());
+        // The same numbers in both worlds, whatever is done with them.
+        let mut own = Dice(dice.roll(u64::MAX >> 34));
+        if choice < 2 || world.names.is_empty() {
+            world.review(n, kind, &given, verdict).await;
         } else if choice == 5 {
-            let target = usize::try_from(thief.roll(names.len() as u64)).unwrap();
-            let (memory, update) = (format!("m-{}", names[target]), change(n, &mut thief));
-            if with_thief || wanted.next() == Some(true) {
-                let done = update_memory(store, project, &memory, &update, "owner").await;
-                found.push(done.is_some());
-            }
+            world.tend(n, &mut own).await;
         } else if choice == 2 {
             let name = format!("thief-{n}");
-            memories.push(format!("m-{name}"));
-            if with_thief {
+            world.memories.push(format!("m-{name}"));
+            if world.has_thief() {
                 teach(store, project, using(&name, &given), "thief", verdict).await;
+                if kind == 0 && deletes {
+                    let ids = [name.as_str()];
+                    let deleted = delete_traces(store, project, &ids, true, Some("thief"));
+                    assert_eq!(deleted.await.unwrap().deleted, 1);
+                }
             }
-        } else if with_thief {
-            let target = usize::try_from(thief.roll(names.len() as u64)).unwrap();
-            for step in 0..=thief.roll(2) {
-                act(store, project, &names[target], n * 10 + step, &mut thief).await;
-            }
+        } else if world.has_thief() {
+            world.attack(n, &mut own).await;
         }
     }
-    found
+    world.found
 }
 
-/// Everything that an export has of a project.
-async fn archive(
-    store: &dyn Store,
-    project: &ProjectId,
-) -> (Vec<ArchivedMemory>, Vec<ArchivedTrace>) {
-    let mut memories = Vec::<ArchivedMemory>::new();
-    loop {
-        let after = memories.last().map(|last| last.history.memory.id.clone());
-        let page = store.archived_memories(project, after.as_ref(), 7).await;
-        let page = page.unwrap();
-        if page.is_empty() {
-            break;
-        }
-        memories.extend(page);
-    }
-    for change in memories.iter_mut().flat_map(|m| &mut m.history.changes) {
-        // An import gives a new one.
-        change.id.clear();
-    }
-    let traces = store.archived_traces(project, None, 1_000).await.unwrap();
-    (memories, traces)
-}
-
-/// Exports a project and imports it as another one, through JSON.
-async fn move_to(store: &dyn Store, from: &ProjectId, to: &ProjectId) {
-    let (memories, traces) = archive(store, from).await;
-    let mut pieces: Vec<EmbeddedPiece> = Vec::new();
-    for memory in &memories {
-        let json = serde_json::to_string(memory).unwrap();
-        pieces.push(EmbeddedPiece::Memory {
-            memory: serde_json::from_str(&json).unwrap(),
-            embedder: EMBEDDER.to_owned(),
-            vector: vector_of("moved"),
-        });
-    }
-    for trace in &traces {
-        let json = serde_json::to_string(trace).unwrap();
-        pieces.push(EmbeddedPiece::Trace(serde_json::from_str(&json).unwrap()));
-    }
-    let count = pieces.len() as u64;
-    let stored = store.restore(to, true, pieces, now()).await;
-    assert_eq!(stored.unwrap(), count);
-    assert_eq!(archive(store, to).await, (memories, traces));
+/// A world with a thief in which nothing is deleted.
+pub(super) async fn attacked(store: &dyn Store, project: &ProjectId, seed: u64) {
+    live(store, project, seed, None, false).await;
 }
 
 pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
     for seed in 0..16 {
         let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
         let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
-        let found = live(store, &attacked, seed, None).await;
-        live(store, &peaceful, seed, Some(found)).await;
+        let found = live(store, &attacked, seed, None, true).await;
+        live(store, &peaceful, seed, Some(found), true).await;
         let expected = bank(store, &peaceful).await;
         assert_ne!(bank(store, &attacked).await, expected, "seed {seed}");
         undo(store, &attacked, &by_key("thief")).await;
         assert_eq!(bank(store, &attacked).await, expected, "seed {seed}");
-    }
-}
-
-pub(super) async fn an_undo_after_an_import_changes_what_it_would_have_before(store: &dyn Store) {
-    let mut past_reviews = 0;
-    for seed in 16..28 {
-        let original = ProjectId::new(format!("conformance/exported {seed}"));
-        let copy = ProjectId::new(format!("conformance/imported {seed}"));
-        live(store, &original, seed, None).await;
-        move_to(store, &original, &copy).await;
-        let (_, traces) = archive(store, &copy).await;
-        past_reviews += traces.iter().map(|t| t.past_reviews.len()).sum::<usize>();
-        let expected = undo(store, &original, &by_key("thief")).await;
-        assert_eq!(undo(store, &copy, &by_key("thief")).await, expected);
+        for project in [&attacked, &peaceful] {
+            learn_waiting(store, project).await;
+        }
+        let expected = bank(store, &peaceful).await;
         assert_eq!(
-            archive(store, &copy).await,
-            archive(store, &original).await,
-            "seed {seed}"
+            bank(store, &attacked).await,
+            expected,
+            "learned, seed {seed}"
         );
     }
-    assert!(past_reviews > 10, "{past_reviews}");
 }

@@ -53,7 +53,7 @@ impl Sqlite {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.run(work).await,
@@ -61,9 +61,22 @@ impl Sqlite {
         }
     }
 
+    /// Runs work that may turn out to read only.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        only_reads: bool,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        if only_reads {
+            self.read(work).await
+        } else {
+            self.write(work).await
+        }
+    }
+
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(&self.path, work).await
     }

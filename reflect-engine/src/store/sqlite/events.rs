@@ -1,4 +1,4 @@
-//! Utility events.
+//! The utility events of memories.
 
 use reflect_types::{KeyId, MemoryId, Reviewer, SetAsideEvent, TraceId, UtilityEvent};
 use rusqlite::{Connection, params};
@@ -10,7 +10,7 @@ use crate::review::{RecordedEvent, TaughtEvent};
 use crate::store::MemoryKey;
 
 /// The events of a memory that count, oldest first.
-pub(super) fn of_memory(
+pub(super) fn counted(
     db: &Connection,
     key: MemoryKey,
     id: &MemoryId,

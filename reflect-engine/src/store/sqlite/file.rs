@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::Fault;
@@ -45,6 +46,9 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     db.pragma_update(None, "checkpoint_fullfsync", true)?;
     // Fewer, larger checkpoints: each one syncs the whole file. 4,000 pages are 16 MB.
     db.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+    // In kibibytes. A page that does not fit is written to the log before its transaction is complete,
+    // and once more when it changes again.
+    db.pragma_update(None, "cache_size", -16_384)?;
     prepare(&db)?;
     Ok(db)
 }
@@ -60,6 +64,13 @@ pub(super) fn open_in_memory() -> Result<Connection, Fault> {
 /// Settings of a connection that writes.
 fn prepare(db: &Connection) -> Result<(), Fault> {
     db.pragma_update(None, "foreign_keys", true)?;
+    keep_statements(db)
+}
+
+/// Keeps statements prepared. Without the guarantee of a stable plan, SQLite prepares one again
+/// whenever the value of a parameter might change its plan.
+fn keep_statements(db: &Connection) -> Result<(), Fault> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }
@@ -68,7 +79,7 @@ fn prepare(db: &Connection) -> Result<(), Fault> {
 pub(super) fn open_for_reading(path: &Path) -> Result<Connection, Fault> {
     let db = connect(path)?;
     db.pragma_update(None, "query_only", true)?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&db)?;
     Ok(db)
 }
 

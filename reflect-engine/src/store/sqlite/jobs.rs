@@ -1,7 +1,7 @@
 //! The queue of jobs.
 
 use jiff::Timestamp;
-use reflect_types::{ProjectId, TraceId};
+use reflect_types::{KeyId, ProjectId, TraceId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -44,6 +44,8 @@ pub(super) fn park(db: &Connection, kind: JobKind, trace: i64) -> Result<(), Fau
     Ok(())
 }
 
+/// Claims due jobs, oldest first. The rows of their traces are not written, because they are long:
+/// [`row::STATUS`] tells from the queue that a trace is worked on.
 pub(super) fn claim(
     db: &Connection,
     kind: JobKind,
@@ -51,17 +53,8 @@ pub(super) fn claim(
     lease: &Lease,
     limit: usize,
 ) -> Result<Vec<ClaimedRow>, Fault> {
-    let due: Vec<JobKey> = db
-        .prepare_cached(
-            "SELECT key FROM queue WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
-        )?
-        .query_map(
-            params![kind.as_str(), now.as_millisecond(), row::limit(limit)],
-            |row| row.get(0),
-        )?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut taken = Vec::with_capacity(due.len());
-    for key in due {
+    let mut taken = Vec::new();
+    for key in due(db, kind, now, limit)? {
         let claimed = db
             .prepare_cached(
                 "UPDATE queue SET owner = ?2, due_at = ?3, attempts = attempts + 1 WHERE key = ?1 \
@@ -79,15 +72,42 @@ pub(super) fn claim(
                 },
             )?;
         if kind == JobKind::Reflection {
+            // One that failed and is tried again.
             db.prepare_cached(
-                "UPDATE trace SET ingest_status = 'processing', ingest_attempts = ?2 \
-                 WHERE key = ?1",
+                "UPDATE trace SET ingest_status = 'queued' \
+                 WHERE key = ?1 AND ingest_status <> 'queued'",
             )?
-            .execute(params![claimed.trace, claimed.attempts])?;
+            .execute([claimed.trace])?;
         }
         taken.push(claimed);
     }
     Ok(taken)
+}
+
+/// The jobs of the next claim. One whose lease has expired is claimed alone: it may have killed its
+/// worker, and the attempt must not count for others.
+fn due(db: &Connection, kind: JobKind, now: Timestamp, limit: usize) -> Result<Vec<JobKey>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT key, owner IS NOT NULL FROM queue WHERE kind = ?1 AND due_at <= ?2 \
+         ORDER BY due_at, key LIMIT ?3",
+    )?;
+    let mut rows = select.query(params![
+        kind.as_str(),
+        now.as_millisecond(),
+        row::limit(limit)
+    ])?;
+    let mut due = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (key, has_expired) = (row.get(0)?, row.get(1)?);
+        if has_expired && !due.is_empty() {
+            break;
+        }
+        due.push(key);
+        if has_expired {
+            break;
+        }
+    }
+    Ok(due)
 }
 
 /// A job whose trace cannot be read.
@@ -100,11 +120,11 @@ pub(super) struct UnreadableJob {
 pub(super) fn load(
     db: &Connection,
     kind: JobKind,
-    taken: Vec<ClaimedRow>,
+    taken: &[ClaimedRow],
 ) -> Result<(Claims, Vec<UnreadableJob>), Fault> {
     let mut jobs = Vec::with_capacity(taken.len());
     let mut unreadable = Vec::new();
-    for ClaimedRow {
+    for &ClaimedRow {
         key,
         trace,
         attempts,
@@ -161,13 +181,17 @@ pub(super) fn fail(
         .prepare_cached(
             "UPDATE queue SET owner = NULL, due_at = ?3, attempts = attempts - ?4, \
                  error = nullif(?5, '') \
-             WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace",
+             WHERE key = ?1 AND owner = ?2 RETURNING kind = 'reflection', trace, attempts",
         )?
         .query_row(params![key, owner, due, uncounted, setback.error], |row| {
-            Ok((row.get::<_, bool>(0)?, row.get::<_, Option<i64>>(1)?))
+            Ok((
+                row.get::<_, bool>(0)?,
+                row.get::<_, Option<i64>>(1)?,
+                row.get::<_, u32>(2)?,
+            ))
         })
         .optional()?;
-    let Some((is_reflection, trace)) = held else {
+    let Some((is_reflection, trace, attempts)) = held else {
         return Ok(());
     };
     if !is_reflection {
@@ -189,14 +213,14 @@ pub(super) fn fail(
             .execute([key])?;
     }
     db.prepare_cached(
-        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3, \
-             ingest_attempts = ingest_attempts - ?4 WHERE key = ?1",
+        "UPDATE trace SET ingest_status = ?2, last_ingest_error = ?3, ingest_attempts = ?4 \
+         WHERE key = ?1",
     )?
     .execute(params![
         trace,
         setback.next.status().as_str(),
         setback.error,
-        uncounted
+        attempts
     ])?;
     Ok(())
 }
@@ -208,12 +232,6 @@ pub(super) fn finish(db: &Connection, owner: &str, key: JobKey) -> Result<(), Fa
 }
 
 pub(super) fn release(db: &Connection, owner: &str) -> Result<(), Fault> {
-    db.prepare_cached(
-        "UPDATE trace SET ingest_status = 'queued', ingest_attempts = ingest_attempts - 1 \
-         WHERE key IN (SELECT trace FROM queue \
-             WHERE substr(owner, 1, length(?1)) = ?1 AND kind = 'reflection')",
-    )?
-    .execute([owner])?;
     db.prepare_cached(
         "UPDATE queue SET owner = NULL, due_at = 0, attempts = attempts - 1 \
          WHERE substr(owner, 1, length(?1)) = ?1",
@@ -251,6 +269,26 @@ const UNJUDGED: &str = "t.reviewed = 0 AND t.ingest_status = 'completed' \
      AND t.withdrawn_model IS NULL \
      AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
      AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement')";
+
+/// The traces of a key that have no review, and that a judge may still review.
+pub(super) fn unjudged(
+    db: &Connection,
+    project: i64,
+    key: &KeyId,
+    only: Option<&TraceId>,
+) -> Result<Vec<i64>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT t.key FROM trace t WHERE t.project = ?1 AND t.key_id = ?2 \
+             AND (?3 IS NULL OR t.id = ?3) AND t.reviewed = 0 AND t.withdrawn_model IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM review r WHERE r.trace = t.key) \
+             AND NOT EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'judgement' \
+                 AND j.due_at IS NULL AND j.error IS NULL) \
+         ORDER BY t.key",
+    )?;
+    let only = only.map(TraceId::as_str);
+    let traces = select.query_map(params![project, key.as_str(), only], |row| row.get(0))?;
+    Ok(traces.collect::<rusqlite::Result<_>>()?)
+}
 
 /// A judgement that was given up because of an error.
 const GIVEN_UP: &str = "kind = 'judgement' AND due_at IS NULL AND error IS NOT NULL";
@@ -313,21 +351,17 @@ fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<
     let Some(key) = trace else {
         return Ok((kind == JobKind::Reembedding).then_some(Subject::Reembedding));
     };
-    let project: Option<String> = db
-        .prepare_cached(
-            "SELECT p.id FROM project p JOIN trace t ON t.project = p.key WHERE t.key = ?1",
-        )?
-        .query_row([key], |row| row.get(0))
-        .optional()?;
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
+        "SELECT {}, p.id FROM trace t JOIN project p ON p.key = t.project \
+             LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
         row::TRACE
     ))?;
     let mut rows = select.query([key])?;
-    let trace = rows.next()?.map(row::trace).transpose()?;
-    let (Some(project), Some(trace)) = (project.map(ProjectId::new), trace) else {
+    let Some(found) = rows.next()? else {
         return Ok(None);
     };
+    let project = ProjectId::new(found.get::<_, String>(row::TRACE_COLUMNS)?);
+    let trace = row::trace(found)?;
     if kind == JobKind::Judgement {
         return Ok(Some(Subject::Judgement { project, trace }));
     }

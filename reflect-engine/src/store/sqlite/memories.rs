@@ -2,15 +2,16 @@
 
 use reflect_types::{
     KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
+    Verdict,
 };
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memory_changes, projects, row};
+use super::{events, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
-use crate::review::{NewMemory, Teacher};
+use crate::review::{LearnedContent, NewMemory, Teacher};
 use crate::store::MemoryKey;
 
 /// The share of a memory in the bytes of a page.
@@ -59,7 +60,7 @@ pub(super) fn insert(
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
 
-/// Replaces the content of a memory.
+/// Replaces the content of a memory, and deletes a skill that was written from it.
 pub(super) fn rewrite(
     db: &Connection,
     project: i64,
@@ -69,11 +70,7 @@ pub(super) fn rewrite(
     teacher: &Teacher,
 ) -> Result<(), Fault> {
     let revision = next_revision(db, project)?;
-    db.prepare_cached(
-        "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
-             reviewer_model = ?6, generation = generation + 1 WHERE key = ?1",
-    )?
-    .execute(params![
+    let rewritten = params![
         key,
         row::to_json(&memory.reflection)?,
         success,
@@ -81,7 +78,14 @@ pub(super) fn rewrite(
         teacher.key_id.as_ref().map(KeyId::as_str),
         teacher.reviewer.model_name(),
         memory.task,
-    ])?;
+    ];
+    let id = db
+        .prepare_cached(
+            "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
+                 reviewer_model = ?6, generation = generation + 1 WHERE key = ?1 RETURNING id",
+        )?
+        .query_row(rewritten, |row| row.get::<_, String>(0))?;
+    skills::remove_of(db, project, &MemoryId::new(id))?;
     embed(db, key, &memory.embedder, &memory.vector)
 }
 
@@ -98,12 +102,14 @@ pub(super) fn set_utility(
     Ok(())
 }
 
-/// Sets a memory aside. The traces with an event of it ignore it from now on.
+/// Sets a memory aside, and deletes a skill that was written from it. The traces with an event of it
+/// ignore it from now on.
 pub(super) fn withdraw(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
     let Some(key) = key_of(db, project, id)? else {
         return Ok(());
     };
     ignore(db, project, key, id)?;
+    skills::remove_of(db, project, id)?;
     db.prepare_cached("UPDATE memory SET status = 'withdrawn', revision = ?2 WHERE key = ?1")?
         .execute(params![key, next_revision(db, project)?])?;
     Ok(())
@@ -114,18 +120,30 @@ pub(super) fn restore(
     db: &Connection,
     project: i64,
     id: &MemoryId,
-    state: i64,
+    content: &LearnedContent,
 ) -> Result<(), Fault> {
     let Some(key) = key_of(db, project, id)? else {
         return Ok(());
     };
+    let LearnedContent {
+        learned,
+        verdict,
+        teacher,
+    } = content;
     db.prepare_cached(
-        "UPDATE memory SET (reflection, success, key_id, reviewer_model, generation) = ( \
-             SELECT p.learned, p.verdict = 'pass', p.key_id, p.reviewer_model, p.generation \
-             FROM past_review p WHERE p.key = ?2), \
-             status = iif(status = 'withdrawn', 'active', status), revision = ?3 WHERE key = ?1",
+        "UPDATE memory SET reflection = ?2, success = ?3, key_id = ?4, reviewer_model = ?5, \
+             generation = ?6, status = iif(status = 'withdrawn', 'active', status), revision = ?7 \
+         WHERE key = ?1",
     )?
-    .execute(params![key, state, next_revision(db, project)?])?;
+    .execute(params![
+        key,
+        row::to_json(&learned.reflection)?,
+        *verdict == Verdict::Pass,
+        teacher.key_id.as_ref().map(KeyId::as_str),
+        teacher.reviewer.model_name(),
+        learned.generation,
+        next_revision(db, project)?,
+    ])?;
     db.prepare_cached(
         "UPDATE trace SET ignored = (SELECT json_group_array(value) FROM json_each(ignored) \
              WHERE value <> ?3) \
@@ -171,12 +189,24 @@ pub(super) fn status(
         .optional()?)
 }
 
-/// Deletes a memory and its events. The traces with such an event ignore it from now on.
+/// Deletes a memory with its events, its earlier contents and a skill that was written from it. The
+/// traces with such an event ignore it from now on.
 pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
     let Some(key) = key_of(db, project, id)? else {
         return Ok(());
     };
     ignore(db, project, key, id)?;
+    skills::remove_of(db, project, id)?;
+    for earlier in [
+        "UPDATE past_review SET learned = NULL WHERE memory_id = ?2 AND trace IN (SELECT t.key \
+             FROM memory m JOIN trace t ON t.project = m.project AND t.id = m.trace_id \
+             WHERE m.key = ?1)",
+        "UPDATE deleted_review SET learned = NULL WHERE memory_id = ?2 AND (project, trace_id) = \
+             (SELECT project, trace_id FROM memory WHERE key = ?1)",
+    ] {
+        db.prepare_cached(earlier)?
+            .execute(params![key, id.as_str()])?;
+    }
     memory_changes::forget(db, project, id)?;
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
@@ -208,7 +238,7 @@ pub(super) fn get(
 pub(super) fn history(db: &Connection, found: &Row<'_>) -> Result<MemoryHistory, Fault> {
     let (key, memory) = (found.get(0)?, row::memory(found)?);
     Ok(MemoryHistory {
-        events: events::of_memory(db, key, &memory.id)?,
+        events: events::counted(db, key, &memory.id)?,
         changes: memory_changes::of_memory(db, key)?,
         memory,
     })

@@ -49,12 +49,13 @@ pub(super) fn list(
     ))?;
     // One more than the limit shows whether another page follows.
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
-    let mut page = Page::default();
+    let (mut page, mut bytes) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.items.len() == limit {
+        if page.items.len() == limit || bytes > row::PAGE_BYTES {
             page.more = true;
             break;
         }
+        bytes += row::text_bytes(found, found.as_ref().column_count())?;
         page.items.push(record(found)?);
     }
     Ok(page)

@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0012_undo_records.sql"
     )),
+    schema(include_str!("../../../migrations/sqlite/0013_undo.sql")),
 ];
 
 /// The current format: the number of migrations.

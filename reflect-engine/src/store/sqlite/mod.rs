@@ -14,14 +14,16 @@ use reflect_types::{
 
 use super::{
     Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    NewUndo, Revision, Store, TraceDeletion, Undecoded, UnembeddedMemory,
+    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
-use crate::review::{Action, Decision, Setback};
+use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod changes;
+mod claims;
 mod database;
+mod deleted_reviews;
 mod events;
 mod fault;
 mod file;
@@ -34,10 +36,12 @@ mod projects;
 mod readers;
 mod reviews;
 mod row;
+mod skills;
 mod tending;
 mod traces;
 mod undo;
 mod undo_records;
+mod undone;
 mod writer;
 
 pub use database::Sqlite;
@@ -90,7 +94,7 @@ impl Store for Sqlite {
         let project = project.clone();
         // Outside the closure, because all writes share one thread.
         let trace = traces::EncodedTrace::new(trace).map_err(|fault| fault.at(&self.path))?;
-        self.write(move |db| traces::insert(db, &project, &trace, intake))
+        self.write(move |db| traces::insert(db, &project, &trace, &intake))
             .await
     }
 
@@ -122,9 +126,17 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn undo(&self, project: &ProjectId, undo: NewUndo) -> Result<UndoReport> {
-        let project = project.clone();
-        self.write(move |db| undo::undo(db, &project, &undo)).await
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        run: UndoRun,
+        now: Timestamp,
+    ) -> Result<UndoReport> {
+        let (project, selection) = (project.clone(), selection.clone());
+        let dry_run = run == UndoRun::Dry;
+        let undo = move |db: &_| undo::undo(db, &project, &selection, &run, now);
+        self.run(dry_run, undo).await
     }
 
     async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
@@ -135,7 +147,7 @@ impl Store for Sqlite {
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
         let (project, id) = (project.clone(), id.clone());
-        self.write(move |db| reviews::review(db, &project, &id, action))
+        self.write(move |db| reviews::review(db, &project, &id, &action))
             .await
     }
 
@@ -146,27 +158,7 @@ impl Store for Sqlite {
         lease: &Lease,
         limit: usize,
     ) -> Result<Claims> {
-        // A look first: an idle engine must not take the write lock again and again.
-        let next_due = self.read(move |db| jobs::next_due(db, kind)).await?;
-        if limit == 0 || next_due.is_none_or(|due| due > now) {
-            return Ok(Claims {
-                jobs: Vec::new(),
-                next_due,
-            });
-        }
-        let claim = lease.clone();
-        let taken = self
-            .write(move |db| jobs::claim(db, kind, now, &claim, limit))
-            .await?;
-        // On a reader, because traces are long and all writes share one thread.
-        let (claims, unreadable) = self.read(move |db| jobs::load(db, kind, taken)).await?;
-        if !unreadable.is_empty() {
-            // Ended, or they would be claimed again and again.
-            let owner = lease.owner.clone();
-            self.write(move |db| jobs::give_up(db, &owner, &unreadable))
-                .await?;
-        }
-        Ok(claims)
+        self.claim(kind, now, lease, limit).await
     }
 
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
@@ -342,12 +334,17 @@ impl Store for Sqlite {
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
         let project = project.clone();
-        self.read(move |db| projects::skill(db, &project)).await
+        self.read(move |db| skills::get(db, &project)).await
     }
 
-    async fn put_skill(&self, project: &ProjectId, skill: &Skill) -> Result<bool> {
-        let (project, skill) = (project.clone(), skill.clone());
-        self.write(move |db| projects::put_skill(db, &project, &skill))
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite> {
+        let (project, skill, sources) = (project.clone(), skill.clone(), sources.to_vec());
+        self.write(move |db| skills::put(db, &project, &skill, &sources))
             .await
     }
 

@@ -1,6 +1,6 @@
-//! Projects, their counts and their skills.
+//! Projects and their counts.
 
-use reflect_types::{MemoryId, ProjectId, ProjectSummary, Skill, Stats};
+use reflect_types::{ProjectId, ProjectSummary, Stats};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -136,56 +136,4 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
         used_memories: sum(7)?,
         events: sum(8)?,
     })
-}
-
-pub(super) fn skill(db: &Connection, id: &ProjectId) -> Result<Option<Skill>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT s.content, s.version, s.created_at, s.sources \
-         FROM skill s JOIN project p ON p.key = s.project WHERE p.id = ?1",
-    )?;
-    let mut rows = select.query([id.as_str()])?;
-    let Some(found) = rows.next()? else {
-        return Ok(None);
-    };
-    Ok(Some(Skill {
-        content: found.get(0)?,
-        version: row::count(found, 1)?,
-        created_at: found.get(2)?,
-        source_memory_ids: row::json(found, 3)?,
-    }))
-}
-
-/// Deletes the skill if it was written from this memory.
-pub(super) fn remove_skill_of(db: &Connection, project: i64, id: &MemoryId) -> Result<(), Fault> {
-    db.prepare_cached(
-        "DELETE FROM skill WHERE project = ?1 \
-             AND EXISTS (SELECT 1 FROM json_each(sources) WHERE value = ?2)",
-    )?
-    .execute(params![project, id.as_str()])?;
-    Ok(())
-}
-
-pub(super) fn put_skill(db: &Connection, id: &ProjectId, skill: &Skill) -> Result<bool, Fault> {
-    let version = i64::try_from(skill.version)
-        .map_err(|_| Fault::Data(format!("a skill of version {}", skill.version)))?;
-    let project = existing(db, id)?;
-    let current: Option<i64> = db
-        .prepare_cached("SELECT version FROM skill WHERE project = ?1")?
-        .query_row([project], |row| row.get(0))
-        .optional()?;
-    if current.unwrap_or(0) + 1 != version {
-        return Ok(false);
-    }
-    db.prepare_cached(
-        "INSERT OR REPLACE INTO skill (project, version, created_at, sources, content) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute(params![
-        project,
-        version,
-        skill.created_at,
-        row::to_json(&skill.source_memory_ids)?,
-        skill.content,
-    ])?;
-    Ok(true)
 }

@@ -1,10 +1,12 @@
 //! The rows that a review's decision reads and writes.
 
+use std::collections::HashSet;
+
 use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memories, row};
+use super::{events, memories, row, undone};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Changes, Decision, EventWrite, GivenMemory, JobState, JobWrite,
@@ -23,10 +25,10 @@ pub(super) fn review(
     db: &Connection,
     project: &ProjectId,
     id: &TraceId,
-    action: Action,
+    action: &Action,
 ) -> Result<Decision, Fault> {
     let (row, standing) = load(db, project, id)?.unzip();
-    let changes = match review::decide(standing, action) {
+    let changes = match review::decide(standing, action.clone()) {
         Ok(changes) => changes,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -42,8 +44,8 @@ fn load(
     id: &TraceId,
 ) -> Result<Option<(TraceRow, Standing)>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, t.ingest_attempts, \
-             t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, \
+        "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, \
+             iif(j.owner IS NULL, t.ingest_attempts, j.attempts), t.last_ingest_error, t.created_memory, t.ignored, t.withdrawn_model, \
              t.withdrawn_verdict, r.id, r.verdict, r.feedback, r.reviewer_model, \
              r.overruled_model, r.overruled_verdict, j.trace IS NOT NULL, j.owner, m.key \
          FROM trace t JOIN project p ON p.key = t.project \
@@ -92,17 +94,19 @@ fn load(
         }
         _ => AffectedMemories::Given(given(db, row.project, row::json(found, 2)?)?),
     };
+    let undone = undone::of_trace(db, row.project, id)?;
     let standing = Standing {
         trace,
         review,
         job,
         memory: found.get(19)?,
         memories,
+        undone,
     };
     Ok(Some((row, standing)))
 }
 
-/// The memories that a trace was given, with their utilities.
+/// The memories that a trace was given, each once, with their utilities.
 pub(super) fn given(
     db: &Connection,
     project: i64,
@@ -111,8 +115,11 @@ pub(super) fn given(
     let mut select = db.prepare_cached(
         "SELECT key, q, uses, status = 'withdrawn' FROM memory WHERE id = ?1 AND project = ?2",
     )?;
-    let mut given = Vec::with_capacity(ids.len());
+    let (mut given, mut seen) = (Vec::new(), HashSet::new());
     for id in ids {
+        if !seen.insert(id.clone()) {
+            continue;
+        }
         let mut rows = select.query(params![id.as_str(), project])?;
         let utility = match rows.next()? {
             Some(found) => Some(Utility {
@@ -203,14 +210,16 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Resul
 }
 
 /// Appends the review of a trace to its history, with what was learned from it, without edits. The
-/// memory holds its content only when the work on it is done.
+/// memory holds its content only when the work on it is done. A memory that was deleted since is
+/// named, without content.
 fn keep_past(db: &Connection, trace: i64) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, feedback, \
              alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
              generation) \
          SELECT t.key, r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, r.feedback, r.alpha, \
-             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, m.id, \
+             r.reflection, r.mode, r.overruled_model, r.overruled_verdict, \
+             iif(t.reviewed = 1 AND t.ingest_status = 'completed', t.created_memory, NULL), \
              coalesce((SELECT c.before FROM memory_change c WHERE c.project = m.project \
                  AND c.memory_id = m.id AND c.kind = 'edited' AND c.closed = 0 \
                  AND c.generation >= m.generation ORDER BY c.key LIMIT 1), m.reflection), \

@@ -12,19 +12,47 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::fault::Fault;
-use crate::review::{NewReview, Teacher};
+use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
 use crate::store::{LongFields, Undecoded};
 
+/// The condition that a worker holds the reflection of the trace `t`.
+macro_rules! held {
+    () => {
+        "t.ingest_status = 'queued' AND EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key \
+             AND j.kind = 'reflection' AND j.owner IS NOT NULL)"
+    };
+}
+
+/// The ingest status of the trace `t`. `processing` is in the queue alone.
+macro_rules! status {
+    () => {
+        concat!(
+            "CASE WHEN ",
+            held!(),
+            " THEN 'processing' ELSE t.ingest_status END"
+        )
+    };
+}
+
+/// The ingest status of the trace `t`.
+pub(super) const STATUS: &str = status!();
+
 /// The columns of [`trace`], from `trace t LEFT JOIN review r ON r.trace = t.key`.
-pub(super) const TRACE: &str = "t.id, t.task, t.trajectory, t.final_response, t.retrieved, \
-     t.ignored, t.reviewed, t.ingest_status, t.ingest_attempts, t.last_ingest_error, t.model, \
-     t.metadata, t.reference_context, t.created_memory, t.created_at, \
+pub(super) const TRACE: &str = concat!(
+    "t.id, t.task, t.trajectory, t.final_response, t.retrieved, t.ignored, t.reviewed, ",
+    status!(),
+    ", CASE WHEN ",
+    held!(),
+    " THEN (SELECT j.attempts FROM queue j WHERE j.trace = t.key AND j.kind = 'reflection') \
+     ELSE t.ingest_attempts END, \
+     t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id";
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id"
+);
 /// The number of columns in [`TRACE`].
 pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
 
-/// The number of columns in a list of them.
+/// The number of columns in a list of them, in which every comma separates two.
 const fn columns(list: &str) -> usize {
     let (bytes, mut at, mut count) = (list.as_bytes(), 0, 1);
     while at < bytes.len() {
@@ -117,7 +145,8 @@ pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
     text_bytes(row, columns(MEMORY))
 }
 
-fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
+/// The length of the texts in these first columns of a row.
+pub(super) fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
     let mut bytes = 0;
     for column in 0..columns {
         if let ValueRef::Text(text) = row.get_ref(column)? {
@@ -127,8 +156,15 @@ fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> {
     Ok(bytes)
 }
 
+/// Whether a JSON text is nested deeper than `limit`.
+pub(super) fn is_deeper(json: &str, limit: usize) -> bool {
+    // Most texts have fewer brackets than the limit, and counting them is fast.
+    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
+    json.bytes().filter(opens).count() > limit && depth(json) > limit
+}
+
 /// The nesting depth of a JSON text.
-pub(super) fn depth(json: &str) -> usize {
+fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
     for byte in json.bytes() {
@@ -257,6 +293,37 @@ pub(super) fn teacher(row: &Row<'_>, column: usize) -> Result<Teacher, Fault> {
     Ok(Teacher {
         key_id: row.get::<_, Option<String>>(column)?.map(KeyId::new),
         reviewer: reviewer(row, column + 1)?,
+    })
+}
+
+/// The text of a memory in the columns of `generation, learned`.
+pub(super) fn learned_text(row: &Row<'_>, column: usize) -> Result<Option<LearnedText>, Fault> {
+    if row.get_ref(column + 1)? == ValueRef::Null {
+        return Ok(None);
+    }
+    Ok(Some(LearnedText {
+        reflection: json(row, column + 1)?,
+        generation: row.get(column)?,
+    }))
+}
+
+/// A review, or a withdrawal, in the columns of `key_id, reviewer_model, created_at, id, verdict,
+/// alpha, overruled_model, overruled_verdict` and its memory.
+pub(super) fn given_review(row: &Row<'_>, column: usize) -> Result<GivenReview, Fault> {
+    let review = match row.get(column + 3)? {
+        Some(id) => Some(PastReview {
+            id,
+            verdict: verdict(row, column + 4)?,
+            alpha: row.get(column + 5)?,
+            overruled: model_verdict(row, column + 6)?,
+            memory: row.get::<_, Option<String>>(column + 8)?.map(MemoryId::new),
+        }),
+        None => None,
+    };
+    Ok(GivenReview {
+        teacher: teacher(row, column)?,
+        at: time(row, column + 2)?,
+        review,
     })
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::memory_changes::{Change, insert, recorded};
-use super::{memories, projects, row};
+use super::{memories, projects, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -68,7 +68,7 @@ pub(super) fn update(
     }
     write_state(db, project_key, key, &state.reflection, Some(&state.status))?;
     if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
-        projects::remove_skill_of(db, project_key, id)?;
+        skills::remove_of(db, project_key, id)?;
     }
     memories::get(db, project, id)
 }
@@ -104,7 +104,6 @@ pub(super) fn delete_in(
     )?
     .execute(params![project, id.as_str()])?;
     memories::remove(db, project, id)?;
-    projects::remove_skill_of(db, project, id)?;
     insert(
         db,
         project,

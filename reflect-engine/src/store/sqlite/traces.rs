@@ -2,16 +2,16 @@
 
 use reflect_types::{
     DeletedTraces, IngestStatus, InvalidField, KeyId, ListTraces, MemoryId, Page, ProjectId,
-    ReviewStatus, Trace, TraceId, TraceReceipt,
+    ReviewStatus, Reviewer, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::reviews::TraceRow;
-use super::{jobs, memories, projects, reviews, row, tending};
+use super::{deleted_reviews, jobs, memories, projects, reviews, row, tending, undone};
 use crate::clock;
 use crate::error::Error;
-use crate::review::{self, Action, Basis, Standing};
+use crate::review::{self, Action, Basis, Standing, Teacher};
 use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
 
 /// A trace with its JSON columns encoded.
@@ -38,7 +38,7 @@ fn readable(field: &'static str, json: String) -> Result<String, Fault> {
     /// The limit of `serde_json` is 128.
     const DEEPEST: usize = 120;
 
-    if row::depth(&json) > DEEPEST {
+    if row::is_deeper(&json, DEEPEST) {
         let problem = format!("is nested more than {DEEPEST} levels deep: flatten it");
         return Err(Error::Invalid(InvalidField::new(field, problem)).into());
     }
@@ -49,7 +49,7 @@ pub(super) fn insert(
     db: &Connection,
     project: &ProjectId,
     encoded: &EncodedTrace,
-    intake: Intake,
+    intake: &Intake,
 ) -> Result<TraceReceipt, Fault> {
     let trace = &encoded.trace;
     let project = projects::row(db, project, trace.creates_project)?;
@@ -58,6 +58,12 @@ pub(super) fn insert(
     {
         return Ok(first);
     }
+    let is_undone = is_undone(db, project, trace, intake)?;
+    let intake = if is_undone {
+        &Intake::Unreviewed
+    } else {
+        intake
+    };
     let ingest_status = intake.ingest_status();
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
@@ -83,10 +89,11 @@ pub(super) fn insert(
     })?;
     let key = db.last_insert_rowid();
     match intake {
+        Intake::Unreviewed if is_undone => jobs::park(db, JobKind::Judgement, key)?,
         Intake::Unreviewed => {}
         Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at)?,
         Intake::Queued(review) => {
-            reviews::put(db, key, &review)?;
+            reviews::put(db, key, review)?;
             jobs::queue(db, JobKind::Reflection, key, trace.created_at)?;
         }
         Intake::Learned(learned) => {
@@ -96,11 +103,11 @@ pub(super) fn insert(
                 id: trace.id.clone(),
             };
             let given = reviews::given(db, project, trace.retrieved_memory_ids.clone())?;
-            let basis = Basis::Fresh;
-            let decided = review::decide(
-                Some(Standing::unreviewed(given)),
-                Action::Learn { basis, learned },
-            );
+            let action = Action::Learn {
+                basis: Basis::Fresh,
+                learned: learned.clone(),
+            };
+            let decided = review::decide(Some(Standing::unreviewed(given)), action);
             let changes = decided.map_err(|refusal| Error::Internal {
                 message: format!("the review of a new trace was refused: {refusal:?}"),
                 source: None,
@@ -112,6 +119,28 @@ pub(super) fn insert(
         trace_id: trace.id.clone(),
         ingest_status,
     })
+}
+
+/// Whether an undo that covers the review of a new trace, or its judgement, came since.
+fn is_undone(
+    db: &Connection,
+    project: i64,
+    trace: &NewTrace,
+    intake: &Intake,
+) -> Result<bool, Fault> {
+    let (teacher, at) = match intake {
+        Intake::Unreviewed => return Ok(false),
+        Intake::Unjudged => {
+            // The judge's name is not known here: an undo of all that the key has taught covers any.
+            let reviewer = Reviewer::Model(String::new());
+            let key_id = trace.key_id.clone();
+            (Teacher { key_id, reviewer }, trace.created_at)
+        }
+        Intake::Queued(review) => (review.teacher(), review.created_at),
+        Intake::Learned(learned) => (learned.review.teacher(), learned.review.created_at),
+    };
+    let undone = undone::of_trace(db, project, &trace.id)?;
+    Ok(undone.iter().any(|undo| undo.covers(&teacher, at)))
 }
 
 pub(super) fn receipt(
@@ -172,8 +201,8 @@ pub(super) fn list(
     };
     // As a literal, because a partial index is used for nothing else.
     let ingested = match list.ingest_status {
-        Some(IngestStatus::Queued) => "AND t.ingest_status = 'queued'",
-        Some(IngestStatus::Processing) => "AND t.ingest_status = 'processing'",
+        Some(IngestStatus::Queued) => &format!("AND {} = 'queued'", row::STATUS),
+        Some(IngestStatus::Processing) => &format!("AND {} = 'processing'", row::STATUS),
         Some(IngestStatus::Completed) => "AND t.ingest_status = 'completed'",
         Some(IngestStatus::Failed) => "AND t.ingest_status = 'failed'",
         _ => "",
@@ -211,54 +240,54 @@ pub(super) fn delete(
     };
     for id in &deletion.ids {
         let found = db
-            .prepare_cached(
-                "SELECT key, key_id, created_memory FROM trace WHERE id = ?1 AND project = ?2",
-            )?
+            .prepare_cached("SELECT key, key_id FROM trace WHERE id = ?1 AND project = ?2")?
             .query_row(params![id.as_str(), project], |row| {
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, Option<String>>(1)?,
-                    row.get::<_, Option<String>>(2)?,
-                ))
+                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?))
             })
             .optional()?;
-        let Some((key, recorded_with, memory)) = found else {
+        let Some((key, recorded_with)) = found else {
             continue;
         };
         let author = deletion.author.as_ref().map(KeyId::as_str);
         if author.is_some() && recorded_with.as_deref() != author {
             return Err(Error::OthersTrace(id.clone()).into());
         }
-        forget_withdrawn(db, project, key, id)?;
+        if deletion.with_memories {
+            for memory in memories_of(db, project, key, deletion.teacher.as_ref())? {
+                let by = deletion.key_id.as_ref();
+                if !tending::delete_in(db, project, &memory, by, deletion.at)? {
+                    // It is withdrawn.
+                    memories::remove(db, project, &memory)?;
+                }
+            }
+        }
+        deleted_reviews::keep(db, key)?;
         db.prepare_cached("DELETE FROM trace WHERE key = ?1")?
             .execute([key])?;
-        if let (true, Some(memory)) = (deletion.with_memories, memory) {
-            let (memory, by) = (MemoryId::new(memory), deletion.key_id.as_ref());
-            tending::delete_in(db, project, &memory, by, deletion.at)?;
-        }
         gone.deleted += 1;
         gone.trace_ids.push(id.clone());
     }
     Ok(gone)
 }
 
-/// Deletes what withdrawn reviews of a trace have left: without the trace they cannot come back. What
-/// its standing review has taught stays, and so does the name of its teacher.
-fn forget_withdrawn(db: &Connection, project: i64, trace: i64, id: &TraceId) -> Result<(), Fault> {
-    let withdrawn: Vec<String> = db
-        .prepare_cached(
-            "SELECT DISTINCT m.id FROM past_review r JOIN memory m ON m.id = r.memory_id \
-             WHERE r.trace = ?1 AND m.project = ?2 AND m.status = 'withdrawn'",
-        )?
-        .query_map([trace, project], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for memory in withdrawn {
-        memories::remove(db, project, &MemoryId::new(memory))?;
-    }
-    db.prepare_cached(
-        "DELETE FROM utility_event WHERE aside = 1 AND trace_id = ?1 AND review_id IN \
-             (SELECT id FROM past_review WHERE trace = ?2)",
-    )?
-    .execute(params![id.as_str(), trace])?;
-    Ok(())
+/// The memories learned from a trace, also those of withdrawn reviews. With a `teacher`, only those
+/// whose every review was given with that key.
+fn memories_of(
+    db: &Connection,
+    project: i64,
+    trace: i64,
+    teacher: Option<&KeyId>,
+) -> Result<Vec<MemoryId>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT m.id FROM memory m WHERE m.project = ?1 AND m.id IN ( \
+             SELECT created_memory FROM trace WHERE key = ?2 UNION \
+             SELECT memory_id FROM past_review WHERE trace = ?2) \
+         AND (?3 IS NULL OR (m.key_id IS ?3 AND NOT EXISTS (SELECT 1 FROM past_review p \
+             WHERE p.trace = ?2 AND p.memory_id = m.id AND p.key_id IS NOT ?3)))",
+    )?;
+    let teacher = teacher.map(KeyId::as_str);
+    let ids = select.query_map(params![project, trace, teacher], |row| {
+        Ok(MemoryId::new(row.get::<_, String>(0)?))
+    })?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
 }

@@ -3,60 +3,90 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, MemoryId, ProjectId, TraceId, UndoCounts, UndoRecord, UndoReport};
-use rusqlite::{Connection, Row, params};
+use reflect_types::{IngestStatus, KeyId, MemoryId, ProjectId, TraceId, UndoRecord, UndoReport};
+use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::{
-    events, jobs, memories, memory_changes, projects, reviews, row, tending, undo_records,
+    deleted_reviews, events, jobs, memories, memory_changes, projects, reviews, row, skills,
+    tending, undo_records, undone,
 };
 use crate::clock;
+use crate::error::Error;
 use crate::review::{
-    self, GivenReview, LearnedText, MemoryState, Outcome, PastReview, PastState, ReviewHistory,
-    Selection, TaughtMemory, TaughtProject, TraceChange, TraceState, UndoChanges,
+    self, MemoryLink, MemoryState, Outcome, PastState, ReviewHistory, Selection, TaughtMemory,
+    TaughtProject, TraceChange, UndoChanges, WithdrawnVerdict,
 };
-use crate::store::{JobKind, MemoryKey, NewUndo};
+use crate::store::{JobKind, MemoryKey, NewUndoRecord, UndoRun};
 
 pub(super) fn undo(
     db: &Connection,
     project: &ProjectId,
-    undo: &NewUndo,
+    selection: &Selection,
+    run: &UndoRun,
+    now: Timestamp,
 ) -> Result<UndoReport, Fault> {
-    let (selection, dry_run) = (&undo.selection, undo.request.dry_run);
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(UndoReport {
-            dry_run,
-            ..UndoReport::default()
-        });
+    let project = projects::key(db, project)?;
+    let taught = match project {
+        Some(project) => load(db, project, selection)?,
+        None => TaughtProject::default(),
     };
-    let mut changes = review::undo(load(db, project, selection)?, selection);
-    if !dry_run && changes != UndoChanges::default() {
-        write(db, project, &changes, undo.at)?;
-        let record = UndoRecord {
-            id: undo.id.clone(),
-            key_id: undo.key_id.clone(),
-            created_at: clock::text(undo.at),
-            request: undo.request.clone(),
-            counts: UndoCounts::from(&changes.report),
-        };
-        undo_records::insert(db, project, &record)?;
+    let mut changes = review::undo(taught, selection);
+    match (run, project) {
+        (UndoRun::Dry, _) => {
+            changes.report.dry_run = true;
+            changes.report.digest = Some(changes.digest());
+        }
+        (
+            UndoRun::Real {
+                expect: Some(digest),
+                ..
+            },
+            _,
+        ) if *digest != changes.digest() => {
+            let problem = "what this undo takes back has changed since it was shown: look at it again. \
+                 Revoke the key first if it is still in use";
+            return Err(Error::Conflict(problem.to_owned()).into());
+        }
+        (UndoRun::Real { record, .. }, Some(project)) => {
+            write(db, project, &changes, now)?;
+            undone::record(db, project, selection, now)?;
+            if let (Some(new), false) = (record, changes == UndoChanges::default()) {
+                undo_records::insert(db, project, &record_of(new, &changes.report, now))?;
+            }
+        }
+        (UndoRun::Real { .. }, None) => {}
     }
-    changes.report.dry_run = dry_run;
     Ok(changes.report)
 }
 
+fn record_of(new: &NewUndoRecord, report: &UndoReport, now: Timestamp) -> UndoRecord {
+    UndoRecord {
+        id: new.id.clone(),
+        key_id: new.key_id.clone(),
+        created_at: clock::text(now),
+        request: new.request.clone(),
+        totals: report.full_totals(),
+        events: report.events,
+        hidden: report.hidden,
+    }
+}
+
 fn load(db: &Connection, project: i64, selection: &Selection) -> Result<TaughtProject, Fault> {
-    let traces = histories(db, project, selection)?;
+    let mut traces = histories(db, project, selection)?;
+    traces.extend(deleted_reviews::histories(db, project, selection)?);
     let memories = taught_memories(db, project, selection, &traces)?;
-    let skill_sources = db
-        .prepare_cached("SELECT sources FROM skill WHERE project = ?1")?
-        .query([project])?
-        .next()?
-        .map_or_else(|| Ok(Vec::new()), |found| row::json(found, 0))?;
+    let (skill_sources, skill_is_stale) = skills::sources(db, project)?;
+    let unjudged = match selection.silenced_key() {
+        Some(key) => jobs::unjudged(db, project, key, selection.trace_id.as_ref())?,
+        None => Vec::new(),
+    };
     Ok(TaughtProject {
         traces,
         memories,
         skill_sources,
+        skill_is_stale,
+        unjudged,
     })
 }
 
@@ -67,6 +97,7 @@ fn histories(
 ) -> Result<Vec<ReviewHistory>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT t.key, t.id, r.key_id, r.reviewer_model, r.created_at, r.id, r.verdict, r.alpha, \
+             r.overruled_model, r.overruled_verdict, \
              iif(t.ingest_status = 'completed', t.created_memory, NULL) \
          FROM trace t LEFT JOIN review r ON r.trace = t.key \
          WHERE t.project = ?1 AND (?3 IS NULL OR t.id = ?3) AND ( \
@@ -82,12 +113,13 @@ fn histories(
     while let Some(found) = rows.next()? {
         let trace = found.get(0)?;
         let current = match found.get::<_, Option<String>>(5)? {
-            Some(_) => Some(given(found, 2)?),
+            Some(_) => Some(row::given_review(found, 2)?),
             None => None,
         };
         histories.push(ReviewHistory {
             trace,
             trace_id: TraceId::new(found.get::<_, String>(1)?),
+            deleted: false,
             past: past(db, trace)?,
             current,
         });
@@ -97,47 +129,20 @@ fn histories(
 
 fn past(db: &Connection, trace: i64) -> Result<Vec<PastState>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT key, key_id, reviewer_model, created_at, id, verdict, alpha, memory_id, generation, \
-             learned FROM past_review WHERE trace = ?1 ORDER BY key",
+        "SELECT key, key_id, reviewer_model, created_at, id, verdict, alpha, overruled_model, \
+             overruled_verdict, memory_id, generation, learned \
+         FROM past_review WHERE trace = ?1 ORDER BY key",
     )?;
     let mut rows = select.query([trace])?;
     let mut states = Vec::new();
     while let Some(found) = rows.next()? {
-        let learned = match found.get::<_, Option<String>>(9)? {
-            Some(_) => Some(LearnedText {
-                reflection: row::json(found, 9)?,
-                generation: found.get(8)?,
-            }),
-            None => None,
-        };
         states.push(PastState {
             key: found.get(0)?,
-            given: given(found, 1)?,
-            learned,
+            given: row::given_review(found, 1)?,
+            learned: row::learned_text(found, 10)?,
         });
     }
     Ok(states)
-}
-
-/// A review, or a withdrawal, in the columns of `key_id, reviewer_model, created_at, id, verdict,
-/// alpha` and its memory.
-fn given(found: &Row<'_>, column: usize) -> Result<GivenReview, Fault> {
-    let review = match found.get(column + 3)? {
-        Some(id) => Some(PastReview {
-            id,
-            verdict: row::verdict(found, column + 4)?,
-            alpha: found.get(column + 5)?,
-            memory: found
-                .get::<_, Option<String>>(column + 6)?
-                .map(MemoryId::new),
-        }),
-        None => None,
-    };
-    Ok(GivenReview {
-        teacher: row::teacher(found, column)?,
-        at: row::time(found, column + 2)?,
-        review,
-    })
 }
 
 fn taught_memories(
@@ -216,8 +221,8 @@ fn write(
     for id in &changes.removed {
         memories::remove(db, project, id)?;
     }
-    for (state, id) in &changes.contents {
-        memories::restore(db, project, id, *state)?;
+    for (id, content) in &changes.contents {
+        memories::restore(db, project, id, content)?;
     }
     for state in &changes.states {
         tending::restate(db, project, state)?;
@@ -227,7 +232,14 @@ fn write(
         reviews::write_utility(db, project, "", utility)?;
     }
     for change in &changes.traces {
-        write_trace(db, change, now)?;
+        if change.deleted {
+            deleted_reviews::write(db, change)?;
+        } else {
+            write_trace(db, change, now)?;
+        }
+    }
+    for trace in &changes.unjudged {
+        jobs::park(db, JobKind::Judgement, *trace)?;
     }
     if changes.removes_skill {
         db.prepare_cached("DELETE FROM skill WHERE project = ?1")?
@@ -242,37 +254,59 @@ fn write_trace(db: &Connection, change: &TraceChange, now: Timestamp) -> Result<
         Outcome::Stays => {}
         Outcome::Unreviewed => {
             remove_review(db, trace)?;
-            reviews::write_trace(db, trace, &TraceState::default())?;
+            set_status(db, trace, &IngestStatus::Completed)?;
             jobs::park(db, JobKind::Judgement, trace)?;
         }
         Outcome::Restored(state) => {
             remove_review(db, trace)?;
             put_back(db, trace, state)?;
-            db.prepare_cached(
-                "UPDATE trace SET reviewed = 1, ingest_status = 'completed', \
-                     last_ingest_error = NULL, created_memory = \
-                         (SELECT memory_id FROM past_review WHERE key = ?2) WHERE key = ?1",
-            )?
-            .execute([trace, state])?;
+            set_status(db, trace, &IngestStatus::Completed)?;
         }
         Outcome::Requeued(state) => {
             remove_review(db, trace)?;
             put_back(db, trace, state)?;
-            reviews::write_trace(
-                db,
-                trace,
-                &TraceState {
-                    ingest_status: reflect_types::IngestStatus::Queued,
-                    ..TraceState::default()
-                },
-            )?;
+            set_status(db, trace, &IngestStatus::Queued)?;
             jobs::queue(db, JobKind::Reflection, trace, now)?;
         }
+    }
+    match &change.memory {
+        MemoryLink::Keep => {}
+        MemoryLink::Set(memory) => {
+            db.prepare_cached("UPDATE trace SET reviewed = 1, created_memory = ?2 WHERE key = ?1")?
+                .execute(params![trace, memory.as_str()])?;
+        }
+        MemoryLink::Clear => {
+            db.prepare_cached(
+                "UPDATE trace SET reviewed = 0, created_memory = NULL, ignored = '[]' \
+                 WHERE key = ?1",
+            )?
+            .execute([trace])?;
+        }
+    }
+    if let Some(WithdrawnVerdict(verdict)) = &change.withdrawn_verdict {
+        db.prepare_cached(
+            "UPDATE trace SET withdrawn_model = ?2, withdrawn_verdict = ?3 WHERE key = ?1",
+        )?
+        .execute(params![
+            trace,
+            verdict.as_ref().map(|verdict| &verdict.model),
+            verdict.as_ref().map(|verdict| verdict.result.as_str()),
+        ])?;
     }
     let mut forget = db.prepare_cached("DELETE FROM past_review WHERE key = ?1")?;
     for state in &change.forget {
         forget.execute([state])?;
     }
+    Ok(())
+}
+
+/// Starts the work on a trace's review over.
+fn set_status(db: &Connection, trace: i64, status: &IngestStatus) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE trace SET ingest_status = ?2, ingest_attempts = 0, last_ingest_error = NULL \
+         WHERE key = ?1",
+    )?
+    .execute(params![trace, status.as_str()])?;
     Ok(())
 }
 
@@ -295,5 +329,7 @@ fn put_back(db: &Connection, trace: i64, state: i64) -> Result<(), Fault> {
          FROM past_review WHERE key = ?2 AND trace = ?1",
     )?
     .execute([trace, state])?;
+    db.prepare_cached("DELETE FROM past_review WHERE key = ?1")?
+        .execute([state])?;
     Ok(())
 }

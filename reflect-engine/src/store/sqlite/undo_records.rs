@@ -11,8 +11,9 @@ use crate::error::Error;
 pub(super) fn insert(db: &Connection, project: i64, record: &UndoRecord) -> Result<bool, Fault> {
     let stored = db
         .prepare_cached(
-            "INSERT OR IGNORE INTO undo_record (project, id, key_id, created_at, request, counts) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR IGNORE INTO undo_record (project, id, key_id, created_at, request, totals, \
+                 events, hidden) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             project,
@@ -20,7 +21,9 @@ pub(super) fn insert(db: &Connection, project: i64, record: &UndoRecord) -> Resu
             record.key_id.as_ref().map(KeyId::as_str),
             record.created_at,
             row::to_json(&record.request)?,
-            row::to_json(&record.counts)?,
+            row::to_json(&record.totals)?,
+            row::stored_count(record.events),
+            row::stored_count(record.hidden),
         ])?;
     Ok(stored > 0)
 }
@@ -42,7 +45,7 @@ pub(super) fn list(
     };
     let limit = list.limit.unwrap_or(ListUndos::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(
-        "SELECT id, key_id, created_at, request, counts FROM undo_record \
+        "SELECT id, key_id, created_at, request, totals, events, hidden FROM undo_record \
          WHERE project = ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3",
     )?;
     // One more than the limit shows whether another page follows.
@@ -58,7 +61,9 @@ pub(super) fn list(
             key_id: found.get::<_, Option<String>>(1)?.map(KeyId::new),
             created_at: found.get(2)?,
             request: row::json(found, 3)?,
-            counts: row::json(found, 4)?,
+            totals: row::json(found, 4)?,
+            events: row::count(found, 5)?,
+            hidden: row::count(found, 6)?,
         });
     }
     Ok(page)

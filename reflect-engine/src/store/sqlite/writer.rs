@@ -46,7 +46,7 @@ trait Write: Send {
 }
 
 struct PendingWrite<F, T> {
-    work: Option<F>,
+    work: F,
     path: Arc<Path>,
     outcome: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
@@ -65,15 +65,16 @@ impl Writer {
         })
     }
 
-    /// Runs the work in a transaction and returns when it is committed.
+    /// Runs the work in a transaction and returns when it is committed. It runs a second time if
+    /// another work of the transaction has to be undone.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         path: &Arc<Path>,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let write = Box::new(PendingWrite {
-            work: Some(work),
+            work,
             path: Arc::clone(path),
             outcome: None,
             reply,
@@ -107,14 +108,11 @@ impl Writer {
 
 impl<F, T> Write for PendingWrite<F, T>
 where
-    F: FnOnce(&Connection) -> Result<T, Fault> + Send,
+    F: Fn(&Connection) -> Result<T, Fault> + Send,
     T: Send,
 {
     fn run(&mut self, db: &Connection) -> bool {
-        let Some(work) = self.work.take() else {
-            return false;
-        };
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(db)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(db)));
         let outcome = outcome.unwrap_or_else(|_| {
             Err(Fault::Plain(Error::Internal {
                 message: "writing to the database panicked".to_owned(),
@@ -174,8 +172,38 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
     }
 }
 
-/// Runs a group in one transaction, each write in a savepoint: one that fails undoes no other.
+/// Runs a group in one transaction: a write that fails undoes no other.
 fn commit(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
+    if commit_all(db, group)? {
+        return Ok(());
+    }
+    if !db.is_autocommit() {
+        execute(db, "ROLLBACK")?;
+    }
+    match group {
+        // Its failure is its answer.
+        [_] => Ok(()),
+        _ => commit_each(db, group),
+    }
+}
+
+/// Runs a group without savepoints, which copy every page that a write changes. Returns `false`,
+/// before the commit, if a write has failed halfway.
+fn commit_all(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<bool, Failure> {
+    execute(db, "BEGIN IMMEDIATE")?;
+    for write in group {
+        let before = db.total_changes();
+        // A write that is refused has changed nothing.
+        if !write.run(db) && (db.is_autocommit() || db.total_changes() != before) {
+            return Ok(false);
+        }
+    }
+    execute(db, "COMMIT")?;
+    Ok(true)
+}
+
+/// Runs each write of a group in a savepoint.
+fn commit_each(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
     execute(db, "BEGIN IMMEDIATE")?;
     for write in group {
         execute(db, "SAVEPOINT one")?;
