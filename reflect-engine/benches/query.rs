@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_engine::index::Index;
-use reflect_engine::rank::{self, Candidate, Params, Ranked, rank};
+use reflect_engine::rank::{self, Candidate, Merit, Params, Ranked, Rule, rank};
 use reflect_types::Metadata;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -48,17 +48,17 @@ fn run(count: usize, clusters: usize, goal_ms: f64) {
         "CPU ms a query", "ours (p95)", "f32 scan (p95)", "ratio", "pool", "shortlist", "identical"
     );
     let usual = Params {
-        lambda: 0.5,
+        rule: Rule::Classic { lambda: 0.5 },
         mmr_lambda: 0.7,
         floor: 0.2,
         limit: 10,
     };
     let similarity = Params {
-        lambda: 0.0,
+        rule: Rule::Classic { lambda: 0.0 },
         ..usual
     };
     let utility = Params {
-        lambda: 0.9,
+        rule: Rule::Classic { lambda: 0.9 },
         ..usual
     };
     let most = Params {
@@ -210,7 +210,7 @@ impl World {
         Candidate {
             key: place as i64,
             vector,
-            q: self.q[place],
+            merit: Merit::untested(self.q[place]),
             metadata: Some(&self.metadata[place]),
         }
     }
@@ -236,7 +236,10 @@ impl World {
 
     /// The baseline: a plain `f32` dot product with every vector, the best of them ranked.
     fn f32_scan(&self, probe: &[f32], params: &Params, filter: Option<&Metadata>) -> Vec<Ranked> {
-        let weight = params.lambda as f32;
+        let weight = match params.rule {
+            Rule::Classic { lambda } => lambda as f32,
+            Rule::Learned(_) => unreachable!("the benchmark ranks by the classic rule"),
+        };
         let mut scores: Vec<_> = (0..self.q.len())
             .filter(|place| filter.is_none_or(|f| rank::matches(f, Some(&self.metadata[*place]))))
             .map(|place| (place, dot(probe, self.vector(place))))

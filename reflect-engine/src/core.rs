@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::KeyId;
+use reflect_types::{KeyId, Ranking};
 use tokio::sync::{Notify, OnceCell, watch};
 
 use crate::clock::Clock;
@@ -28,6 +28,8 @@ pub(crate) struct Core {
     pub(crate) indexes: Indexes,
     /// The learning rate of reviews that do not set one.
     pub(crate) alpha: f64,
+    /// The ranking of queries that do not set one.
+    pub(crate) ranking: Ranking,
     /// The similarity floor of queries that do not set one.
     pub(crate) floor: f64,
     /// Whether reflections keep personal values.

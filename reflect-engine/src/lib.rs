@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod core;
+mod credit;
 mod embedding;
 mod engine;
 mod error;
@@ -20,4 +21,4 @@ mod task;
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
-pub use recall::{ExplainedMemory, Explanation};
+pub use recall::{Evidence, ExplainedMemory, Explanation};

@@ -44,7 +44,8 @@ pub use reflect_engine as engine;
 pub use reflect_macros::reflect_trace;
 pub use reflect_types::{
     Content, ErrorCode, FunctionCall, IngestStatus, Memory, MemoryId, Message, Metadata, ProjectId,
-    Review, ReviewStatus, Role, ToolCall, Trace, TraceId, TraceReceipt, Trajectory, Verdict,
+    Ranking, Review, ReviewStatus, Role, ToolCall, Trace, TraceId, TraceReceipt, Trajectory,
+    Verdict,
 };
 
 pub use crate::client::{

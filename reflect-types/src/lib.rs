@@ -19,6 +19,7 @@ pub mod neutral;
 pub mod openapi;
 mod page;
 mod project;
+mod ranking;
 mod reflection;
 mod requests;
 mod review;
@@ -47,6 +48,7 @@ pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
+pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,

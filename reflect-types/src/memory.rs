@@ -24,7 +24,8 @@ pub struct Memory {
     /// The cosine similarity of its task and the query's.
     #[serde(default)]
     pub similarity: f64,
-    /// The blend of similarity and utility, before variety reorders.
+    /// What it is ranked by, before variety reorders: by the learned ranking, how likely it helps (at 0.5
+    /// it makes no difference); by the classic one, the blend of similarity and utility.
     #[serde(default)]
     pub score: f64,
     /// Whether the run it came from passed, if known.
@@ -89,6 +90,9 @@ pub struct MemoryRecord {
     /// The metadata of the trace.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: Metadata,
+    /// The memories that run was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retrieved_memory_ids: Vec<MemoryId>,
     /// Whether it may be part of an answer.
     #[serde(default)]
     pub status: MemoryStatus,

@@ -1,4 +1,4 @@
-//! The cost of a run for its caller, in time and instructions, beside other tracers.
+//! The benchmarks.
 
 use crate::run::{Outcome, Step, all, cargo};
 
@@ -7,6 +7,15 @@ pub(crate) const STEP: Step = Step::new(
     "what a run costs its caller, held to a budget",
     check,
 );
+
+/// How much more often a simulated agent passes with memories, by ranking.
+pub(crate) fn learn(options: &[&str]) -> Outcome {
+    let bench = ["bench", "--locked", "--package", "reflect-engine"];
+    cargo(
+        &[&bench[..], &["--bench", "learn", "--"], options].concat(),
+        &[],
+    )
+}
 
 fn check() -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];

@@ -9,7 +9,7 @@ mod steps;
 
 use std::process::ExitCode;
 
-use run::{Runner, Step};
+use run::{Outcome, Runner, Step};
 
 const HELP: &str = "\
 The project's own commands.
@@ -20,6 +20,7 @@ The project's own commands.
                                   where the variable CI is set
     cargo xtask steps             what the steps are
     cargo xtask bench             what a run costs its caller, beside other tracers
+    cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask help              this text
 
@@ -31,6 +32,13 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test", chosen @ ..] => test(chosen),
         ["bench"] => only(&bench::STEP),
+        ["bench", "learn", options @ ..] => match bench::learn(options) {
+            Outcome::Passed => ExitCode::SUCCESS,
+            Outcome::Failed(problem) | Outcome::Skipped(problem) => {
+                eprintln!("{problem}");
+                ExitCode::FAILURE
+            }
+        },
         ["compile-time"] => only(&compile_time::STEP),
         ["steps"] => {
             for step in steps::ALL {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 
 use reflect_types::{
-    KeyId, Memory, MemoryHistory, MemoryStatus, QueryMemories, Reviewer, UtilityEvent,
+    KeyId, Memory, MemoryHistory, MemoryStatus, QueryMemories, Ranking, Reviewer, UtilityEvent,
 };
 use serde_json::Value;
 
@@ -66,7 +66,10 @@ struct Query {
     /// Maximum number of memories, from 1 to 100.
     #[arg(long, default_value_t = QueryMemories::DEFAULT_LIMIT)]
     limit: u32,
-    /// Weight of utility against similarity, from 0 to 1.
+    /// How memories are ranked: `learned` or `classic`. By default the server decides.
+    #[arg(long, value_parser = ranking)]
+    ranking: Option<Ranking>,
+    /// Weight of utility against similarity in the classic ranking, from 0 to 1.
     #[arg(long, default_value_t = QueryMemories::DEFAULT_LAMBDA)]
     lambda: f64,
     /// Weight of score against variety, from 0 to 1.
@@ -133,6 +136,9 @@ async fn query(place: &Place, options: Query) -> Result<(), Failure> {
         .limit(options.limit)
         .lambda(options.lambda)
         .mmr_lambda(options.mmr_lambda);
+    if let Some(ranking) = options.ranking {
+        call = call.ranking(ranking);
+    }
     if let Some(threshold) = options.threshold {
         call = call.similarity_threshold(threshold);
     }
@@ -310,6 +316,14 @@ fn status(text: &str) -> Result<MemoryStatus, String> {
         return Ok(status);
     }
     Err("write `active` or `quarantined`".to_owned())
+}
+
+pub(super) fn ranking(text: &str) -> Result<Ranking, String> {
+    let ranking = Ranking::from(text);
+    if ranking.is_known() {
+        return Ok(ranking);
+    }
+    Err("write `learned` or `classic`".to_owned())
 }
 
 /// Parses `key=value`. The value is JSON, or text if it is not valid JSON.

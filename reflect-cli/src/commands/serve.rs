@@ -8,10 +8,12 @@ use reflect_engine::Engine;
 use reflect_engine::store::Store as _;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
+use reflect_types::Ranking;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::memories::ranking;
 use crate::failure::Failure;
 use crate::{file, models, output, permissions, secret};
 
@@ -108,6 +110,9 @@ pub(crate) struct Options {
     /// Default similarity threshold of a query (default: the embedder's).
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
+    /// Default ranking of a query: `learned` from reviews, or `classic`, by similarity and utility.
+    #[arg(long, env = "REFLECT_RANKING", value_parser = ranking, default_value_t = Ranking::Learned)]
+    ranking: Ranking,
     /// Reviews processed at once (default: 8 with a model, 256 without).
     #[arg(long, env = "REFLECT_WORKERS")]
     workers: Option<NonZeroUsize>,
@@ -170,6 +175,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .store(store)
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
+        .ranking(options.ranking)
         .lease(Duration::from_secs(options.lease));
     if let Some(workers) = options.workers {
         engine = engine.concurrency(workers.get());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use reflect_types::{InvalidField, Review};
+use reflect_types::{InvalidField, Ranking, Review};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OnceCell, watch};
 
@@ -48,6 +48,7 @@ pub struct Builder {
     clock: Option<Arc<dyn Clock>>,
     alpha: Option<f64>,
     floor: Option<f64>,
+    ranking: Ranking,
     concurrency: Option<usize>,
     lease: Option<Duration>,
     index_room: Option<usize>,
@@ -116,6 +117,13 @@ impl Builder {
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = Some(alpha);
+        self
+    }
+
+    /// The ranking of queries that do not set one. Default: learned.
+    #[must_use]
+    pub fn ranking(mut self, ranking: Ranking) -> Self {
+        self.ranking = ranking;
         self
     }
 
@@ -216,6 +224,7 @@ impl Builder {
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
+            ranking: self.ranking,
             floor: match self.floor {
                 Some(floor) => within("similarity_floor", floor, -1.0)?,
                 None => f64::from(embedder.noise_floor()),

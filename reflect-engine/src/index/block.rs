@@ -3,6 +3,7 @@
 use super::code::{self, PLANES, Probe};
 use super::kernel::Chunk;
 use super::tags::Tags;
+use crate::rank::Merit;
 
 /// The number of vectors in a block. Blocks are allocated one by one, so that a large index has
 /// little spare capacity and is never copied as a whole.
@@ -23,7 +24,7 @@ pub(super) struct Block {
 /// The numbers that turn a dot product of codes into bounds of a score.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    pub(super) q: f64,
+    pub(super) merit: Merit,
     pub(super) step: f32,
     /// The error by the first plane.
     pub(super) error: f32,
@@ -84,7 +85,7 @@ impl Block {
     }
 
     /// Overwrites a row, or appends the next one.
-    pub(super) fn put(&mut self, row: usize, vector: &[f32], q: f64, entry: Entry) {
+    pub(super) fn put(&mut self, row: usize, vector: &[f32], merit: Merit, entry: Entry) {
         let code = code::encode(vector);
         let [error, errors @ ..] = code.errors;
         self.replace(
@@ -92,7 +93,7 @@ impl Block {
             Taken {
                 planes: code.planes,
                 scale: Scale {
-                    q,
+                    merit,
                     step: code.step,
                     error,
                 },
@@ -122,8 +123,16 @@ impl Block {
         }
     }
 
-    pub(super) fn set_q(&mut self, row: usize, q: f64) {
-        self.scales[row].q = q;
+    pub(super) fn set_merit(&mut self, row: usize, merit: Merit) {
+        self.scales[row].merit = merit;
+    }
+
+    /// The code of a row, in units of a 256th of its step.
+    pub(super) fn code(&self, row: usize) -> impl Iterator<Item = i16> + '_ {
+        let start = row * self.chunks;
+        let parts = |plane: usize| code::parts_of(&self.planes[plane][start..][..self.chunks]);
+        let planes = parts(0).zip(parts(1)).zip(parts(2));
+        planes.map(|((first, second), third)| 256 * first + 16 * second + third)
     }
 
     /// Removes the last row.

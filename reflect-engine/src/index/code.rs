@@ -100,6 +100,30 @@ fn parts(code: i16) -> [i16; PLANES] {
     [(rest - second) >> 4, second, third]
 }
 
+/// The parts of a plane, in the order of the components.
+pub(super) fn parts_of(plane: &[Chunk]) -> impl Iterator<Item = i16> + '_ {
+    plane.iter().flat_map(|chunk| {
+        (0..CHUNK / WORDS).flat_map(|quarter| {
+            let part = move |word: &i16| ((word >> (4 * quarter)) & 0xf) - BIAS;
+            chunk.iter().map(part)
+        })
+    })
+}
+
+/// The similarity of two coded vectors, to about a thousandth.
+pub(super) fn similarity(
+    a: (impl Iterator<Item = i16>, f32),
+    b: (impl Iterator<Item = i16>, f32),
+) -> f64 {
+    let products = a.0.zip(b.0).map(|(a, b)| i64::from(a) * i64::from(b));
+    let dot: i64 = products.sum();
+    let steps = f64::from(a.1) * f64::from(b.1);
+    // A dot product of 12-bit codes is far below 2^53.
+    #[expect(clippy::cast_precision_loss, reason = "it is exact")]
+    let dot = dot as f64;
+    (dot * steps / (UNITS * UNITS)).clamp(-1.0, 1.0)
+}
+
 /// The offset that makes a part fit into four unsigned bits.
 const BIAS: i16 = 8;
 

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::code::Bounds;
-use crate::rank::Params;
+use crate::rank::{Merit, Params};
 
 /// The score below which a row cannot be in the pool.
 ///
@@ -13,6 +13,8 @@ use crate::rank::Params;
 /// rounding included, so bounds of a similarity become bounds of the exact ranking's score.
 pub(super) struct Cut<'a> {
     params: &'a Params,
+    /// The score below which the rule leaves out every row.
+    least: f64,
     pool: usize,
     best: BinaryHeap<Reverse<Standing>>,
     /// The worst of the best rows, once the pool is full.
@@ -23,6 +25,7 @@ impl<'a> Cut<'a> {
     pub(super) fn new(params: &'a Params) -> Self {
         Self {
             params,
+            least: params.rule.least(),
             pool: params.pool(),
             best: BinaryHeap::new(),
             worst: None,
@@ -32,19 +35,22 @@ impl<'a> Cut<'a> {
     /// Whether the bounds alone rule the row out.
     #[inline]
     pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
-        bounds.high < self.params.floor || self.worst.is_some_and(|worst| high < worst.score)
+        bounds.high < self.params.floor
+            || high < self.least
+            || self.worst.is_some_and(|worst| high < worst.score)
     }
 
     /// Records the row; returns whether it may be in the pool.
-    pub(super) fn admits(&mut self, bounds: Bounds, q: f64, high: f64, key: i64) -> bool {
+    pub(super) fn admits(&mut self, bounds: Bounds, merit: Merit, high: f64, key: i64) -> bool {
         if self.surely_misses(bounds, high) || !self.still_admits(high, key) {
             return false;
         }
         let low = Standing {
-            score: self.params.score(bounds.low, q),
+            score: self.params.score(bounds.low, merit),
             key,
         };
-        if bounds.low >= self.params.floor && self.worst.is_none_or(|worst| low > worst) {
+        let surely_ranks = bounds.low >= self.params.floor && low.score >= self.least;
+        if surely_ranks && self.worst.is_none_or(|worst| low > worst) {
             self.best.push(Reverse(low));
             if self.best.len() > self.pool {
                 self.best.pop();

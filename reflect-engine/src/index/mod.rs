@@ -19,7 +19,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use reflect_types::Metadata;
 
-use crate::rank::{Params, signature};
+use crate::credit::Effect;
+use crate::rank::{Merit, Params, signature};
 use block::{Block, Entry, ROWS};
 use tags::{Shared, Tags};
 
@@ -113,25 +114,46 @@ impl Index {
             self.blocks.push(Block::new(self.dims));
         }
         let before = (slot < end).then(|| self.tags_at(slot)).flatten();
-        self.blocks[slot / ROWS].put(slot % ROWS, vector, q, entry);
+        let merit = if slot < end {
+            Merit {
+                q,
+                ..self.merit_at(slot)
+            }
+        } else {
+            Merit::untested(q)
+        };
+        self.blocks[slot / ROWS].put(slot % ROWS, vector, merit, entry);
         self.tags.release(before);
         Ok(())
     }
 
-    /// Sets a memory's utility; returns whether the index contains the memory.
-    pub fn set_q(&mut self, key: i64, q: f64) -> Result<bool, Error> {
-        check_utility(q)?;
-        let slot = self.slots.get(&key);
-        if let Some(slot) = slot {
-            self.blocks[slot / ROWS].set_q(slot % ROWS, q);
+    /// Sets what is learned about a memory's effect.
+    pub(crate) fn set_effect(&mut self, key: i64, effect: Effect) {
+        if let Some(slot) = self.slots.get(&key) {
+            let Merit { q, .. } = self.merit_at(*slot);
+            self.blocks[slot / ROWS].set_merit(slot % ROWS, Merit { q, effect });
         }
-        Ok(slot.is_some())
     }
 
-    /// A memory's utility.
-    pub fn q(&self, key: i64) -> Option<f64> {
+    /// What reviews say about a memory.
+    pub fn merit(&self, key: i64) -> Option<Merit> {
+        Some(self.merit_at(*self.slots.get(&key)?))
+    }
+
+    /// Equal for memories with equal vectors.
+    pub(crate) fn fingerprint_of(&self, key: i64) -> Option<u64> {
         let slot = self.slots.get(&key)?;
-        Some(self.blocks[slot / ROWS].scales()[slot % ROWS].q)
+        Some(self.blocks[slot / ROWS].row(slot % ROWS).entry.fingerprint)
+    }
+
+    /// The cosine similarity of two memories, to about a thousandth.
+    pub(crate) fn similarity(&self, a: i64, b: i64) -> Option<f64> {
+        let of = |key: i64| {
+            let slot = *self.slots.get(&key)?;
+            let (block, row) = (&self.blocks[slot / ROWS], slot % ROWS);
+            Some((block.code(row), block.scales()[row].step))
+        };
+        Some(code::similarity(of(a)?, of(b)?))
     }
 
     /// Removes a memory; returns whether the index contained it.
@@ -191,6 +213,10 @@ impl Index {
             + self.tags.bytes()
             + spare_blocks * size_of::<Block>()
             + buckets * (size_of::<(i64, usize)>() + 1)
+    }
+
+    fn merit_at(&self, slot: usize) -> Merit {
+        self.blocks[slot / ROWS].scales()[slot % ROWS].merit
     }
 
     fn tags_at(&self, slot: usize) -> Option<Tags> {

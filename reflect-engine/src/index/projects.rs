@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use reflect_types::{Metadata, ProjectId};
+use reflect_types::{MemoryId, Metadata, ProjectId};
 
 use super::Index;
+use crate::credit::{Account, Credit};
 use crate::error::{Error, Result};
-use crate::rank::Params;
-use crate::store::{MemoryChange, MemoryChanges, MemoryKey, Revision};
+use crate::rank::{Learned, Merit, Params};
+use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 /// The indexes of the projects queried last.
 #[derive(Debug)]
@@ -106,6 +107,7 @@ pub(crate) struct ProjectIndex {
 #[derive(Debug)]
 struct State {
     index: Index,
+    credit: Credit,
     revision: Revision,
 }
 
@@ -115,6 +117,7 @@ impl ProjectIndex {
             used: AtomicU64::new(0),
             state: RwLock::new(State {
                 index: Index::new(dims),
+                credit: Credit::new(),
                 revision: Revision::default(),
             }),
             catching_up: tokio::sync::Mutex::default(),
@@ -126,51 +129,62 @@ impl ProjectIndex {
         self.read().revision
     }
 
-    /// The memories that may rank among the best, with their utilities.
+    /// The memories that may rank among the best, with what reviews say about them, and the parameters
+    /// of the ranking, which depend on what was learned.
     pub(crate) fn shortlist(
         &self,
         probe: &[f32],
-        params: &Params,
+        params: impl FnOnce(Learned) -> Params,
         filter: Option<&Metadata>,
-    ) -> Result<Vec<(MemoryKey, f64)>> {
+    ) -> Result<(Params, Vec<(MemoryKey, Merit)>)> {
         let state = self.read();
-        let keys = state.index.shortlist(probe, params, filter);
+        let params = params(Learned::from(&state.credit));
+        let keys = state.index.shortlist(probe, &params, filter);
         let keys = keys.map_err(|error| Error::internal("the index refused the query", error))?;
-        let with_utility = keys
+        let with_merit = keys
             .into_iter()
-            .filter_map(|key| Some((key, state.index.q(key)?)));
-        Ok(with_utility.collect())
+            .filter_map(|key| Some((key, state.index.merit(key)?)));
+        Ok((params, with_merit.collect()))
+    }
+
+    /// What was learned about all memories.
+    pub(crate) fn learned(&self) -> (Learned, HashMap<MemoryKey, Account>) {
+        let state = self.read();
+        (Learned::from(&state.credit), state.credit.accounts())
     }
 
     /// Applies changes read from the store.
     pub(crate) fn apply(&self, changes: MemoryChanges) {
-        let mut state = self.write();
+        let mut guard = self.write();
+        let State {
+            index,
+            credit,
+            revision,
+        } = &mut *guard;
         if changes.reset {
-            state.index = Index::new(state.index.dims());
+            *index = Index::new(index.dims());
+            *credit = Credit::new();
         }
         for change in changes.changes {
             match change {
-                MemoryChange::Put {
-                    key,
-                    vector,
-                    q,
-                    metadata,
-                } => {
-                    if let Err(error) = state.index.upsert(key, &vector, q, &metadata) {
-                        tracing::warn!(key, %error, "a stored memory cannot be found by queries");
-                        state.index.remove(key);
-                    }
-                }
+                MemoryChange::Put(memory) => put(index, credit, &memory),
                 MemoryChange::Gone(key) => {
-                    state.index.remove(key);
+                    index.remove(key);
+                    credit.remove(key);
                 }
             }
         }
-        state.revision = changes.revision;
+        if !changes.more {
+            for (key, effect) in credit.settle(|a, b| index.similarity(a, b)) {
+                index.set_effect(key, effect);
+            }
+        }
+        *revision = changes.revision;
     }
 
     fn bytes(&self) -> usize {
-        self.read().index.bytes()
+        let state = self.read();
+        state.index.bytes() + state.credit.bytes()
     }
 
     fn dims(&self) -> usize {
@@ -184,4 +198,17 @@ impl ProjectIndex {
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn put(index: &mut Index, credit: &mut Credit, memory: &IndexedMemory) {
+    let IndexedMemory { key, vector, .. } = memory;
+    if let Err(error) = index.upsert(*key, vector, memory.q, &memory.metadata) {
+        tracing::warn!(key, %error, "a stored memory cannot be found by queries");
+        index.remove(*key);
+        credit.remove(*key);
+        return;
+    }
+    let task = index.fingerprint_of(*key).unwrap_or_default();
+    let given = memory.given.iter().map(MemoryId::as_str);
+    credit.put(*key, memory.id.as_str(), task, memory.passed, given);
 }

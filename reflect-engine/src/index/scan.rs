@@ -7,7 +7,7 @@ use reflect_types::Metadata;
 use super::block::{Block, Entry, ROWS, Row};
 use super::code::Probe;
 use super::cut::Cut;
-use crate::rank::{self, Params, required_signature};
+use crate::rank::{self, Merit, Params, required_signature};
 
 /// See [`Index::shortlist`](super::Index::shortlist).
 pub(super) fn shortlist(
@@ -48,7 +48,7 @@ pub(super) fn shortlist(
 /// A row that may be in the pool.
 struct Survivor<'a> {
     entry: &'a Entry,
-    q: f64,
+    merit: Merit,
     /// The upper bound of its score.
     high: f64,
 }
@@ -67,7 +67,7 @@ impl<'a> Scan<'a> {
     fn examine(&mut self, block: &'a Block, row: usize, dot: i32) {
         let scale = block.scales()[row];
         let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
-        let high = self.params.score(bounds.high, scale.q);
+        let high = self.params.score(bounds.high, scale.merit);
         // Most rows end here, with only their first plane read.
         if self.cut.surely_misses(bounds, high) {
             return;
@@ -86,25 +86,25 @@ impl<'a> Scan<'a> {
             share /= 16.0;
             dot += share * f64::from(block.dot(self.probe, plane, row));
             let bounds = self.probe.bounds(dot, scale.step, *error);
-            let high = self.params.score(bounds.high, scale.q);
+            let high = self.params.score(bounds.high, scale.merit);
             if self.cut.surely_misses(bounds, high) {
                 return;
             }
             closest = Some((bounds, high));
         }
         if let Some((bounds, high)) = closest
-            && self.cut.admits(bounds, scale.q, high, entry.key)
+            && self.cut.admits(bounds, scale.merit, high, entry.key)
         {
             self.survivors.push(Survivor {
                 entry,
-                q: scale.q,
+                merit: scale.merit,
                 high,
             });
         }
     }
 }
 
-/// The keys of the survivors. Of those with equal vectors and equal utility, only as many as the pool
+/// The keys of the survivors. Of those with equal vectors and equal merit, only as many as the pool
 /// holds, lowest keys first: their scores are equal.
 ///
 /// This keeps the shortlist of a project with one recurring task short. Vectors are compared by a
@@ -114,8 +114,8 @@ fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64
         return survivors.iter().map(|s| s.entry.key).collect();
     }
     let mut twins: HashMap<_, Vec<i64>> = HashMap::new();
-    for Survivor { entry, q, .. } in survivors {
-        let same = (entry.fingerprint, params.utility(*q).to_bits());
+    for Survivor { entry, merit, .. } in survivors {
+        let same = (entry.fingerprint, params.rule.identity(*merit));
         twins.entry(same).or_default().push(entry.key);
     }
     let lowest = twins.into_values().flat_map(|mut keys| {

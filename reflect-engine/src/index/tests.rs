@@ -4,14 +4,24 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::rank::{self, Candidate, Dropped, Ranked, explain, rank};
+use crate::credit::Curve;
+use crate::rank::{self, Candidate, Dropped, Learned, Ranked, Rule, explain, rank};
 
 /// The memories of an index, with their exact vectors.
 #[derive(Clone, Debug)]
 struct Stored {
     vector: Vec<f32>,
-    q: f64,
+    merit: Merit,
     metadata: Metadata,
+}
+
+/// The utility also sets the effect, so that every rule has something to tell memories apart by.
+fn merit(q: f64) -> Merit {
+    let [lift, fit] = [q * 1.2 - 0.6, 1.0 - q].map(|x| format!("{x:.3}").parse().unwrap());
+    Merit {
+        q,
+        effect: Effect { lift, fit },
+    }
 }
 
 type Memories = BTreeMap<i64, Stored>;
@@ -19,7 +29,10 @@ type Memories = BTreeMap<i64, Stored>;
 fn index_of(dims: usize, memories: &Memories) -> Index {
     let mut index = Index::new(dims);
     for (key, m) in memories {
-        index.upsert(*key, &m.vector, m.q, &m.metadata).unwrap();
+        index
+            .upsert(*key, &m.vector, m.merit.q, &m.metadata)
+            .unwrap();
+        index.set_effect(*key, m.merit.effect);
     }
     index
 }
@@ -28,7 +41,7 @@ fn candidates<'a>(memories: &'a Memories, keys: &[i64]) -> Vec<Candidate<'a>> {
     let of = |key: &i64| Candidate {
         key: *key,
         vector: &memories[key].vector,
-        q: memories[key].q,
+        merit: memories[key].merit,
         metadata: Some(&memories[key].metadata),
     };
     keys.iter().map(of).collect()
@@ -111,7 +124,7 @@ fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
         let vector = vector(dims, centres).boxed();
         let stored = (vector.clone(), q, metadata()).prop_map(|(vector, q, metadata)| Stored {
             vector,
-            q,
+            merit: merit(q),
             metadata,
         });
         let memories = prop::collection::btree_map(-2000_i64..2000, stored, 0..700);
@@ -119,11 +132,23 @@ fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
     })
 }
 
+fn learned(least: f64) -> Rule {
+    Rule::Learned(Learned {
+        curve: Curve::unlearned(),
+        least,
+    })
+}
+
 fn params() -> impl Strategy<Value = Params> {
     let weight = || prop_oneof![Just(0.0), Just(1.0), Just(0.5), 0.0..1.0];
     let floor = prop_oneof![Just(-1.0), Just(0.0), -0.2..1.0];
-    (weight(), weight(), floor, 1_usize..15).prop_map(|(lambda, mmr_lambda, floor, limit)| Params {
-        lambda,
+    let least = prop_oneof![Just(f64::NEG_INFINITY), -0.6..0.6];
+    let rule = prop_oneof![
+        weight().prop_map(|lambda| Rule::Classic { lambda }),
+        least.prop_map(learned),
+    ];
+    (rule, weight(), floor, 1_usize..15).prop_map(|(rule, mmr_lambda, floor, limit)| Params {
+        rule,
         mmr_lambda,
         floor,
         limit,
@@ -167,12 +192,14 @@ proptest! {
                 break;
             };
             if change == 0 {
-                let stored = Stored { q, ..first[&key].clone() };
+                let effect = memories.get(&key).map_or_else(Effect::untested, |m| m.merit.effect);
+                let stored = Stored { merit: Merit { q, effect }, ..first[&key].clone() };
                 index.upsert(key, &stored.vector, q, &stored.metadata).unwrap();
                 memories.insert(key, stored);
             } else if change == 1 {
-                let known = memories.get_mut(&key).map(|m| m.q = q).is_some();
-                prop_assert_eq!(index.set_q(key, q).unwrap(), known);
+                let effect = Effect::untested();
+                index.set_effect(key, effect);
+                memories.entry(key).and_modify(|m| m.merit.effect = effect);
             } else {
                 prop_assert_eq!(index.remove(key), memories.remove(&key).is_some());
             }
@@ -184,7 +211,7 @@ proptest! {
 }
 
 const PARAMS: Params = Params {
-    lambda: 0.5,
+    rule: Rule::Classic { lambda: 0.5 },
     mmr_lambda: 0.7,
     floor: -1.0,
     limit: 10,
@@ -206,7 +233,7 @@ fn noise(seed: u64, dims: usize) -> Vec<f32> {
 fn noisy_memories(count: u64, dims: usize) -> Memories {
     let stored = |seed| Stored {
         vector: noise(seed, dims),
-        q: f64::from(noise(seed, 1)[0].abs()),
+        merit: merit(f64::from(noise(seed, 1)[0].abs())),
         metadata: Metadata::new(),
     };
     (0..count)
@@ -218,8 +245,9 @@ fn noisy_memories(count: u64, dims: usize) -> Memories {
 fn the_shortlist_is_hardly_larger_than_the_pool() {
     let memories = noisy_memories(3_000, 384);
     let index = index_of(384, &memories);
-    for lambda in [0.0, 0.5, 1.0] {
-        let params = Params { lambda, ..PARAMS };
+    let classic = [0.0, 0.5, 1.0].map(|lambda| Rule::Classic { lambda });
+    for rule in classic.into_iter().chain([learned(-0.15)]) {
+        let params = Params { rule, ..PARAMS };
         let shortlist = checked_shortlist(&index, &memories, &noise(9_999, 384), &params, None);
         assert!(
             shortlist.len() <= params.pool() * 3 / 2,
@@ -234,13 +262,14 @@ fn a_task_met_again_and_again_does_not_flood_the_shortlist() {
     let one = noise(1, 48);
     let stored = |key: i64| Stored {
         vector: one.clone(),
-        q: if key % 3 == 0 { 0.5 } else { 0.65 },
+        merit: merit(if key % 3 == 0 { 0.5 } else { 0.65 }),
         metadata: Metadata::new(),
     };
     let memories: Memories = (0..2_000).map(|key| (key, stored(key))).collect();
     let index = index_of(48, &memories);
-    for lambda in [0.0, 0.5, 1.0] {
-        let params = Params { lambda, ..PARAMS };
+    let classic = [0.0, 0.5, 1.0].map(|lambda| Rule::Classic { lambda });
+    for rule in classic.into_iter().chain([learned(-0.15)]) {
+        let params = Params { rule, ..PARAMS };
         let shortlist = checked_shortlist(&index, &memories, &noise(2, 48), &params, None);
         assert_eq!(shortlist.len(), params.pool());
     }
@@ -257,12 +286,12 @@ fn what_just_misses_the_floor_pushes_nothing_out() {
             [1.0, 0.0, 0.0, 0.0]
         }
         .to_vec(),
-        q: if key < 200 { 1.0 } else { 0.0 },
+        merit: merit(if key < 200 { 1.0 } else { 0.0 }),
         metadata: Metadata::new(),
     };
     let memories: Memories = (0..210).map(|key| (key, stored(key))).collect();
     let params = Params {
-        lambda: 0.9,
+        rule: Rule::Classic { lambda: 0.9 },
         floor: 0.3,
         ..PARAMS
     };
@@ -370,7 +399,6 @@ fn what_cannot_be_compared_is_refused_and_changes_nothing() {
         index.upsert(2, &[1.0, 1.0], f64::NAN, &Metadata::new()),
         Err(Error::Utility)
     );
-    assert_eq!(index.set_q(1, f64::INFINITY), Err(Error::Utility));
     assert_eq!(index.shortlist(&[1.0], &PARAMS, None), Err(dims));
     assert_eq!(
         index.shortlist(&[0.0, f32::INFINITY], &PARAMS, None),

@@ -15,7 +15,7 @@ pub struct Explained {
     pub similarity: f64,
     /// The candidate's utility.
     pub q: f64,
-    /// The blend of similarity and utility.
+    /// The score by the rule.
     pub score: f64,
     /// The score with the diversity penalty, in the turn that chose the candidate or the last turn
     /// it lost. `None` if the candidate did not reach the pool.
@@ -37,6 +37,8 @@ pub enum Dropped {
     Incomparable,
     /// The similarity is below the floor.
     Floor,
+    /// Reviews say that it would do more harm than good.
+    Harm,
     /// The pool was full of better scores.
     Pool,
     /// The score would have sufficed, but the memory is too similar to the chosen ones.
@@ -62,8 +64,13 @@ pub fn explain(
         let filtered = filter.is_some_and(|f| !filter::matches(f, candidate.metadata));
         match scored {
             Some(scored) if filtered => others.push(dropped(&scored.ranked, Dropped::Metadata)),
-            Some(scored) if scored.ranked.similarity >= params.floor => pool.push(scored),
-            Some(scored) => others.push(dropped(&scored.ranked, Dropped::Floor)),
+            Some(scored) if scored.ranked.similarity < params.floor => {
+                others.push(dropped(&scored.ranked, Dropped::Floor));
+            }
+            Some(scored) if scored.ranked.score < params.rule.least() => {
+                others.push(dropped(&scored.ranked, Dropped::Harm));
+            }
+            Some(scored) => pool.push(scored),
             None => others.push(incomparable(candidate, params)),
         }
     }
@@ -132,8 +139,8 @@ fn incomparable(candidate: &Candidate<'_>, params: &Params) -> Explained {
     let ranked = Ranked {
         key: candidate.key,
         similarity: 0.0,
-        q: candidate.q,
-        score: params.score(0.0, candidate.q),
+        q: candidate.merit.q,
+        score: params.score(0.0, candidate.merit),
     };
     dropped(&ranked, Dropped::Incomparable)
 }

@@ -1,12 +1,12 @@
 //! Ranking of memories for a task: pure arithmetic over exact vectors.
 //!
-//! Candidates that pass the metadata filter and the floor are scored by
-//! `(1 - lambda) * similarity + lambda * q`; the best [`Params::pool`] are reranked for diversity
-//! (maximal marginal relevance) down to the limit. Equal scores are ordered by key, so that the
-//! order of the candidates does not matter.
+//! Candidates that pass the metadata filter and the floor are scored by a [`Rule`]; the best
+//! [`Params::pool`] are reranked for diversity (maximal marginal relevance) down to the limit. Equal
+//! scores are ordered by key, so that the order of the candidates does not matter.
 
 mod explain;
 mod filter;
+mod rule;
 mod variety;
 pub(crate) mod vector;
 
@@ -17,13 +17,14 @@ use reflect_types::{Metadata, QueryMemories};
 pub use explain::{Dropped, Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
+pub use rule::{Learned, Merit, Rule};
 use vector::Direction;
 
 /// The parameters of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// The weight of utility against similarity, from 0 (similarity alone) to 1 (utility alone).
-    pub lambda: f64,
+    /// How similarity and merit become a score.
+    pub rule: Rule,
     /// The weight of the score against diversity, from 0 (diversity alone) to 1 (score alone).
     pub mmr_lambda: f64,
     /// The lowest cosine similarity of a ranked memory.
@@ -34,10 +35,10 @@ pub struct Params {
 
 impl Params {
     /// The parameters of a query; `default_floor` applies if it sets no threshold.
-    pub fn new(query: &QueryMemories, default_floor: f64) -> Self {
+    pub fn new(query: &QueryMemories, rule: Rule, default_floor: f64) -> Self {
         Self {
-            lambda: query.lambda,
-            mmr_lambda: query.mmr_lambda,
+            rule,
+            mmr_lambda: rule.mmr_lambda(query),
             floor: query.similarity_threshold.unwrap_or(default_floor),
             limit: usize::try_from(query.limit).unwrap_or(usize::MAX),
         }
@@ -51,20 +52,9 @@ impl Params {
         self.limit.saturating_mul(5).max(50)
     }
 
-    /// The blend of similarity and utility, monotonic in both.
-    pub(crate) fn score(&self, similarity: f64, q: f64) -> f64 {
-        // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
-        (1.0 - self.weight()) * similarity + self.utility(q) + 0.0
-    }
-
-    /// The utility's part of the score.
-    pub(crate) fn utility(&self, q: f64) -> f64 {
-        self.weight() * q
-    }
-
-    // Outside its range, a weight would reverse the order of similarities.
-    fn weight(&self) -> f64 {
-        self.lambda.clamp(0.0, 1.0)
+    /// The score, which never falls with the similarity.
+    pub(crate) fn score(&self, similarity: f64, merit: Merit) -> f64 {
+        self.rule.score(similarity, merit)
     }
 }
 
@@ -75,8 +65,8 @@ pub struct Candidate<'a> {
     pub key: i64,
     /// The memory's vector, of any length.
     pub vector: &'a [f32],
-    /// The memory's utility.
-    pub q: f64,
+    /// What reviews say about the memory.
+    pub merit: Merit,
     /// The memory's metadata, which only [`explain()`] reads: [`rank`] expects filtered candidates.
     pub metadata: Option<&'a Metadata>,
 }
@@ -90,7 +80,7 @@ pub struct Ranked {
     pub similarity: f64,
     /// The memory's utility.
     pub q: f64,
-    /// The blend of similarity and utility, without the diversity penalty.
+    /// The score by the rule, without the diversity penalty.
     pub score: f64,
 }
 
@@ -107,7 +97,7 @@ pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec
         .iter()
         .filter_map(|c| Scored::of(&probe, c, params));
     let mut pool: Vec<_> = scored
-        .filter(|s| s.ranked.similarity >= params.floor)
+        .filter(|s| s.ranked.similarity >= params.floor && s.ranked.score >= params.rule.least())
         .collect();
     keep_best(&mut pool, params.pool());
     let turns = variety::choose(&pool, params);
@@ -127,8 +117,8 @@ impl<'a> Scored<'a> {
         let ranked = Ranked {
             key: candidate.key,
             similarity,
-            q: candidate.q,
-            score: params.score(similarity, candidate.q),
+            q: candidate.merit.q,
+            score: params.score(similarity, candidate.merit),
         };
         Some(Self { direction, ranked })
     }

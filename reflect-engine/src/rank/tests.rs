@@ -4,8 +4,10 @@ use serde_json::json;
 
 use super::*;
 
+const CLASSIC: Rule = Rule::Classic { lambda: 0.5 };
+
 const PARAMS: Params = Params {
-    lambda: 0.5,
+    rule: CLASSIC,
     mmr_lambda: 1.0,
     floor: -1.0,
     limit: 10,
@@ -15,7 +17,7 @@ fn candidate(key: i64, vector: &[f32], q: f64) -> Candidate<'_> {
     Candidate {
         key,
         vector,
-        q,
+        merit: Merit::untested(q),
         metadata: None,
     }
 }
@@ -27,18 +29,18 @@ fn keys(ranked: &[Ranked]) -> Vec<i64> {
 #[test]
 fn a_query_sets_the_params_and_the_embedder_the_floor() {
     let mut query = QueryMemories::new("t");
-    let params = Params::new(&query, 0.2);
+    let params = Params::new(&query, CLASSIC, 0.2);
     assert_eq!(
         params,
         Params {
-            lambda: 0.5,
+            rule: CLASSIC,
             mmr_lambda: 0.7,
             floor: 0.2,
             limit: 10
         }
     );
     query.similarity_threshold = Some(0.4);
-    assert!((Params::new(&query, 0.2).floor - 0.4).abs() < f64::EPSILON);
+    assert!((Params::new(&query, CLASSIC, 0.2).floor - 0.4).abs() < f64::EPSILON);
 }
 
 #[test]
@@ -52,7 +54,8 @@ fn similarity_and_utility_are_blended() {
     let near = candidate(1, &[1.0, 0.0], 0.0);
     let useful = candidate(2, &[0.0, 1.0], 0.9);
     let at = |lambda| {
-        let params = Params { lambda, ..PARAMS };
+        let rule = Rule::Classic { lambda };
+        let params = Params { rule, ..PARAMS };
         rank(&[2.0, 0.0], &[near, useful], &params)
     };
     assert_eq!(keys(&at(0.0)), [1, 2]);
@@ -221,7 +224,8 @@ proptest! {
         limit in 0_usize..20,
         turn in any::<prop::sample::Index>(),
     ) {
-        let params = Params { lambda, mmr_lambda, floor, limit };
+        let rule = Rule::Classic { lambda };
+        let params = Params { rule, mmr_lambda, floor, limit };
         let mut candidates: Vec<_> =
             (0..).zip(&memories).map(|(key, (vector, q))| candidate(key, vector, *q)).collect();
         let ranked = rank(&probe, &candidates, &params);

@@ -86,7 +86,7 @@ fn likeness(scored: &Scored<'_>, pool: &[Scored<'_>], chosen: &[Turn]) -> f64 {
 
 fn value(scored: &Scored<'_>, likeness: f64, params: &Params) -> f64 {
     let weight = params.mmr_lambda.clamp(0.0, 1.0);
-    weight * scored.ranked.score - (1.0 - weight) * likeness
+    weight * params.rule.shown(scored.ranked.score) - (1.0 - weight) * likeness
 }
 
 /// A candidate with its value at the last comparison.

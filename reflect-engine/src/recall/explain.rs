@@ -3,20 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reflect_types::{Memory, MemoryId, Metadata, ProjectId, QueryMemories, neutral};
+use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories, Ranking, neutral};
 use serde::Serialize;
 
-use super::catch_up::PAGE;
+use super::catch_up::{PAGE, current_index};
 use super::probe::probe;
 use crate::core::Core;
+use crate::credit::{Account, Credit};
 use crate::error::Result;
-use crate::rank::{self, Candidate, Dropped, Params};
-use crate::store::{MemoryChange, MemoryKey, Revision};
+use crate::rank::{self, Candidate, Dropped, Learned, Merit, Params, Rule};
+use crate::store::{IndexedMemory, MemoryChange, MemoryKey, Revision};
 use crate::task::compute;
 
 /// The numbers behind a query's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
+    /// How the memories were ranked.
+    pub ranking: Ranking,
     /// The cosine similarity below which memories were left out.
     pub floor: f64,
     /// The number of the project's memories with a vector of this embedder.
@@ -42,14 +45,43 @@ pub struct ExplainedMemory {
     pub similarity: f64,
     /// The memory's utility.
     pub q_value: f64,
-    /// The blend of similarity and utility.
+    /// What it is ranked by: see [`Memory::score`].
     pub score: f64,
+    /// What its runs say about it; `None` by the classic ranking.
+    pub evidence: Option<Evidence>,
     /// The score with the diversity penalty; `None` if the memory did not reach that step.
     pub mmr: Option<f64>,
     /// The place in the answer, from 1.
     pub rank: Option<usize>,
     /// Why the memory is not in the answer.
     pub dropped: Option<Dropped>,
+}
+
+/// What the reviewed runs that were given a memory say about it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The number of reviewed runs that were given it.
+    pub runs: u32,
+    /// How many of them passed.
+    pub passed: u32,
+    /// How likely it hurts, whatever the task.
+    pub hurts: f64,
+    /// How likely it helps, whatever the task.
+    pub helps: f64,
+    /// How likely it helps with tasks like its own only.
+    pub helps_if_similar: f64,
+}
+
+impl From<Account> for Evidence {
+    fn from(account: Account) -> Self {
+        Self {
+            runs: account.runs,
+            passed: account.passed,
+            hurts: account.kinds.harmful,
+            helps: account.kinds.general,
+            helps_if_similar: account.kinds.specific,
+        }
+    }
 }
 
 /// Ranks every memory of the project and keeps the numbers.
@@ -59,13 +91,19 @@ pub(crate) async fn explain(
     query: &QueryMemories,
 ) -> Result<Explanation> {
     let probe = probe(core, &query.task).await?;
+    let Some(index) = current_index(core, project).await? else {
+        return Ok(Explanation::of_nothing(core, query));
+    };
     let all = all_memories(core, project).await?;
     let considered = all.len();
-    let params = Params::new(query, core.floor);
+    let (learned, accounts) = index.learned();
+    let rule = Rule::of(query, &core.ranking, learned);
+    let params = Params::new(query, rule, core.floor);
     let filter = query.metadata_filter.clone();
-    let mut explained = compute(move || {
-        let candidates: Vec<_> = all.values().map(IndexedMemory::candidate).collect();
-        rank::explain(&probe, &candidates, &params, filter.as_ref())
+    let (mut explained, accounts) = compute(move || {
+        let candidates: Vec<_> = all.values().map(|m| candidate(m, &accounts)).collect();
+        let explained = rank::explain(&probe, &candidates, &params, filter.as_ref());
+        (explained, accounts)
     })
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
@@ -74,40 +112,56 @@ pub(crate) async fn explain(
     let mut records: HashMap<_, _> = records.into_iter().collect();
     let memories = explained.into_iter().filter_map(|memory| {
         let record = records.remove(&memory.key)?.neutral();
+        let account = accounts.get(&memory.key).copied();
         Some(ExplainedMemory {
             id: record.id,
             task: neutral::excerpt(&record.task, Memory::MAX_TASK).into_owned(),
             similarity: memory.similarity,
             q_value: memory.q,
-            score: memory.score,
+            score: params.rule.shown(memory.score),
+            evidence: account
+                .filter(|_| params.rule.is_learned())
+                .map(Evidence::from),
             mmr: memory.mmr,
             rank: memory.rank,
             dropped: memory.dropped,
         })
     });
     Ok(Explanation {
+        ranking: params.rule.ranking(),
         floor: params.floor,
         considered,
         memories: memories.collect(),
     })
 }
 
-/// A memory as the ranking sees it.
-struct IndexedMemory {
-    key: MemoryKey,
-    vector: Vec<f32>,
-    q: f64,
-    metadata: Metadata,
+impl Explanation {
+    /// That of a project without memories.
+    fn of_nothing(core: &Core, query: &QueryMemories) -> Self {
+        let rule = Rule::of(query, &core.ranking, Learned::from(&Credit::new()));
+        Self {
+            ranking: rule.ranking(),
+            floor: Params::new(query, rule, core.floor).floor,
+            considered: 0,
+            memories: Vec::new(),
+        }
+    }
 }
 
-impl IndexedMemory {
-    fn candidate(&self) -> Candidate<'_> {
-        Candidate {
-            key: self.key,
-            vector: &self.vector,
-            q: self.q,
-            metadata: Some(&self.metadata),
-        }
+/// A memory as the ranking sees it.
+fn candidate<'a>(
+    memory: &'a IndexedMemory,
+    accounts: &HashMap<MemoryKey, Account>,
+) -> Candidate<'a> {
+    let merit = match accounts.get(&memory.key) {
+        Some(account) => Merit::of(memory.q, account.kinds),
+        None => Merit::untested(memory.q),
+    };
+    Candidate {
+        key: memory.key,
+        vector: &memory.vector,
+        merit,
+        metadata: Some(&memory.metadata),
     }
 }
 
@@ -131,19 +185,8 @@ async fn all_memories(
         }
         for change in changes.changes {
             match change {
-                MemoryChange::Put {
-                    key,
-                    vector,
-                    q,
-                    metadata,
-                } => {
-                    let memory = IndexedMemory {
-                        key,
-                        vector,
-                        q,
-                        metadata,
-                    };
-                    all.insert(key, memory);
+                MemoryChange::Put(memory) => {
+                    all.insert(memory.key, *memory);
                 }
                 MemoryChange::Gone(key) => {
                     all.remove(&key);

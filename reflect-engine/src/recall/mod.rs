@@ -11,5 +11,5 @@ mod query;
 #[cfg(test)]
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
-pub use explain::{ExplainedMemory, Explanation};
+pub use explain::{Evidence, ExplainedMemory, Explanation};
 pub(crate) use query::query;

@@ -9,7 +9,7 @@ use super::catch_up::current_index;
 use super::probe::probe;
 use crate::core::Core;
 use crate::error::Result;
-use crate::rank::{self, Candidate, Params, Ranked};
+use crate::rank::{self, Candidate, Merit, Params, Ranked, Rule};
 use crate::store::MemoryKey;
 use crate::task::compute;
 
@@ -23,22 +23,23 @@ pub(crate) async fn query(
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());
     };
-    let params = Params::new(query, core.floor);
-    let filter = query.metadata_filter.clone();
+    let (asked, settings) = (query.clone(), (core.ranking.clone(), core.floor));
     let (probe, shortlist) = compute(move || {
-        let shortlist = index.shortlist(&probe, &params, filter.as_ref());
+        let (ranking, floor) = settings;
+        let params = |learned| Params::new(&asked, Rule::of(&asked, &ranking, learned), floor);
+        let shortlist = index.shortlist(&probe, params, asked.metadata_filter.as_ref());
         (probe, shortlist)
     })
     .await?;
-    let shortlist = shortlist?;
+    let (params, shortlist) = shortlist?;
     // In rising order, as a file stores them.
     let keys: Vec<_> = shortlist.iter().map(|(key, _)| *key).collect();
-    let utilities: HashMap<_, _> = shortlist.into_iter().collect();
+    let merits: HashMap<_, _> = shortlist.into_iter().collect();
     let vectors = core
         .store
         .vectors(project, core.embedder.id(), &keys)
         .await?;
-    let ranking = compute(move || ranked(&probe, &vectors, &utilities, &params)).await?;
+    let ranking = compute(move || ranked(&probe, &vectors, &merits, &params)).await?;
     let keys: Vec<_> = ranking.iter().map(|ranked| ranked.key).collect();
     let records = core.store.memories(project, &keys).await?;
     let mut records: HashMap<_, _> = records.into_iter().collect();
@@ -46,7 +47,7 @@ pub(crate) async fn query(
         let mut record = records.remove(&ranked.key)?;
         // The utility it was ranked by, which may have moved since.
         record.q_value = ranked.q;
-        Some(record.into_memory(ranked.similarity, ranked.score))
+        Some(record.into_memory(ranked.similarity, params.rule.shown(ranked.score)))
     });
     Ok(memories.collect())
 }
@@ -54,7 +55,7 @@ pub(crate) async fn query(
 fn ranked(
     probe: &[f32],
     vectors: &[(MemoryKey, Vec<f32>)],
-    utilities: &HashMap<MemoryKey, f64>,
+    merits: &HashMap<MemoryKey, Merit>,
     params: &Params,
 ) -> Vec<Ranked> {
     let candidates: Vec<_> = vectors
@@ -63,7 +64,7 @@ fn ranked(
             Some(Candidate {
                 key: *key,
                 vector,
-                q: *utilities.get(key)?,
+                merit: *merits.get(key)?,
                 metadata: None,
             })
         })

@@ -1,6 +1,6 @@
 //! Memories as an index follows them.
 
-use reflect_types::Metadata;
+use reflect_types::{MemoryId, Metadata};
 
 /// A memory's key inside its store. A key is never used again.
 pub type MemoryKey = i64;
@@ -33,18 +33,28 @@ pub struct MemoryChanges {
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemoryChange {
     /// The memory is new or has changed.
-    Put {
-        /// The memory.
-        key: MemoryKey,
-        /// Its vector.
-        vector: Vec<f32>,
-        /// Its utility.
-        q: f64,
-        /// Its metadata.
-        metadata: Metadata,
-    },
+    Put(Box<IndexedMemory>),
     /// The memory was deleted, or has no vector of the embedder.
     Gone(MemoryKey),
+}
+
+/// What an index needs to know about a memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexedMemory {
+    /// The memory.
+    pub key: MemoryKey,
+    /// Its id.
+    pub id: MemoryId,
+    /// Its vector.
+    pub vector: Vec<f32>,
+    /// Its utility.
+    pub q: f64,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Whether the run it was learned from passed.
+    pub passed: bool,
+    /// The memories that run was given.
+    pub given: Vec<MemoryId>,
 }
 
 /// A memory without a vector of the current embedder.

@@ -26,7 +26,9 @@ mod undo_run;
 
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
-pub use memory::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
+pub use memory::{
+    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+};
 pub use port::Store;
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;

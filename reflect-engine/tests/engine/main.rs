@@ -16,6 +16,7 @@ mod embedders;
 mod hostile_text;
 mod ingestion;
 mod judging;
+mod learned_ranking;
 mod recall;
 mod replay;
 mod reviewers;

@@ -2,8 +2,8 @@
 
 use reflect_engine::Engine;
 use reflect_types::{
-    CreateSkill, CreateTrace, DeleteTraces, ErrorCode, MemoryId, ProjectId, QueryMemories, Review,
-    ReviewMode, ReviewStatus, TraceId, Verdict,
+    CreateSkill, CreateTrace, DeleteTraces, ErrorCode, MemoryId, ProjectId, QueryMemories, Ranking,
+    Review, ReviewMode, ReviewStatus, TraceId, Verdict,
 };
 use serde_json::json;
 
@@ -37,6 +37,11 @@ async fn a_failed_run_is_recalled_for_a_similar_task(home: &Home) {
     assert_eq!(memory.guidance, "Ask for the receipt first");
     assert_eq!(memory.success, Some(false));
     assert!(memory.similarity > 0.3, "{}", memory.similarity);
+    let classic = QueryMemories {
+        ranking: Some(Ranking::Classic),
+        ..query.clone()
+    };
+    let memory = &engine.query_memories(&project(), &classic).await.unwrap()[0];
     assert!((memory.score - f64::midpoint(memory.similarity, memory.q_value)).abs() < 1e-9);
     let elsewhere = ProjectId::from("elsewhere");
     assert!(

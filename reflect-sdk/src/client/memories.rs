@@ -2,7 +2,7 @@ use std::mem;
 
 use reflect_types::{
     DeleteMemory, GetMemory, InvalidField, ListMemories, ListMemoryChanges, MemoryId, MemoryStatus,
-    MemoryUpdate, QueryMemories, ReflectionEdit, UpdateMemory, Validate,
+    MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory, Validate,
 };
 use serde_json::Value;
 
@@ -238,8 +238,13 @@ impl<A: HasQuery, M> Call<A, M> {
         self.set_query(|query| query.limit = limit)
     }
 
-    /// The weight of utility against similarity, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    /// How memories are ranked; the server's choice by default.
+    pub fn ranking(self, ranking: Ranking) -> Self {
+        self.set_query(|query| query.ranking = Some(ranking))
+    }
+
+    /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
     pub fn lambda(self, lambda: f64) -> Self {
         self.set_query(|query| query.lambda = lambda)
     }

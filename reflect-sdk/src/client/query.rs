@@ -1,4 +1,4 @@
-use reflect_types::{Metadata, QueryMemories};
+use reflect_types::{Metadata, QueryMemories, Ranking};
 use serde_json::Value;
 
 use super::augment::Style;
@@ -19,8 +19,11 @@ use super::augment::Style;
 pub struct QueryOptions {
     /// The maximum number of memories, from 1 to 100; 10 by default.
     pub limit: u32,
-    /// The weight of utility against similarity, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    /// How memories are ranked; the server's choice by default, which is the learned ranking unless it
+    /// says otherwise.
+    pub ranking: Option<Ranking>,
+    /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
     pub lambda: f64,
     /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
     pub mmr_lambda: f64,
@@ -40,7 +43,14 @@ impl QueryOptions {
         self
     }
 
-    /// Sets the weight of utility against similarity.
+    /// Sets how memories are ranked.
+    #[must_use]
+    pub fn ranking(mut self, ranking: Ranking) -> Self {
+        self.ranking = Some(ranking);
+        self
+    }
+
+    /// Sets the weight of utility against similarity, and so the classic ranking.
     #[must_use]
     pub fn lambda(mut self, lambda: f64) -> Self {
         self.lambda = lambda;
@@ -80,6 +90,7 @@ impl QueryOptions {
     pub fn query(self, task: impl Into<String>) -> QueryMemories {
         let Self {
             limit,
+            ranking,
             lambda,
             mmr_lambda,
             metadata_filter,
@@ -93,6 +104,7 @@ impl QueryOptions {
             mmr_lambda,
             metadata_filter,
             similarity_threshold,
+            ranking,
         }
     }
 }
@@ -101,6 +113,7 @@ impl Default for QueryOptions {
     fn default() -> Self {
         Self {
             limit: QueryMemories::DEFAULT_LIMIT,
+            ranking: None,
             lambda: QueryMemories::DEFAULT_LAMBDA,
             mmr_lambda: QueryMemories::DEFAULT_MMR_LAMBDA,
             metadata_filter: None,

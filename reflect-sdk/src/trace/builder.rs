@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{Memory, QueryMemories, Validate, neutral};
+use reflect_types::{Memory, QueryMemories, Ranking, Validate, neutral};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -84,8 +84,14 @@ impl TraceBuilder {
         self
     }
 
-    /// The weight of utility against similarity, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`.
+    /// How memories are ranked; the server's choice by default.
+    pub fn ranking(mut self, ranking: Ranking) -> Self {
+        self.query.ranking = Some(ranking);
+        self
+    }
+
+    /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
+    /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
     pub fn lambda(mut self, lambda: f64) -> Self {
         self.query.lambda = lambda;
         self

@@ -5,6 +5,7 @@ use crate::id::MemoryId;
 use crate::integer;
 use crate::layout::Layout;
 use crate::memory_status::MemoryStatus;
+use crate::ranking::Ranking;
 use crate::requests::CreateTrace;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, page_limit, small, within};
 
@@ -25,7 +26,7 @@ pub struct QueryMemories {
     )]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100, default = QueryMemories::default_limit))]
     pub limit: u32,
-    /// The weight of utility against similarity:
+    /// The weight of utility against similarity in the classic ranking:
     /// `score = (1 - lambda) * similarity + lambda * q_value`.
     #[serde(default = "QueryMemories::default_lambda")]
     #[cfg_attr(
@@ -48,6 +49,10 @@ pub struct QueryMemories {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = -1, maximum = 1))]
     pub similarity_threshold: Option<f64>,
+    /// How memories are ranked; the server's choice by default, and `classic` with a `lambda` other than
+    /// the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Ranking>,
 }
 
 impl QueryMemories {
@@ -71,6 +76,7 @@ impl QueryMemories {
             mmr_lambda: Self::DEFAULT_MMR_LAMBDA,
             metadata_filter: None,
             similarity_threshold: None,
+            ranking: None,
         }
     }
 
@@ -107,8 +113,16 @@ impl Validate for QueryMemories {
         }
         within("lambda", self.lambda, 0.0..=1.0)?;
         within("mmr_lambda", self.mmr_lambda, 0.0..=1.0)?;
-        self.similarity_threshold
-            .map_or(Ok(()), |t| within("similarity_threshold", t, -1.0..=1.0))
+        if let Some(threshold) = self.similarity_threshold {
+            within("similarity_threshold", threshold, -1.0..=1.0)?;
+        }
+        match &self.ranking {
+            Some(Ranking::Other(other)) => Err(InvalidField::new(
+                "ranking",
+                format!("must be `learned` or `classic`, got `{other}`"),
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

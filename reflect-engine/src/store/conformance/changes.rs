@@ -18,20 +18,15 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     judge(store, &project, "t-changes-0", Verdict::Pass).await;
     let first = since(Revision::default()).await;
     assert!(first.reset && !first.more);
-    let [
-        MemoryChange::Put {
-            key,
-            vector,
-            q,
-            metadata: data,
-        },
-    ] = first.changes.as_slice()
-    else {
+    let [MemoryChange::Put(memory)] = first.changes.as_slice() else {
         panic!("one memory, not {:?}", first.changes)
     };
-    let key = *key;
-    assert_eq!((vector, *q), (&vector_of("t-changes-0"), learn::INITIAL));
-    assert_eq!(*data, metadata(&json!({"team": "support"})));
+    let key = memory.key;
+    assert_eq!(memory.id, "m-t-changes-0");
+    assert_eq!(memory.vector, vector_of("t-changes-0"));
+    assert_eq!(memory.q, learn::INITIAL);
+    assert_eq!(memory.metadata, metadata(&json!({"team": "support"})));
+    assert!(memory.passed && memory.given.is_empty());
     let found = store.memories(&project, &[key, -1]).await.unwrap();
     assert_eq!((found.len(), found[0].0), (1, key));
     assert_eq!(found[0].1.id, "m-t-changes-0");
@@ -60,15 +55,17 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     judge(store, &project, "t-changes-1", Verdict::Pass).await;
     let moved = since(first.revision).await;
     let moved_q = moved.changes.iter().find_map(|change| match change {
-        MemoryChange::Put {
-            key: k,
-            q,
-            metadata,
-            ..
-        } if *k == key => Some((*q, !metadata.is_empty())),
+        MemoryChange::Put(memory) if memory.key == key => {
+            Some((memory.q, !memory.metadata.is_empty()))
+        }
         _ => None,
     });
     assert_eq!(moved_q, Some((0.65, true)));
+    let given = moved.changes.iter().find_map(|change| match change {
+        MemoryChange::Put(memory) if memory.key != key => Some(memory.given.clone()),
+        _ => None,
+    });
+    assert_eq!(given, Some(vec![MemoryId::new("m-t-changes-0")]));
     assert_eq!(moved.changes.len(), 2);
 
     assert_eq!(withdraw(store, &project, "t-changes-0").await, Ok(()));
@@ -79,7 +76,7 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     let there = fresh
         .changes
         .iter()
-        .filter(|change| matches!(change, MemoryChange::Put { .. }));
+        .filter(|change| matches!(change, MemoryChange::Put(_)));
     assert_eq!(there.count(), 1);
 }
 
@@ -106,7 +103,7 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
             assert_eq!(changes.reset, rounds == 0);
             for change in &changes.changes {
                 match change {
-                    MemoryChange::Put { key, .. } => known.insert(*key),
+                    MemoryChange::Put(memory) => known.insert(memory.key),
                     MemoryChange::Gone(key) => known.remove(key),
                 };
             }
@@ -201,7 +198,7 @@ pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &d
         .memory_changes(&project, "z-space", known.revision, 100)
         .await
         .unwrap();
-    assert!(matches!(&new.changes[..], [MemoryChange::Put { vector, .. }] if vector[0] == 1.0));
+    assert!(matches!(&new.changes[..], [MemoryChange::Put(memory)] if memory.vector[0] == 1.0));
 }
 
 pub(super) async fn the_embedder_claimed_last_is_current(store: &dyn Store) {

@@ -250,7 +250,8 @@ pub(super) fn metadata(value: &serde_json::Value) -> Metadata {
 
 pub(super) fn key_of(change: &MemoryChange) -> i64 {
     match change {
-        MemoryChange::Put { key, .. } | MemoryChange::Gone(key) => *key,
+        MemoryChange::Put(memory) => memory.key,
+        MemoryChange::Gone(key) => *key,
     }
 }
 

@@ -225,8 +225,10 @@ fn restore_memory(
     }
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
-             metadata, task, reflection, status, key_id, reviewer_model, generation) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             metadata, task, reflection, status, key_id, reviewer_model, generation, given) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+             coalesce(nullif(?16, '[]'), ( \
+                 SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'))",
     )?
     .execute(params![
         project,
@@ -244,6 +246,8 @@ fn restore_memory(
         memory.key_id.as_ref().map(KeyId::as_str),
         memory.reviewer.as_ref().and_then(Reviewer::model_name),
         row::stored_count(*generation),
+        // An archive of an older version has them in its traces only.
+        row::to_json(&memory.retrieved_memory_ids)?,
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;

@@ -1,12 +1,14 @@
 //! What an index follows: changed memories, and memories without a current vector.
 
-use reflect_types::ProjectId;
+use reflect_types::{MemoryId, ProjectId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::memories::{embed, next_revision};
-use super::{projects, row};
-use crate::store::{MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory};
+use super::{blob, projects, row};
+use crate::store::{
+    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+};
 
 pub(super) fn since_revision(
     db: &Connection,
@@ -121,7 +123,7 @@ fn put_since(
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT m.revision, m.key, m.q, m.metadata, \
-             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL) \
+             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL), m.id, m.success, m.given \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -132,12 +134,15 @@ fn put_since(
         let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
             MemoryChange::Gone(key)
         } else {
-            MemoryChange::Put {
+            MemoryChange::Put(Box::new(IndexedMemory {
                 key,
-                vector: row::from_blob(found, 4)?,
+                id: MemoryId::new(found.get::<_, String>(5)?),
+                vector: blob::decode(found, 4)?,
                 q: found.get(2)?,
                 metadata: row::json(found, 3)?,
-            }
+                passed: found.get(6)?,
+                given: row::json(found, 7)?,
+            }))
         };
         changes.push((revision, change));
     }

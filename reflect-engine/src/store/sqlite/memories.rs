@@ -7,7 +7,7 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memory_changes, projects, row, skills};
+use super::{blob, events, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -40,9 +40,9 @@ pub(super) fn insert(
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model) \
+             task, reflection, key_id, reviewer_model, given) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model FROM trace t WHERE t.key = :trace",
+             :reflection, :key_id, :reviewer_model, t.retrieved FROM trace t WHERE t.key = :trace",
     )?
     .execute(named_params! {
         ":project": project,
@@ -321,7 +321,7 @@ pub(super) fn vectors(
     for key in keys {
         let mut rows = select.query(params![key, embedder])?;
         if let Some(row) = rows.next()? {
-            found.push((*key, row::from_blob(row, 0)?));
+            found.push((*key, blob::decode(row, 0)?));
         }
     }
     Ok(found)
@@ -358,7 +358,7 @@ pub(super) fn embed(
     db.prepare_cached(
         "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
     )?
-    .execute(params![key, embedder, row::to_blob(vector)])?;
+    .execute(params![key, embedder, blob::encode(vector)])?;
     Ok(())
 }
 

@@ -53,6 +53,7 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0012_undo_records.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0013_undo.sql")),
+    schema(include_str!("../../../migrations/sqlite/0014_given.sql")),
 ];
 
 /// The current format: the number of migrations.

@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
+mod blob;
 mod changes;
 mod claims;
 mod database;

@@ -185,10 +185,10 @@ fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model";
+     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 13;
+pub(super) const MEMORY_COLUMNS: usize = 14;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -205,6 +205,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         status: memory_status(row, 10)?,
         key_id: row.get::<_, Option<String>>(11)?.map(KeyId::new),
         reviewer: Some(reviewer(row, 12)?),
+        retrieved_memory_ids: json(row, 13)?,
     })
 }
 
@@ -374,23 +375,6 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
 
 pub(super) fn limit(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-/// A vector as it is stored: little-endian `f32`.
-pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
-}
-
-pub(super) fn from_blob(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault> {
-    let bytes = row
-        .get_ref(column)?
-        .as_blob()
-        .map_err(rusqlite::Error::from)?;
-    let (components, rest) = bytes.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(Fault::Data("a vector of a broken length".to_owned()));
-    }
-    Ok(components.iter().map(|x| f32::from_le_bytes(*x)).collect())
 }
 
 /// The key of a trace.

@@ -1,0 +1,197 @@
+//! What the reviews of a project say about its memories.
+//!
+//! A review judges a run, and a run was given several memories. This model shares the verdict out:
+//!
+//! ```text
+//! logit P(pass) = difficulty of the task + sum of the effects of the given memories
+//! ```
+//!
+//! A memory is of one of three kinds (`kinds.rs`): it hurts anywhere, it helps anywhere, or it helps
+//! with tasks like its own and hurts with others. How its effect follows from the similarity of the
+//! tasks is a curve that is learned too (`response.rs`), and so is the share of reviews that are wrong
+//! (`noise.rs`). `attribution.rs` solves the model run by run.
+//!
+//! The state is a function of the reviewed runs that stand, in the order of their memories' keys. A run
+//! that follows the others is added to the state; after any other change the state is computed again.
+//! So a review that is withdrawn leaves no trace in it.
+
+mod attribution;
+mod kinds;
+mod noise;
+mod response;
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+
+use attribution::{Attribution, NewRun};
+
+pub(crate) use attribution::logistic;
+pub(crate) use kinds::{Effect, Kinds};
+pub(crate) use response::Curve;
+
+use crate::store::MemoryKey;
+
+/// The reviewed runs of a project and what they say about its memories.
+pub(crate) struct Credit {
+    /// By the key of the memory that was learned from the run.
+    runs: BTreeMap<MemoryKey, Run>,
+    attribution: Attribution,
+    /// The place of each memory in the attribution, by the hash of its id.
+    places: HashMap<u64, usize>,
+    /// The memory at each place.
+    keys: Vec<MemoryKey>,
+    /// The last run that the attribution covers.
+    last: Option<MemoryKey>,
+    /// Whether the attribution covers a run that is no longer there or has changed.
+    outdated: bool,
+    hasher: RandomState,
+}
+
+/// A reviewed run.
+#[derive(PartialEq, Eq)]
+struct Run {
+    /// The hash of the id of its memory.
+    memory: u64,
+    /// Equal for equal tasks.
+    task: u64,
+    passed: bool,
+    /// The hashes of the ids of the memories it was given.
+    given: Box<[u64]>,
+}
+
+/// What is known about a memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Account {
+    /// The number of reviewed runs that were given it.
+    pub(crate) runs: u32,
+    /// How many of them passed.
+    pub(crate) passed: u32,
+    /// What kind of memory it is.
+    pub(crate) kinds: Kinds,
+}
+
+impl Credit {
+    pub(crate) fn new() -> Self {
+        Self {
+            runs: BTreeMap::new(),
+            attribution: Attribution::new(),
+            places: HashMap::new(),
+            keys: Vec::new(),
+            last: None,
+            outdated: false,
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Adds or replaces the run that a memory was learned from.
+    pub(crate) fn put<'a>(
+        &mut self,
+        key: MemoryKey,
+        id: &str,
+        task: u64,
+        passed: bool,
+        given: impl Iterator<Item = &'a str>,
+    ) {
+        let mut given: Vec<_> = given.map(|id| self.hasher.hash_one(id)).collect();
+        given.sort_unstable();
+        given.dedup();
+        let run = Run {
+            memory: self.hasher.hash_one(id),
+            task,
+            passed,
+            given: given.into(),
+        };
+        if self.runs.get(&key) != Some(&run) {
+            self.outdated |= self.last.is_some_and(|last| key <= last);
+            self.runs.insert(key, run);
+        }
+    }
+
+    /// Removes a memory and the run that it was learned from.
+    pub(crate) fn remove(&mut self, key: MemoryKey) {
+        let covered = self.last.is_some_and(|last| key <= last);
+        self.outdated |= self.runs.remove(&key).is_some() && covered;
+    }
+
+    /// Brings the state up to date; returns the memories whose effect has changed.
+    ///
+    /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know.
+    pub(crate) fn settle(
+        &mut self,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Vec<(MemoryKey, Effect)> {
+        if self.outdated {
+            self.attribution = Attribution::new();
+            self.places.clear();
+            self.keys.clear();
+            self.last = None;
+            self.outdated = false;
+        }
+        let news = match self.last {
+            Some(last) => self.runs.range(last + 1..),
+            None => self.runs.range(..),
+        };
+        for (key, run) in news {
+            let given = run.given.iter().filter_map(|id| {
+                let place = *self.places.get(id)?;
+                Some((place, similarity(*key, self.keys[place])?))
+            });
+            let mut given: Vec<_> = given.collect();
+            // Hashes come in another order in every process.
+            given.sort_unstable_by_key(|(place, _)| *place);
+            self.attribution.add(NewRun {
+                task: run.task,
+                passed: run.passed,
+                given,
+            });
+            self.places.insert(run.memory, self.keys.len());
+            self.keys.push(*key);
+            self.last = Some(*key);
+        }
+        let changed = self.attribution.take_changed().into_iter();
+        let effect = |place: usize| (self.keys[place], self.attribution.effect(place));
+        changed.map(effect).collect()
+    }
+
+    /// How the effect of a memory follows from its similarity to the task.
+    pub(crate) fn curve(&self) -> Curve {
+        self.attribution.curve()
+    }
+
+    /// The number of reviewed runs that were given memories.
+    pub(crate) fn informed_runs(&self) -> usize {
+        self.attribution.informed_runs()
+    }
+
+    /// What is known about the memories.
+    pub(crate) fn accounts(&self) -> HashMap<MemoryKey, Account> {
+        let accounts = (0..).zip(&self.keys);
+        accounts
+            .map(|(place, key)| (*key, self.attribution.account(place)))
+            .collect()
+    }
+
+    /// The memory used, approximately.
+    pub(crate) fn bytes(&self) -> usize {
+        let runs: usize = self.runs.values().map(Run::bytes).sum();
+        let per_memory = size_of::<(u64, usize)>() * 2 + size_of::<MemoryKey>();
+        runs + self.keys.len() * per_memory + self.attribution.bytes()
+    }
+}
+
+impl Run {
+    fn bytes(&self) -> usize {
+        size_of::<(MemoryKey, Self)>() + size_of_val(&*self.given)
+    }
+}
+
+impl std::fmt::Debug for Credit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credit")
+            .field("runs", &self.runs.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A history of runs, each with its task, its verdict, and the earlier runs whose memories it was given.
+#[derive(Clone, Debug)]
+struct Told {
+    task: u64,
+    passed: bool,
+    given: Vec<usize>,
+}
+
+fn histories() -> impl Strategy<Value = Vec<Told>> {
+    let given = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
+    let run = (0_u64..8, any::<bool>(), given);
+    prop::collection::vec(run, 1..60).prop_map(|runs| {
+        let told =
+            |(at, (task, passed, given)): (usize, (u64, bool, Vec<prop::sample::Index>))| Told {
+                task,
+                passed,
+                given: given
+                    .iter()
+                    .filter(|_| at > 0)
+                    .map(|i| i.index(at))
+                    .collect(),
+            };
+        runs.into_iter().enumerate().map(told).collect()
+    })
+}
+
+fn id(at: usize) -> String {
+    format!("m-{at}")
+}
+
+fn key(at: usize) -> MemoryKey {
+    MemoryKey::try_from(at).unwrap() * 10
+}
+
+fn similarity(a: MemoryKey, b: MemoryKey) -> f64 {
+    let of = |key: MemoryKey| u32::try_from(key / 10 % 8).unwrap();
+    1.0 - 0.1 * f64::from(of(a).abs_diff(of(b)))
+}
+
+fn settle(credit: &mut Credit) -> Vec<(MemoryKey, Effect)> {
+    credit.settle(|a, b| Some(similarity(a, b)))
+}
+
+fn put(credit: &mut Credit, at: usize, told: &Told) {
+    let given: Vec<_> = told.given.iter().map(|at| id(*at)).collect();
+    let given = given.iter().map(String::as_str);
+    credit.put(key(at), &id(at), told.task, told.passed, given);
+}
+
+fn after<'a>(runs: impl IntoIterator<Item = (usize, &'a Told)>) -> Credit {
+    let mut credit = Credit::new();
+    for (at, told) in runs {
+        put(&mut credit, at, told);
+    }
+    settle(&mut credit);
+    credit
+}
+
+/// Everything that a ranking can see.
+fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, Curve, usize) {
+    let mut accounts: Vec<_> = credit.accounts().into_iter().collect();
+    accounts.sort_by_key(|(key, _)| *key);
+    (accounts, credit.curve(), credit.informed_runs())
+}
+
+/// A memory with this many passed and failed runs on its own task.
+fn record(passed: usize, failed: usize) -> Account {
+    let verdicts = std::iter::repeat_n(true, passed).chain(std::iter::repeat_n(false, failed));
+    let first = Told {
+        task: 0,
+        passed: true,
+        given: Vec::new(),
+    };
+    let given = verdicts.map(|passed| Told {
+        task: 0,
+        passed,
+        given: vec![0],
+    });
+    let runs: Vec<_> = std::iter::once(first).chain(given).collect();
+    after(runs.iter().enumerate()).accounts()[&key(0)]
+}
+
+#[test]
+fn a_memory_of_failed_runs_is_likely_harmful_and_one_of_passed_runs_is_not() {
+    let (good, bad) = (record(8, 0), record(0, 8));
+    assert_eq!((good.runs, good.passed), (8, 8));
+    assert_eq!((bad.runs, bad.passed), (8, 0));
+    assert!(good.kinds.harmful < Kinds::UNTESTED.harmful, "{good:?}");
+    assert!(bad.kinds.harmful > Kinds::UNTESTED.harmful, "{bad:?}");
+}
+
+#[test]
+fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
+    let harmful = |similarity: f64| {
+        let told = |given| Told {
+            task: 0,
+            passed: false,
+            given,
+        };
+        let mut credit = Credit::new();
+        put(&mut credit, 0, &told(vec![]));
+        (1..9).for_each(|at| put(&mut credit, at, &told(vec![0])));
+        credit.settle(|_, _| Some(similarity));
+        credit.accounts()[&key(0)].kinds.harmful
+    };
+    assert!(harmful(0.2) < harmful(1.0));
+}
+
+#[test]
+fn the_share_of_wrong_reviews_is_learned() {
+    let share = |probability: f64, of: usize| {
+        let mut noise = noise::Noise::new();
+        (0..of).for_each(|_| noise.observe(probability));
+        noise.share()
+    };
+    assert!(share(0.99, 200) < 0.03);
+    assert!(share(0.05, 200) > 0.28);
+}
+
+proptest! {
+    #[test]
+    fn runs_that_come_one_by_one_give_what_they_give_at_once(history in histories()) {
+        let mut one_by_one = Credit::new();
+        for (at, told) in history.iter().enumerate() {
+            put(&mut one_by_one, at, told);
+            settle(&mut one_by_one);
+        }
+        prop_assert_eq!(seen(&one_by_one), seen(&after(history.iter().enumerate())));
+    }
+
+    #[test]
+    fn a_run_that_is_taken_back_leaves_no_trace(
+        history in histories(),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let gone = which.index(history.len());
+        let mut credit = after(history.iter().enumerate());
+        credit.remove(key(gone));
+        settle(&mut credit);
+        let rest = history.iter().enumerate().filter(|(at, _)| *at != gone);
+        prop_assert_eq!(seen(&credit), seen(&after(rest)));
+    }
+
+    #[test]
+    fn a_verdict_that_is_changed_counts_as_if_it_had_been_the_first(
+        history in histories(),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let changed = which.index(history.len());
+        let mut credit = after(history.iter().enumerate());
+        let mut history = history;
+        history[changed].passed ^= true;
+        put(&mut credit, changed, &history[changed]);
+        settle(&mut credit);
+        prop_assert_eq!(seen(&credit), seen(&after(history.iter().enumerate())));
+    }
+
+    #[test]
+    fn the_changed_effects_are_all_that_changed(history in histories()) {
+        let mut credit = Credit::new();
+        let mut known = HashMap::new();
+        for (at, told) in history.iter().enumerate() {
+            put(&mut credit, at, told);
+            known.extend(settle(&mut credit));
+        }
+        for (key, account) in credit.accounts() {
+            let effect = known.get(&key).copied().unwrap_or_else(Effect::untested);
+            prop_assert_eq!(effect, Effect::from(account.kinds));
+        }
+    }
+
+    #[test]
+    fn a_curve_never_falls(a in -0.1..1.1, b in -0.1..1.1, history in histories()) {
+        let curve = after(history.iter().enumerate()).curve();
+        let (a, b): (f64, f64) = (a, b);
+        prop_assert!(curve.at(a.min(b)) <= curve.at(a.max(b)));
+    }
+}

@@ -1,0 +1,156 @@
+//! How similarity and merit become a score.
+
+use reflect_types::{QueryMemories, Ranking};
+
+use crate::credit::{Credit, Curve, Effect, Kinds, logistic};
+
+/// The rule of a ranking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// `(1 - lambda) * similarity + lambda * q`.
+    Classic {
+        /// The weight of utility against similarity, from 0 (similarity alone) to 1 (utility alone).
+        lambda: f64,
+    },
+    /// The expected effect of the memory on the log-odds of a pass, as learned from reviews. Memories
+    /// that are expected to hurt are left out.
+    Learned(Learned),
+}
+
+/// What the learned rule knows about all memories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learned {
+    pub(crate) curve: Curve,
+    /// The score below which a memory is left out.
+    pub(crate) least: f64,
+}
+
+/// What reviews say about a memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Merit {
+    /// The memory's utility.
+    pub q: f64,
+    pub(crate) effect: Effect,
+}
+
+/// The score below which a memory is left out.
+const LEAST: f64 = -0.1;
+/// The number of reviewed runs with memories before one is left out: until then, what hurts is only
+/// assumed.
+const RUNS_TO_LEAVE_OUT: usize = 100;
+/// The weight of similarity among memories of the same effect.
+const TIE_BREAK: f64 = 0.01;
+
+impl Learned {
+    /// What was learned from these runs.
+    pub(crate) fn from(credit: &Credit) -> Self {
+        let is_founded = credit.informed_runs() >= RUNS_TO_LEAVE_OUT;
+        Self {
+            curve: credit.curve(),
+            least: if is_founded { LEAST } else { f64::NEG_INFINITY },
+        }
+    }
+}
+
+impl Rule {
+    /// The rule that a query asks for, or else the default. A `lambda` of its own asks for the classic
+    /// one.
+    pub(crate) fn of(query: &QueryMemories, default: &Ranking, learned: Learned) -> Self {
+        let sets_lambda = query.lambda.to_bits() != QueryMemories::DEFAULT_LAMBDA.to_bits();
+        let default = if sets_lambda {
+            &Ranking::Classic
+        } else {
+            default
+        };
+        match query.ranking.as_ref().unwrap_or(default) {
+            Ranking::Learned => Self::Learned(learned),
+            _ => Self::Classic {
+                lambda: query.lambda,
+            },
+        }
+    }
+
+    /// The weight of the score against diversity. The learned rule asks for diversity only if the query
+    /// does.
+    pub(super) fn mmr_lambda(&self, query: &QueryMemories) -> f64 {
+        let is_default = query.mmr_lambda.to_bits() == QueryMemories::DEFAULT_MMR_LAMBDA.to_bits();
+        match self {
+            Self::Learned(_) if is_default => 1.0,
+            _ => query.mmr_lambda,
+        }
+    }
+
+    /// The score, which never falls with the similarity.
+    #[inline]
+    pub(crate) fn score(&self, similarity: f64, merit: Merit) -> f64 {
+        match self {
+            Self::Classic { lambda } => {
+                // Outside its range, a weight would reverse the order of similarities.
+                let weight = lambda.clamp(0.0, 1.0);
+                // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
+                (1.0 - weight) * similarity + weight * merit.q + 0.0
+            }
+            Self::Learned(Learned { curve, .. }) => {
+                let Effect { lift, fit } = merit.effect;
+                let effect = f64::from(lift) + f64::from(fit) * curve.at(similarity);
+                effect + TIE_BREAK * similarity + 0.0
+            }
+        }
+    }
+
+    /// The score below which a memory is left out, because it would do more harm than good.
+    pub(crate) fn least(&self) -> f64 {
+        match self {
+            Self::Classic { .. } => f64::NEG_INFINITY,
+            Self::Learned(learned) => learned.least,
+        }
+    }
+
+    pub(crate) fn ranking(&self) -> Ranking {
+        match self {
+            Self::Classic { .. } => Ranking::Classic,
+            Self::Learned(_) => Ranking::Learned,
+        }
+    }
+
+    pub(crate) fn is_learned(&self) -> bool {
+        matches!(self, Self::Learned(_))
+    }
+
+    /// A score as answers show it: from 0 to 1 in place of log-odds.
+    pub(crate) fn shown(&self, score: f64) -> f64 {
+        match self {
+            Self::Classic { .. } => score,
+            Self::Learned(_) => logistic(score),
+        }
+    }
+
+    /// Equal for memories of equal score at every similarity.
+    pub(crate) fn identity(&self, merit: Merit) -> (u64, u64) {
+        match self {
+            Self::Classic { lambda } => ((lambda.clamp(0.0, 1.0) * merit.q).to_bits(), 0),
+            Self::Learned(_) => (
+                u64::from(merit.effect.lift.to_bits()),
+                u64::from(merit.effect.fit.to_bits()),
+            ),
+        }
+    }
+}
+
+impl Merit {
+    /// That of a memory with this utility and of these kinds.
+    pub(crate) fn of(q: f64, kinds: Kinds) -> Self {
+        Self {
+            q,
+            effect: kinds.into(),
+        }
+    }
+
+    /// That of a memory with this utility that no run was given.
+    pub fn untested(q: f64) -> Self {
+        Self {
+            q,
+            effect: Effect::untested(),
+        }
+    }
+}
