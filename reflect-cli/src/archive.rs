@@ -3,7 +3,8 @@
 use reflect_sdk::ReflectClient;
 use reflect_sdk::admin::Admin;
 use reflect_types::{
-    ArchivedTrace, ImportReport, MemoryHistory, MemoryId, Overview, Piece, ProjectId, TraceId,
+    ArchivedMemory, ArchivedTrace, ImportReport, ListUndos, MemoryId, Overview, Piece, ProjectId,
+    TraceId, UndoRecord,
 };
 
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ impl Archive {
     pub(crate) async fn memories_after(
         &self,
         after: Option<&MemoryId>,
-    ) -> Result<Vec<MemoryHistory>, Failure> {
+    ) -> Result<Vec<ArchivedMemory>, Failure> {
         let mut call = self.admin.export_memories().limit(PAGE);
         if let Some(after) = after {
             call = call.after(after);
@@ -55,6 +56,23 @@ impl Archive {
             call = call.after(after);
         }
         call.await.map_err(|error| deleted_cursor(error.into()))
+    }
+
+    /// All records of undos, oldest first.
+    pub(crate) async fn undos(&self) -> Result<Vec<UndoRecord>, Failure> {
+        let mut records: Vec<UndoRecord> = Vec::new();
+        loop {
+            let mut call = self.admin.list_undos().limit(ListUndos::MAX_LIMIT);
+            if let Some(last) = records.last() {
+                call = call.before(&last.id);
+            }
+            let page = call.await?;
+            records.extend(page.items);
+            if !page.more {
+                records.reverse();
+                return Ok(records);
+            }
+        }
     }
 
     pub(crate) async fn import(&self, pieces: Vec<Piece>) -> Result<ImportReport, Failure> {

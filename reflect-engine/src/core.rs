@@ -1,6 +1,6 @@
 //! The store, models, clock and settings that the operations and the background work share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -50,6 +50,8 @@ pub(crate) struct Core {
     pub(crate) claimed: OnceCell<()>,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
+    /// The owners of the jobs in progress.
+    pub(crate) held: Mutex<Vec<Arc<str>>>,
     /// The number of calls that a shutdown waits for.
     pub(crate) calls: watch::Sender<usize>,
 }
@@ -65,6 +67,11 @@ impl Core {
             (Some(limits), Some(key)) => limits.max_alpha(key).await,
             _ => Ok(None),
         }
+    }
+
+    /// The owners of the jobs in progress, one for each job.
+    pub(crate) fn held(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses new calls during a shutdown.

@@ -58,7 +58,7 @@ impl Error {
 
 /// A request whose reply did not arrive.
 #[derive(Debug, thiserror::Error)]
-#[error("{} ({})", self.kind().describe(), self.reason())]
+#[error("{} ({}){}", self.kind().describe(), self.reason(), self.hint())]
 pub struct NoReply(#[source] reqwest::Error);
 
 /// What kept a reply from arriving.
@@ -103,6 +103,15 @@ impl NoReply {
     /// Whether the request may have reached the server. A timeout while connecting has not.
     pub fn may_be_done(&self) -> bool {
         !self.0.is_connect() && !self.0.is_builder()
+    }
+
+    /// How to trust the server, where its certificate is the problem.
+    fn hint(&self) -> &'static str {
+        if self.kind() == NoReplyKind::Unreachable && self.reason().contains("certificate") {
+            ": on Linux, SSL_CERT_FILE names a file with the certificates of a private authority"
+        } else {
+            ""
+        }
     }
 
     /// The innermost cause, such as `Connection refused`.

@@ -1,13 +1,17 @@
 //! The OpenAPI document: what the handlers and types do not say themselves.
 
+use reflect_types::openapi::{id, listed_status, new_project_id};
 use reflect_types::{
-    CreateSkill, ErrorBody, ErrorCode, ExportMemories, ExportOverview, ExportTraces, ListMemories,
-    ListMemoryChanges, ListOrder, ListTraces, Operation as _,
+    CreateApiKey, CreateSkill, CreateTrace, ErrorBody, ErrorCode, ExportMemories, ExportOverview,
+    ExportTraces, ImportProject, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
+    Operation as _, Piece, ReviewStatus,
 };
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::Schema;
+use utoipa::openapi::schema::{
+    AllOfBuilder, AnyOfBuilder, Array, Components, Object, ObjectBuilder, Schema, SchemaType, Type,
+};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{RefOr, Required};
+use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 /// The document without its paths, which the router adds.
@@ -40,17 +44,46 @@ const COMPLETE_REPLIES: [&str; 8] = [
 const OPTIONAL_FIELDS: [&str; 3] = ["feedback", "judge_error", "judge_note"];
 
 /// Default page length of each list operation.
-const PAGE_LENGTHS: [(&str, u32); 5] = [
+const PAGE_LENGTHS: [(&str, u32); 6] = [
     (ListTraces::NAME, ListTraces::DEFAULT_LIMIT),
     (ListMemories::NAME, ListMemories::DEFAULT_LIMIT),
     (ListMemoryChanges::NAME, ListMemoryChanges::DEFAULT_LIMIT),
+    (ListUndos::NAME, ListUndos::DEFAULT_LIMIT),
     (ExportTraces::NAME, ExportOverview::MAX_LIMIT),
     (ExportMemories::NAME, ExportOverview::MAX_LIMIT),
 ];
 
+/// Requests that need at least one of these fields.
+const ALTERNATIVES: [(&str, &[&str]); 3] = [
+    (
+        "Undo",
+        &["key_id", "reviewer", "trace_id", "since", "until"],
+    ),
+    ("MemoryUpdate", &["reflection", "status"]),
+    (
+        "ReflectionEdit",
+        &[
+            "summary",
+            "guidance",
+            "key_mistake",
+            "correct_action",
+            "applicable_tools",
+        ],
+    ),
+];
+
+/// Operations that create a missing project.
+const CREATE_PROJECTS: [&str; 3] = [CreateTrace::NAME, CreateApiKey::NAME, ImportProject::NAME];
+
 /// Adds what neither handlers nor types can express.
 pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     let components = document.components.get_or_insert_default();
+    for (name, fields) in ALTERNATIVES {
+        require_one_of(components, name, fields);
+    }
+    restrict_sample(components);
+    require_review_of_reviewed(components);
+    bound_imported_version(components);
     for name in COMPLETE_REPLIES {
         if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
             let fields = object.properties.keys();
@@ -72,12 +105,132 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     }
 }
 
+/// Requires one of these fields, with a value other than `null`.
+fn require_one_of(components: &mut Components, name: &str, fields: &[&str]) {
+    restrict(components, name, |object| {
+        let alternatives = fields.iter().filter_map(|field| {
+            let given = without_null(object.properties.get(*field)?);
+            Some(
+                ObjectBuilder::new()
+                    .property(*field, given)
+                    .required(*field),
+            )
+        });
+        alternatives.map(Into::into).collect()
+    });
+}
+
+/// A skill is written from at least one memory.
+fn restrict_sample(components: &mut Components) {
+    restrict(components, "CreateSkill", |_| {
+        let not_zero = |field: &str| {
+            let sample = ObjectBuilder::new()
+                .schema_type(SchemaType::AnyValue)
+                .minimum(Some(1));
+            ObjectBuilder::new().property(field, sample).into()
+        };
+        vec![not_zero("n_passed"), not_zero("n_failed")]
+    });
+}
+
+/// An archived trace that is reviewed has its review.
+fn require_review_of_reviewed(components: &mut Components) {
+    if let Some(RefOr::T(Schema::AllOf(archived))) = components.schemas.get_mut("ArchivedTrace") {
+        let pending = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some([ReviewStatus::Pending.as_str()]));
+        let unreviewed = ObjectBuilder::new().property("review_status", pending);
+        let reviewed = ObjectBuilder::new()
+            .property("review", Ref::from_schema_name("ReviewRecord"))
+            .required("review");
+        let either = AnyOfBuilder::new().item(unreviewed).item(reviewed);
+        archived.items.push(either.into());
+    }
+}
+
+/// A skill that is imported leaves room for the next version.
+fn bound_imported_version(components: &mut Components) {
+    let Some(RefOr::T(Schema::OneOf(pieces))) = components.schemas.get_mut("Piece") else {
+        return;
+    };
+    let skill = Ref::from_schema_name("Skill").ref_location;
+    let is_skill = |part: &RefOr<Schema>| matches!(part, RefOr::Ref(Ref { ref_location, .. }) if *ref_location == skill);
+    for piece in &mut pieces.items {
+        if let RefOr::T(Schema::AllOf(parts)) = piece
+            && parts.items.iter().any(is_skill)
+        {
+            let version = ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .maximum(Some(Piece::MAX_SKILL_VERSION));
+            let bounded = ObjectBuilder::new().property("version", version);
+            parts.items.push(bounded.into());
+        }
+    }
+}
+
+/// Requires a request to match one of some alternatives too.
+fn restrict(
+    components: &mut Components,
+    name: &str,
+    alternatives: impl FnOnce(&Object) -> Vec<RefOr<Schema>>,
+) {
+    let Some(RefOr::T(Schema::Object(object))) = components.schemas.remove(name) else {
+        return;
+    };
+    let items = alternatives(&object);
+    let any = items
+        .into_iter()
+        .fold(AnyOfBuilder::new(), AnyOfBuilder::item);
+    let both = AllOfBuilder::new().item(object).item(any);
+    components.schemas.insert(name.to_owned(), both.into());
+}
+
+/// The schema of a value, without `null`.
+fn without_null(schema: &RefOr<Schema>) -> RefOr<Schema> {
+    let mut schema = schema.clone();
+    match &mut schema {
+        RefOr::T(Schema::OneOf(either)) => {
+            let is_null = |item: &RefOr<Schema>| {
+                matches!(item, RefOr::T(Schema::Object(object))
+                    if object.schema_type == SchemaType::Type(Type::Null))
+            };
+            if let Some(given) = either.items.iter().find(|item| !is_null(item)) {
+                return given.clone();
+            }
+        }
+        RefOr::T(
+            Schema::Object(Object { schema_type, .. }) | Schema::Array(Array { schema_type, .. }),
+        ) => {
+            if let SchemaType::Array(types) = schema_type {
+                types.retain(|kind| *kind != Type::Null);
+            }
+        }
+        _ => {}
+    }
+    schema
+}
+
 fn complete_operation(operation: &mut Operation) {
     let name = operation.operation_id.as_deref().unwrap_or_default();
     if name == CreateSkill::NAME
         && let Some(RefOr::T(body)) = &mut operation.request_body
     {
         body.required = Some(Required::False);
+    }
+    for parameter in operation.parameters.iter_mut().flatten() {
+        let RefOr::T(parameter) = parameter else {
+            continue;
+        };
+        match parameter.name.as_str() {
+            "project_id" if CREATE_PROJECTS.contains(&name) => {
+                parameter.schema = Some(new_project_id());
+            }
+            "project_id" | "trace_id" | "memory_id" | "key_id" | "before" | "after" => {
+                parameter.schema = Some(id());
+            }
+            "status" => parameter.schema = Some(listed_status()),
+            _ => {}
+        }
     }
     let Some((_, page)) = PAGE_LENGTHS.iter().find(|(listed, _)| *listed == name) else {
         return;

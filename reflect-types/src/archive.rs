@@ -1,12 +1,17 @@
 use serde::{Deserialize, Serialize};
 
-use crate::id::MemoryId;
-use crate::memory::MemoryHistory;
+use crate::id::{KeyId, MemoryId, path_segment};
+use crate::integer;
+use crate::memory::{MemoryHistory, UtilityEvent};
+#[cfg(doc)]
+use crate::memory_status::MemoryStatus;
 use crate::project::Stats;
-use crate::reflection::AuthoredReflection;
+use crate::reflection::{AuthoredReflection, Reflection};
+use crate::review::ReviewMode;
 use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
+use crate::undo::UndoRecord;
 use crate::validate::{InvalidField, Validate, at_most, within};
 use crate::verdict::Verdict;
 
@@ -18,11 +23,64 @@ use crate::verdict::Verdict;
 #[non_exhaustive]
 pub enum Piece {
     /// A memory with its events.
-    Memory(Box<MemoryHistory>),
+    Memory(Box<ArchivedMemory>),
     /// A trace with its review.
     Trace(Box<ArchivedTrace>),
     /// The project's skill.
     Skill(Skill),
+    /// The record of an undo.
+    Undo(Box<UndoRecord>),
+}
+
+impl Piece {
+    /// The maximum version of a skill.
+    pub const MAX_SKILL_VERSION: u64 = 1 << 31;
+}
+
+/// A memory with what its store keeps beyond the API. One whose review was withdrawn has the status
+/// [`Withdrawn`](MemoryStatus::Withdrawn).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(
+    feature = "openapi",
+    schema(description = "A memory with what its store keeps beyond the API.")
+)]
+pub struct ArchivedMemory {
+    /// The memory with its events and changes.
+    #[serde(flatten)]
+    pub history: MemoryHistory,
+    /// The number of reviews that have rewritten it.
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "integer::read"
+    )]
+    pub generation: u64,
+    /// Events of withdrawn reviews, which do not count until the withdrawal is undone, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<SetAsideEvent>,
+}
+
+impl From<MemoryHistory> for ArchivedMemory {
+    fn from(history: MemoryHistory) -> Self {
+        Self {
+            history,
+            generation: 0,
+            set_aside: Vec::new(),
+        }
+    }
+}
+
+/// An event that does not count, with its place among those that do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SetAsideEvent {
+    /// The event.
+    #[serde(flatten)]
+    pub event: UtilityEvent,
+    /// The number of counting events before it.
+    #[serde(deserialize_with = "integer::read")]
+    pub position: u64,
 }
 
 /// A trace with what its store keeps beyond the API.
@@ -41,6 +99,60 @@ pub struct ArchivedTrace {
     /// What the store keeps of its review beyond the API.
     #[serde(default)]
     pub judgement: Option<Judgement>,
+    /// Its replaced and withdrawn reviews, and the withdrawals, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_reviews: Vec<ArchivedReview>,
+}
+
+/// A review that no longer stands, or the withdrawal of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ArchivedReview {
+    /// The API key that gave it, or withdrew it.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// Who gave it.
+    #[serde(default)]
+    pub reviewer: Reviewer,
+    /// When, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
+    pub created_at: String,
+    /// The review; absent for a withdrawal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReplacedReview>,
+}
+
+/// The content of a review that no longer stands, and what was learned from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReplacedReview {
+    /// The review's id.
+    pub id: String,
+    /// Pass or fail.
+    pub result: Verdict,
+    /// The feedback.
+    #[serde(default)]
+    pub feedback_text: Option<String>,
+    /// The learning rate.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
+    pub alpha: f64,
+    /// The reflection of its author.
+    #[serde(default)]
+    pub reflection: Option<AuthoredReflection>,
+    /// Given with the run, or later.
+    pub mode: ReviewMode,
+    /// The verdict of a model that it overruled.
+    #[serde(default)]
+    pub overruled: Option<ModelVerdict>,
+    /// The memory that was learned from it.
+    #[serde(default)]
+    pub memory_id: Option<MemoryId>,
+    /// The text of that memory, without edits.
+    #[serde(default)]
+    pub learned: Option<Reflection>,
+    /// The number of reviews that had rewritten the memory before.
+    #[serde(default, deserialize_with = "integer::read")]
+    pub generation: u64,
 }
 
 /// Review fields that replies omit.
@@ -48,11 +160,13 @@ pub struct ArchivedTrace {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Judgement {
     /// The learning rate.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: f64,
     /// The reflection of its author.
     #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// When it was given, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 
@@ -65,6 +179,9 @@ pub struct Overview {
     /// The project's skill.
     #[serde(default)]
     pub skill: Option<Skill>,
+    /// The newest record of an undo.
+    #[serde(default)]
+    pub last_undo: Option<String>,
 }
 
 /// The reply to `ImportProject`.
@@ -80,11 +197,13 @@ pub struct ImportReport {
 impl Validate for Piece {
     fn validate(&self) -> Result<(), InvalidField> {
         match self {
-            Self::Memory(history) => {
+            Self::Memory(archived) => {
+                let history = &archived.history;
                 history.memory.id.validate()?;
                 at_most("id", history.memory.id.as_str(), MemoryId::MAX_LENGTH)?;
                 within("q_value", history.memory.q_value, 0.0..=1.0)?;
-                for event in &history.events {
+                let aside = archived.set_aside.iter().map(|aside| &aside.event);
+                for event in history.events.iter().chain(aside) {
                     within("events.alpha", event.alpha, 0.0..=1.0)?;
                     within("events.reward", event.reward, 0.0..=1.0)?;
                     within("events.before", event.before, 0.0..=1.0)?;
@@ -105,13 +224,17 @@ impl Validate for Piece {
             }
             Self::Trace(archived) => archived.validate(),
             // There is always a next version.
-            Self::Skill(skill) if !(1..=1 << 31).contains(&skill.version) => {
+            Self::Skill(skill) if !(1..=Self::MAX_SKILL_VERSION).contains(&skill.version) => {
                 Err(InvalidField::new(
                     "version",
                     format!("must be 1 to 2^31, got {}", skill.version),
                 ))
             }
             Self::Skill(_) => Ok(()),
+            Self::Undo(record) => {
+                path_segment("id", &record.id)?;
+                record.request.validate()
+            }
         }
     }
 }
@@ -132,6 +255,7 @@ impl Validate for ArchivedTrace {
         if let Some(judgement) = &self.judgement {
             within("judgement.alpha", judgement.alpha, 0.0..=1.0)?;
         }
+        self.past_reviews.iter().try_for_each(Validate::validate)?;
         if let Some(withdrawn) = &trace.withdrawn_verdict {
             known_verdict("withdrawn_verdict", withdrawn)?;
         }
@@ -160,6 +284,32 @@ impl Validate for ArchivedTrace {
     }
 }
 
+impl Validate for ArchivedReview {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.reviewer.validate()?;
+        let Some(review) = &self.review else {
+            return Ok(());
+        };
+        if review.result == Verdict::Unknown {
+            let problem = "must be `pass` or `fail`";
+            return Err(InvalidField::new("past_reviews.result", problem));
+        }
+        within("past_reviews.alpha", review.alpha, 0.0..=1.0)?;
+        let overruled = review.overruled.as_ref();
+        overruled.map_or(Ok(()), |verdict| {
+            known_verdict("past_reviews.overruled", verdict)
+        })
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// A store keeps only what it can read again.
 fn known_verdict(field: &'static str, verdict: &ModelVerdict) -> Result<(), InvalidField> {
     if verdict.result == Verdict::Unknown {
@@ -183,6 +333,27 @@ mod tests {
         *piece.pointer_mut(part).unwrap() = value;
         let piece: Piece = serde_json::from_value(piece).unwrap();
         piece.validate().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn pieces_of_an_older_version_are_read() {
+        let memory: Piece = serde_json::from_value(json!({
+            "kind": "memory", "id": "m", "trace_id": "t", "task": "t", "success": true,
+            "q_value": 0.5, "uses": 0, "metadata": {}, "created_at": "2026-01-01T00:00:00Z",
+            "summary": "s", "key_mistake": "", "correct_action": "", "guidance": "g",
+            "applicable_tools": [], "tools_used": [], "events": [],
+        }))
+        .unwrap();
+        assert_eq!(memory.validate(), Ok(()));
+        let Piece::Memory(memory) = memory else {
+            panic!("{memory:?}");
+        };
+        assert_eq!((memory.generation, memory.set_aside.len()), (0, 0));
+        let trace: Piece = serde_json::from_value(json!({
+            "kind": "trace", "id": "t", "task": "t", "review_status": "pending",
+        }))
+        .unwrap();
+        assert!(matches!(trace, Piece::Trace(trace) if trace.past_reviews.is_empty()));
     }
 
     #[test]

@@ -118,14 +118,7 @@ impl ProjectId {
         if self.0.trim() != self.0 {
             return refused("must not begin or end with white space".to_owned());
         }
-        let hidden = |c: &char| {
-            c.is_control()
-                || (c.is_whitespace() && *c != ' ')
-                || text::is_invisible(*c)
-                || text::is_joiner(*c)
-                || text::is_bidi(*c)
-        };
-        match self.0.chars().find(hidden) {
+        match self.0.chars().find(|c| text::is_unprintable(*c)) {
             Some(c) => refused(format!(
                 "must have printable characters only, got U+{:04X}: control, invisible and bidi \
                  characters are refused",
@@ -158,7 +151,7 @@ impl Default for ProjectId {
 }
 
 /// An id becomes one segment of a URL path, where `.` and `..` would climb out of it.
-fn path_segment(field: &'static str, id: &str) -> Result<(), InvalidField> {
+pub(crate) fn path_segment(field: &'static str, id: &str) -> Result<(), InvalidField> {
     if id.trim().is_empty() {
         return Err(InvalidField::new(
             field,

@@ -12,7 +12,8 @@ where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
 {
-    from.deserialize_u64(Integer(PhantomData))
+    // Inside a tagged enum, a request for an integer would refuse `38.0` before it gets here.
+    from.deserialize_any(Integer(PhantomData))
 }
 
 /// Reads an integer or `null`.

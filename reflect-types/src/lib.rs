@@ -16,7 +16,7 @@ mod memory_status;
 mod message;
 pub mod neutral;
 #[cfg(feature = "openapi")]
-mod openapi;
+pub mod openapi;
 mod page;
 mod project;
 mod ranking;
@@ -33,7 +33,10 @@ mod validate;
 mod verdict;
 mod wire_enum;
 
-pub use archive::{ArchivedTrace, ImportReport, Judgement, Overview, Piece};
+pub use archive::{
+    ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
+    ReplacedReview, SetAsideEvent,
+};
 pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
@@ -51,15 +54,15 @@ pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
     GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
-    ListProjects, ListTraces, MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace,
-    ReviewTrace, RevokeApiKey, Undo, UpdateMemory, UpdateProject, WithdrawReview,
+    ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request,
+    RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};
 pub use skill::Skill;
 pub use trace::{DeletedTraces, IngestStatus, ReviewStatus, Trace, TraceReceipt};
 pub use trajectory::Trajectory;
-pub use undo::{MovedUtility, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
+pub use undo::{MovedUtility, Undo, UndoRecord, UndoReport, UndoTotals, UndoneMemory, UndoneTrace};
 pub use validate::{InvalidField, Validate};
 pub use verdict::{UnknownVerdict, Verdict};
 

@@ -70,6 +70,7 @@ impl Memory {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryRecord {
     /// The memory's id.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::memory_id))]
     pub id: MemoryId,
     /// The trace it was learned from, which may have been deleted since.
     pub trace_id: TraceId,
@@ -81,6 +82,7 @@ pub struct MemoryRecord {
     /// Whether that run passed.
     pub success: bool,
     /// Its utility.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub q_value: f64,
     /// The number of reviewed runs that were given it.
     #[serde(deserialize_with = "crate::integer::read")]
@@ -102,6 +104,7 @@ pub struct MemoryRecord {
     #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
     pub reviewer: Option<Reviewer>,
     /// When it was learned, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 
@@ -151,12 +154,16 @@ pub struct UtilityEvent {
     /// The review that caused the change.
     pub review_id: String,
     /// The learning rate.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: f64,
     /// The reward: 1 for a pass, 0 for a fail.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub reward: f64,
     /// The utility before.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub before: f64,
     /// The utility after.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub after: f64,
     /// The API key of the review.
     #[serde(default)]
@@ -166,6 +173,7 @@ pub struct UtilityEvent {
     #[cfg_attr(feature = "openapi", schema(value_type = Reviewer))]
     pub reviewer: Option<Reviewer>,
     /// When, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{KeyId, MemoryId};
+use crate::integer;
 use crate::memory_status::MemoryStatus;
 use crate::neutral;
 use crate::reflection::{Reflection, ReflectionEdit};
@@ -48,7 +49,15 @@ pub struct ChangeRecord {
     /// Of an edit: whether a later review has rewritten the memory.
     #[serde(default)]
     pub superseded: bool,
+    /// The number of reviews that had rewritten the memory; absent in an archive of an older version.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "integer::read_optional"
+    )]
+    pub generation: Option<u64>,
     /// When, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,
 }
 

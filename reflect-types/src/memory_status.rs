@@ -9,5 +9,14 @@ wire_enum! {
         Active = "active",
         /// A person has set it aside.
         Quarantined = "quarantined",
+        /// Its review was withdrawn. Only archives have such a memory.
+        Withdrawn = "withdrawn",
+    }
+}
+
+impl MemoryStatus {
+    /// Whether a memory outside of an archive can have this status.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self, Self::Active | Self::Quarantined)
     }
 }

@@ -1,16 +1,135 @@
-//! The schemas of what reads and writes itself by hand.
+//! The schemas of what reads and writes itself by hand, and of texts with rules: ids, times and names.
+
+use std::ops::RangeInclusive;
 
 use utoipa::openapi::schema::{
-    AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
+    AdditionalProperties, ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, Schema,
+    SchemaFormat, SchemaType, Type,
 };
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::{CreateTrace, Health, MemoryId, Message, Reviewer, Trajectory, Verdict};
+use crate::{
+    AuthoredReflection, CreateTrace, Health, MemoryId, MemoryStatus, Message, ProjectId, Reviewer,
+    Trajectory, Verdict, text,
+};
 
 /// Matches text with a visible character and no control characters.
 const VISIBLE_WITHOUT_CONTROLS: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*\
      [^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
+
+/// Matches an id that fits into a path: not blank, and neither `.` nor `..`.
+const ID: &str = r"[^\s.]|\.\s|\s\.|\.{3}";
+
+/// Matches the shape of a time in RFC 3339.
+const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]\
+     :[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
+
+/// An id in a request.
+pub fn id() -> RefOr<Schema> {
+    id_of(Type::String.into())
+}
+
+/// An id in a request, or none.
+pub(crate) fn optional_id() -> RefOr<Schema> {
+    id_of(nullable_string())
+}
+
+/// The id of a memory, which a run may name.
+pub(crate) fn memory_id() -> RefOr<Schema> {
+    let id = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(ID));
+    let length = id.min_length(Some(1));
+    length.max_length(Some(MemoryId::MAX_LENGTH)).into()
+}
+
+fn id_of(kind: SchemaType) -> RefOr<Schema> {
+    let id = ObjectBuilder::new().schema_type(kind);
+    id.min_length(Some(1)).pattern(Some(ID)).into()
+}
+
+/// The id of a project that a request may create.
+///
+/// See [`ProjectId::validate_new`].
+pub fn new_project_id() -> RefOr<Schema> {
+    let hidden = hidden_characters();
+    // Spaces are allowed, and not at the ends.
+    let pattern = format!("^(?!\\.{{1,2}}$)[^{hidden} ]([^{hidden}]*[^{hidden} ])?$");
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(ProjectId::MAX_LENGTH))
+        .pattern(Some(pattern))
+        .into()
+}
+
+/// The characters that are not printable, as the inside of a character class.
+fn hidden_characters() -> String {
+    // Escapes reach only the first 65,536 characters; the others stand for themselves.
+    let written = |c: char| match u16::try_from(u32::from(c)) {
+        Ok(unit) => format!("\\u{unit:04x}"),
+        Err(_) => c.to_string(),
+    };
+    let range = |range: RangeInclusive<char>| match range.into_inner() {
+        (only, last) if only == last => written(only),
+        (first, last) => format!("{}-{}", written(first), written(last)),
+    };
+    text::unprintable().map(range).collect()
+}
+
+/// A time.
+pub(crate) fn time() -> RefOr<Schema> {
+    time_of(Type::String.into())
+}
+
+/// A time, or none.
+pub(crate) fn optional_time() -> RefOr<Schema> {
+    time_of(nullable_string())
+}
+
+fn time_of(kind: SchemaType) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(kind)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .pattern(Some(TIME))
+        .into()
+}
+
+fn nullable_string() -> SchemaType {
+    SchemaType::from_iter([Type::String, Type::Null])
+}
+
+/// The name of a model.
+pub(crate) fn model_name() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(Reviewer::MAX_NAME))
+        .pattern(Some(VISIBLE_WITHOUT_CONTROLS))
+        .into()
+}
+
+/// The names of tools.
+pub(crate) fn tools() -> RefOr<Schema> {
+    tools_of(Type::Array.into())
+}
+
+/// The names of tools, or none.
+pub(crate) fn optional_tools() -> RefOr<Schema> {
+    tools_of(SchemaType::from_iter([Type::Array, Type::Null]))
+}
+
+fn tools_of(kind: SchemaType) -> RefOr<Schema> {
+    let name = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(AuthoredReflection::MAX_TOOL_NAME));
+    ArrayBuilder::new()
+        .schema_type(kind)
+        .items(name)
+        .max_items(Some(AuthoredReflection::MAX_TOOLS))
+        .into()
+}
 
 /// A string that is one of these.
 pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema> {
@@ -18,6 +137,20 @@ pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema>
         .schema_type(Type::String)
         .enum_values(Some(values))
         .into()
+}
+
+/// The status of a memory that a request may set, or none.
+pub(crate) fn optional_listed_status() -> RefOr<Schema> {
+    let null = ObjectBuilder::new().schema_type(Type::Null);
+    OneOfBuilder::new().item(null).item(listed_status()).into()
+}
+
+/// The status of a memory that a list may have.
+pub fn listed_status() -> RefOr<Schema> {
+    let listed = MemoryStatus::KNOWN
+        .iter()
+        .filter(|status| status.is_listed());
+    one_of(listed.map(MemoryStatus::as_str))
 }
 
 /// A verdict in a request, where other words are taken too; an answer has `pass` and `fail` alone.
@@ -57,13 +190,8 @@ impl ToSchema for Verdict {}
 
 impl PartialSchema for Reviewer {
     fn schema() -> RefOr<Schema> {
-        let name = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .min_length(Some(1))
-            .max_length(Some(Self::MAX_NAME))
-            .pattern(Some(VISIBLE_WITHOUT_CONTROLS));
         let model = ObjectBuilder::new()
-            .property("model", name)
+            .property("model", model_name())
             .required("model")
             .additional_properties(Some(AdditionalProperties::FreeForm(false)));
         OneOfBuilder::new()

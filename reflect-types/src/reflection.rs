@@ -118,7 +118,7 @@ pub struct ReflectionEdit {
     pub correct_action: Option<String>,
     /// The tools the advice is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_tools))]
     pub applicable_tools: Option<Vec<String>>,
 }
 
@@ -199,7 +199,7 @@ pub struct AuthoredReflection {
     pub correct_action: String,
     /// The tools the advice is about, each of at most 200 characters.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::tools))]
     pub applicable_tools: Vec<String>,
 }
 

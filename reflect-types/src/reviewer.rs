@@ -113,6 +113,7 @@ impl<'de> Deserialize<'de> for Reviewer {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelVerdict {
     /// The model.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::model_name))]
     pub model: String,
     /// Its verdict.
     pub result: Verdict,

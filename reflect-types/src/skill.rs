@@ -11,7 +11,7 @@ pub struct Skill {
     pub content: String,
     /// Counts up with each version.
     #[serde(default, deserialize_with = "integer::read")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 2_147_483_648_u64))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub version: u64,
     /// When this version was written, in RFC 3339.
     #[serde(default)]

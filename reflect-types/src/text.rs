@@ -51,6 +51,19 @@ const INVISIBLE: [RangeInclusive<char>; 17] = [
     '\u{E0000}'..='\u{E0FFF}',
 ];
 
+/// Control characters, and white space other than a space.
+const CONTROLS_AND_SPACES: [RangeInclusive<char>; 9] = [
+    '\u{0}'..='\u{1F}',
+    '\u{7F}'..='\u{9F}',
+    '\u{A0}'..='\u{A0}',
+    '\u{1680}'..='\u{1680}',
+    '\u{2000}'..='\u{200A}',
+    '\u{2028}'..='\u{2029}',
+    '\u{202F}'..='\u{202F}',
+    '\u{205F}'..='\u{205F}',
+    '\u{3000}'..='\u{3000}',
+];
+
 /// Whether the character sets the direction of the text around it, such as U+202E.
 ///
 /// ```
@@ -83,6 +96,18 @@ pub fn is_invisible(c: char) -> bool {
     within(&INVISIBLE, c)
 }
 
+/// Whether the character is no part of a project's id: a control, [bidi](is_bidi) or
+/// [invisible](is_invisible) character, a [joiner](is_joiner), or white space other than a space.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    unprintable().any(|range| range.contains(&c))
+}
+
+/// The ranges of [`is_unprintable`].
+pub(crate) fn unprintable() -> impl Iterator<Item = RangeInclusive<char>> {
+    let tables: [&[RangeInclusive<char>]; 4] = [&CONTROLS_AND_SPACES, &BIDI, &JOINERS, &INVISIBLE];
+    tables.into_iter().flatten().cloned()
+}
+
 fn within(ranges: &[RangeInclusive<char>], c: char) -> bool {
     ranges.iter().any(|range| range.contains(&c))
 }
@@ -97,6 +122,15 @@ mod tests {
             let classes = [c.is_control(), is_bidi(c), is_joiner(c), is_invisible(c)];
             let count = classes.iter().filter(|class| **class).count();
             assert!(count <= 1, "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn what_is_printable_is_neither_hidden_nor_white_space() {
+        for c in '\u{0}'..=char::MAX {
+            let space = c.is_whitespace() && c != ' ';
+            let hidden = c.is_control() || is_bidi(c) || is_joiner(c) || is_invisible(c);
+            assert_eq!(is_unprintable(c), space || hidden, "U+{:04X}", u32::from(c));
         }
     }
 

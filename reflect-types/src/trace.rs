@@ -50,6 +50,7 @@ wire_enum! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trace {
     /// The trace's id.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::id))]
     pub id: TraceId,
     /// What the agent was asked to do.
     pub task: String,
@@ -106,6 +107,7 @@ pub struct Trace {
     pub key_id: Option<KeyId>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub created_at: Option<String>,
 }
 

@@ -1,7 +1,61 @@
 use serde::{Deserialize, Serialize};
 
-use crate::id::{MemoryId, TraceId};
+use crate::id::{KeyId, MemoryId, TraceId};
+use crate::integer;
 use crate::neutral;
+use crate::reviewer::Reviewer;
+use crate::validate::{InvalidField, Validate};
+
+/// Takes back what was taught, and edits, quarantines and restorations of memories, which no reviewer
+/// and no trace has caused. Every condition that is set must hold, and one must be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Undo {
+    /// What this API key has taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
+    pub key_id: Option<KeyId>,
+    /// What this reviewer has taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<Reviewer>,
+    /// What was taught by the reviews of this trace, which may have been deleted since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
+    pub trace_id: Option<TraceId>,
+    /// What was taught at this time or later, in RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
+    pub since: Option<String>,
+    /// What was taught before this time, in RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
+    pub until: Option<String>,
+    /// Whether to report what would change, and change nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The `digest` of a dry run. If what is taken back has changed since, nothing is changed and the
+    /// reply is a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+}
+
+impl Validate for Undo {
+    fn validate(&self) -> Result<(), InvalidField> {
+        let named = self.key_id.is_some()
+            || self.reviewer.is_some()
+            || self.trace_id.is_some()
+            || self.since.is_some()
+            || self.until.is_some();
+        if !named {
+            let problem =
+                "or `reviewer`, `trace_id`, `since` or `until` is needed: say what to undo";
+            return Err(InvalidField::new("key_id", problem));
+        }
+        self.key_id.as_ref().map_or(Ok(()), Validate::validate)?;
+        self.trace_id.as_ref().map_or(Ok(()), Validate::validate)?;
+        self.reviewer.as_ref().map_or(Ok(()), Validate::validate)
+    }
+}
 
 /// The reply to `Undo`: what changed, or would change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,10 +85,10 @@ pub struct UndoReport {
     pub totals: UndoTotals,
     /// The number of changes that no list shows: of reviews that were replaced or withdrawn, and of
     /// memories whose review is withdrawn.
-    #[serde(default, deserialize_with = "crate::integer::read")]
+    #[serde(default, deserialize_with = "integer::read")]
     pub hidden: u64,
     /// The number of unreviewed traces of the key that a judge does not review from now on.
-    #[serde(default, deserialize_with = "crate::integer::read")]
+    #[serde(default, deserialize_with = "integer::read")]
     pub unjudged: u64,
     /// In a dry run, the digest of what would be taken back, to be expected of the undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,18 +101,25 @@ pub struct UndoReport {
 #[serde(default)]
 pub struct UndoTotals {
     /// Traces whose review was taken back, or replaced by the one before it.
+    #[serde(deserialize_with = "integer::read")]
     pub traces: u64,
     /// Those of them whose earlier review stands again.
+    #[serde(deserialize_with = "integer::read")]
     pub earlier_reviews: u64,
     /// Memories that were removed.
+    #[serde(deserialize_with = "integer::read")]
     pub removed: u64,
     /// Memories that came back.
+    #[serde(deserialize_with = "integer::read")]
     pub restored: u64,
     /// Memories whose content became what it was before.
+    #[serde(deserialize_with = "integer::read")]
     pub rewritten: u64,
     /// Memories that are quarantined again.
+    #[serde(deserialize_with = "integer::read")]
     pub quarantined: u64,
     /// Memories whose utility changed.
+    #[serde(deserialize_with = "integer::read")]
     pub moved: u64,
 }
 
@@ -73,6 +134,20 @@ impl UndoReport {
         *self == nothing
     }
 
+    /// The lengths of the lists, before they are bounded.
+    pub fn full_totals(&self) -> UndoTotals {
+        let earlier = self.traces.iter().filter(|trace| trace.earlier_review);
+        UndoTotals {
+            traces: self.traces.len() as u64,
+            earlier_reviews: earlier.count() as u64,
+            removed: self.removed.len() as u64,
+            restored: self.restored.len() as u64,
+            rewritten: self.rewritten.len() as u64,
+            quarantined: self.quarantined.len() as u64,
+            moved: self.moved.len() as u64,
+        }
+    }
+
     /// The maximum length of each list.
     pub const MAX_LISTED: usize = 1_000;
     /// The maximum length of a task, in characters.
@@ -82,16 +157,7 @@ impl UndoReport {
     /// excerpts of tasks.
     #[must_use]
     pub fn bounded(mut self) -> Self {
-        let earlier = self.traces.iter().filter(|trace| trace.earlier_review);
-        self.totals = UndoTotals {
-            traces: self.traces.len() as u64,
-            earlier_reviews: earlier.count() as u64,
-            removed: self.removed.len() as u64,
-            restored: self.restored.len() as u64,
-            rewritten: self.rewritten.len() as u64,
-            quarantined: self.quarantined.len() as u64,
-            moved: self.moved.len() as u64,
-        };
+        self.totals = self.full_totals();
         self.traces.truncate(Self::MAX_LISTED);
         self.moved.truncate(Self::MAX_LISTED);
         for moved in &mut self.moved {
@@ -151,6 +217,31 @@ pub struct MovedUtility {
     pub after: f64,
 }
 
+/// The record of an undo: who asked for what, when, and how much it changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UndoRecord {
+    /// The record's id, unique in its project.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::id))]
+    pub id: String,
+    /// The API key that undid.
+    #[serde(default)]
+    pub key_id: Option<KeyId>,
+    /// When, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
+    pub created_at: String,
+    /// What was asked.
+    pub request: Undo,
+    /// The numbers of traces and memories it changed.
+    pub totals: UndoTotals,
+    /// The number of utility events that no longer count.
+    #[serde(default, deserialize_with = "integer::read")]
+    pub events: u64,
+    /// The number of changes that no list of its report shows.
+    #[serde(default, deserialize_with = "integer::read")]
+    pub hidden: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +298,14 @@ mod tests {
         let mut json = serde_json::to_value(&report).unwrap();
         json.as_object_mut().unwrap().remove("totals");
         assert_eq!(serde_json::from_value::<UndoReport>(json).unwrap(), report);
+    }
+
+    #[test]
+    fn an_undo_of_nothing_in_particular_is_refused() {
+        let undo = Undo {
+            dry_run: true,
+            ..Undo::default()
+        };
+        assert_eq!(undo.validate().unwrap_err().field, "key_id");
     }
 }

@@ -71,3 +71,43 @@ fn full_disk_is_not_ready_but_alive() {
     assert!(body["reason"].as_str().unwrap().contains("disk"), "{body}");
     assert_eq!(request(&server, "GET", "/health/live", "").0, 200);
 }
+
+/// The peak of the memory of a process, in MiB.
+#[cfg(target_os = "linux")]
+fn peak_memory(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = peak
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
+    kib / 1024
+}
+
+/// A message of three bytes takes hundreds of them once it is decoded.
+#[cfg(target_os = "linux")]
+#[test]
+fn lists_of_very_heavy_traces_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let filled = Server::start(&data, &["--master-key", KEY]);
+    let messages = vec!["{}"; 1_000_000].join(",");
+    let trace = format!(r#"{{"task": "t", "trajectory": [{messages}]}}"#);
+    for _ in 0..3 {
+        let (status, body) = request(&filled, "POST", "/v1/projects/p/traces", &trace);
+        assert_eq!(status, 201, "{body}");
+    }
+    filled.terminate();
+    assert!(filled.ended().success());
+    // Storing a trace decodes it: the peak of a new process is that of its lists.
+    let server = Server::start(&data, &["--master-key", KEY]);
+    for path in ["traces?limit=1000", "archive/traces"] {
+        let (status, body) = request(&server, "GET", &format!("/v1/projects/p/{path}"), "");
+        assert_eq!(status, 200);
+        assert!(body.len() > 3_000_000, "{path}: {}", body.len());
+    }
+    let peak = peak_memory(&server);
+    assert!(peak < 160, "{peak} MiB");
+}

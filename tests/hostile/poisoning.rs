@@ -55,11 +55,28 @@ fn what_a_stolen_key_has_taught_is_taken_back_as_if_it_had_never_been() {
     let plan = json(&bank.run(&[&undo[..], &["--dry-run"]].concat()));
     assert_eq!(bank.taught(), attacked);
     assert_eq!(plan["restored"].as_array().unwrap().len(), 2);
-    let done = json(&bank.run(&undo));
+    // There is no terminal to ask on.
+    let refused = bank.run(&undo);
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("--yes") && words.contains("--dry-run"),
+        "{words}"
+    );
+    assert_eq!(bank.taught(), attacked);
+    let done = json(&bank.run(&[&undo[..], &["--yes"]].concat()));
     assert_eq!(done["moved"], plan["moved"]);
     assert_eq!(bank.taught(), before);
-    let words = bank.run(&["undo", "--key", &thief.id]);
+    let words = bank.run(&["undo", "--key", &thief.id, "--yes"]);
     assert!(words.stdout.starts_with(b"Nothing to undo"));
+    let undone = json(&bank.run(&["undo", "--list", "--json"]));
+    assert_eq!(undone.as_array().unwrap().len(), 1);
+    assert_eq!(
+        undone[0]["request"],
+        serde_json::json!({"key_id": thief.id})
+    );
+    assert_eq!(undone[0]["events"], done["events"]);
+    assert_eq!(undone[0]["key_id"], "master");
 }
 
 #[test]

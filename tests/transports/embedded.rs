@@ -1,7 +1,13 @@
 //! Behaviour of the embedded transport alone.
 
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
+use reflect_engine::Engine;
+use reflect_engine::model::{Error, JudgedRun, Reflection, ReflectionWriter};
+use reflect_engine::store::Sqlite;
 use reflect_sdk::{BlockingClient, ReflectClient};
 use tempfile::TempDir;
 
@@ -24,6 +30,61 @@ fn ingestion_left_queued_by_a_client_is_finished_by_the_next() {
         let trace = call.timeout(patience).call().unwrap();
         assert!(trace.created_memory_id.is_some(), "round {round}");
     }
+}
+
+/// Says when it begins, and never ends.
+struct EndlessWriter(Mutex<mpsc::Sender<()>>);
+
+#[async_trait::async_trait]
+impl ReflectionWriter for EndlessWriter {
+    fn id(&self) -> &'static str {
+        "endless"
+    }
+
+    async fn reflect(&self, _: &JudgedRun<'_>) -> Result<Reflection, Error> {
+        self.0.lock().unwrap().send(()).unwrap();
+        std::future::pending().await
+    }
+}
+
+/// Ends this process while its engine works on a review.
+fn exit_during_a_job(file: &Path) -> ! {
+    static CLIENT: OnceLock<ReflectClient> = OnceLock::new();
+
+    let (begins, begun) = mpsc::channel();
+    let engine = Engine::builder()
+        .store(Arc::new(Sqlite::open(file).unwrap()))
+        .reflector(Arc::new(EndlessWriter(Mutex::new(begins))));
+    let builder = ReflectClient::builder().project("support");
+    let builder = builder.shutdown_timeout(Duration::from_secs(2));
+    let client = CLIENT.get_or_init(|| builder.embedded_engine(engine).unwrap());
+    let client = client.blocking();
+    let call = client.create_trace("Refund order 7", "Done.");
+    call.pass().call().unwrap();
+    begun.recv().unwrap();
+    std::process::exit(0);
+}
+
+#[test]
+fn a_job_of_a_process_that_ends_is_free_for_the_next() {
+    const FILE: &str = "REFLECT_TEST_ENDING_PROCESS";
+    if let Some(file) = std::env::var_os(FILE) {
+        exit_during_a_job(Path::new(&file));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let test = "embedded::a_job_of_a_process_that_ends_is_free_for_the_next";
+    let ended = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", test])
+        .env(FILE, folder.path().join("reflect.db"))
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let client = open(&folder);
+    let trace = client.list_traces().call().unwrap().items.remove(0);
+    // Long before the lease of the first process ends.
+    let call = client.wait_for_trace(trace.id).require_reviewed();
+    let learned = call.timeout(Duration::from_secs(10)).call().unwrap();
+    assert!(learned.created_memory_id.is_some());
 }
 
 #[test]

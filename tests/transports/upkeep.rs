@@ -104,7 +104,12 @@ fn what_was_taught_is_taken_back(world: &World) {
     let unchanged = world.client().get_memory(&good).call().unwrap();
     assert_eq!(unchanged, attacked);
     let done = admin.undo().trace(&bad.id).call().unwrap();
+    let totals = done.totals;
     assert_eq!((done.removed, done.moved), (plan.removed, plan.moved));
+    let undone = admin.list_undos().limit(10).call().unwrap();
+    assert_eq!(undone.len(), 1);
+    assert_eq!(undone.items[0].request.trace_id.as_ref(), Some(&bad.id));
+    assert_eq!(undone.items[0].totals, totals);
     assert_eq!(world.client().get_memory(&good).call().unwrap(), before);
     assert_eq!(world.recall("Refund order 8").len(), 1);
     let everything = admin.undo().call().unwrap_err();

@@ -1,4 +1,4 @@
-//! A project as JSON lines: heading, memories, traces, skill, ending.
+//! A project as JSON lines: heading, memories, traces, skill, undos, ending.
 
 use std::fs::{File as Disk, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_types::{ImportReport, Piece, ProjectId, Skill};
+use reflect_types::{ImportReport, Overview, Piece, ProjectId};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{self, Archive};
@@ -59,6 +59,8 @@ struct Counts {
     memories: u64,
     traces: u64,
     skills: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    undos: u64,
 }
 
 pub(crate) async fn export(options: Export) -> Result<(), Failure> {
@@ -128,7 +130,7 @@ fn new_file(path: &Path) -> io::Result<Disk> {
 async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failure> {
     let before = archive.overview().await?;
     let progress = bar(before.stats.memories + before.stats.traces);
-    let exported = pieces(archive, out, before.skill.clone(), &progress).await?;
+    let exported = pieces(archive, out, &before, &progress).await?;
     progress.finish_and_clear();
     // Pages are read separately: a change in between may be in one page and not in another.
     if archive.overview().await? != before {
@@ -142,7 +144,7 @@ async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failur
 async fn pieces(
     archive: &Archive,
     out: &mut impl Write,
-    skill: Option<Skill>,
+    overview: &Overview,
     progress: &ProgressBar,
 ) -> Result<Counts, Failure> {
     let mut exported = Counts::default();
@@ -156,7 +158,7 @@ async fn pieces(
     loop {
         let page = archive.memories_after(after.as_ref()).await?;
         let Some(last) = page.last() else { break };
-        after = Some(last.memory.id.clone());
+        after = Some(last.history.memory.id.clone());
         for memory in page {
             line(out, &Piece::Memory(Box::new(memory)))?;
             exported.memories += 1;
@@ -174,9 +176,16 @@ async fn pieces(
             progress.inc(1);
         }
     }
-    if let Some(skill) = skill {
-        line(out, &Piece::Skill(skill))?;
+    if let Some(skill) = &overview.skill {
+        line(out, &Piece::Skill(skill.clone()))?;
         exported.skills += 1;
+    }
+    // An older server has none, and does not list them.
+    if overview.last_undo.is_some() {
+        for undo in archive.undos().await? {
+            line(out, &Piece::Undo(Box::new(undo)))?;
+            exported.undos += 1;
+        }
     }
     Ok(exported)
 }
@@ -279,12 +288,21 @@ fn is_ending(line: &str) -> bool {
     line.trim_start().starts_with(r#"{"kind":"end""#)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Counts {
     fn count(&mut self, piece: &Piece) {
         match piece {
             Piece::Memory(_) => self.memories += 1,
             Piece::Trace(_) => self.traces += 1,
             Piece::Skill(_) => self.skills += 1,
+            Piece::Undo(_) => self.undos += 1,
             _ => {}
         }
     }

@@ -161,6 +161,8 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
                 },
                 or_never(key.last_used_at.as_ref()),
                 or_never(key.expires_at.as_ref()),
+                key.max_alpha
+                    .map_or_else(|| "any".to_owned(), |alpha| alpha.to_string()),
                 output::line(&key.label, 30),
                 if every {
                     "all".to_owned()
@@ -177,6 +179,7 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
             "STATUS",
             "LAST USED",
             "EXPIRES",
+            "MAX ALPHA",
             "LABEL",
             "SCOPES",
         ],

@@ -15,3 +15,4 @@ pub(crate) mod serve;
 pub(crate) mod skill;
 pub(crate) mod traces;
 pub(crate) mod undo;
+mod undo_list;

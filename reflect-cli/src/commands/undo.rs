@@ -6,15 +6,20 @@ use reflect_sdk::ReflectClient;
 use reflect_sdk::calls::Call;
 use reflect_types::{Reviewer, Undo, UndoReport, UndoTotals, UndoneMemory};
 
+use super::undo_list;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
 
 /// Takes back what was taught: the reviews that match every option, their memories, their effect on other
-/// memories, and edits, quarantines and restorations of memories. Shows what would change, and asks before it does on a terminal.
+/// memories, and edits, quarantines and restorations of memories.
+///
+/// Shows what would change, and asks before it does; without a terminal, it needs `--yes` or `--dry-run`.
+/// An undo is final: look at `--dry-run` and make an export (`reflect export`) first. It leaves a record,
+/// which `--list` shows.
 #[derive(Debug, Args)]
 #[command(
-    group(ArgGroup::new("what").args(["taught_by", "reviewer", "trace", "since", "until"])
+    group(ArgGroup::new("what").args(["taught_by", "reviewer", "trace", "since", "until", "list"])
         .required(true).multiple(true)),
     mut_arg("key", |key| key.long("api-key"))
 )]
@@ -40,22 +45,44 @@ pub(crate) struct Options {
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask.
+    /// Do not ask. Needed where no terminal can answer.
     #[arg(long, conflicts_with = "dry_run")]
     yes: bool,
+    /// List the undos so far, newest first: who undid what, when, and how much it changed.
+    #[arg(
+        long,
+        conflicts_with_all = ["taught_by", "reviewer", "trace", "since", "until", "dry_run", "yes"]
+    )]
+    list: bool,
+    /// Maximum number of undos in the list, from 1 to 1,000.
+    #[arg(long, default_value_t = 20, requires = "list")]
+    limit: u32,
+    /// Only undos in the list that are older than this one.
+    #[arg(long, value_name = "ID", requires = "list")]
+    before: Option<String>,
     #[command(flatten)]
     place: Place,
 }
 
 pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     options.place.key_flag = "--api-key";
+    let answers = io::stdin().is_terminal();
+    if !(options.list || options.dry_run || options.yes || answers) {
+        return Err(Failure::usage(
+            "an undo is final, and there is no terminal to ask on: see what would change with --dry-run, \
+             then confirm it with --yes",
+        ));
+    }
     let client = options.place.client().await?;
+    if options.list {
+        return undo_list::show(&client, options.limit, options.before, options.place.json).await;
+    }
     if options.dry_run {
         let plan = selected(&client, &options).dry_run().await?;
         return show(&options, &plan);
     }
     let mut call = selected(&client, &options);
-    if !options.yes && io::stdin().is_terminal() {
+    if !options.yes {
         let plan = selected(&client, &options).dry_run().await?;
         // Without a change it is done all the same: it also covers reviews in progress.
         if !plan.is_empty() {

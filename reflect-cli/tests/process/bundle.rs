@@ -45,6 +45,35 @@ fn exported_project_is_imported_unchanged() {
 }
 
 #[test]
+fn an_export_carries_past_reviews_and_undos() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let traces = json(&on_file(&data, &["traces", "--json"], ""));
+    let [newest, oldest] = [0, 1].map(|n| traces[n]["id"].as_str().unwrap().to_owned());
+    on_file(&data, &["undo", "--trace", &newest, "--yes"], "");
+    on_file(&data, &["review", &oldest, "--change", "--fail", "no"], "");
+    let bundle = folder.path().join("bundle.jsonl");
+    let bundle = bundle.to_str().unwrap();
+    let exported = json(&on_file(&data, &["export", bundle, "--json"], ""));
+    let expected = json!({"memories": 1, "traces": 2, "skills": 0, "undos": 1});
+    assert_eq!(exported, expected);
+    let text = std::fs::read_to_string(bundle).unwrap();
+    assert!(text.contains("past_reviews"), "{text}");
+    let copy = folder.path().join("copy.db");
+    on_file(&copy, &["import", bundle, "--json"], "");
+    let list = ["undo", "--list", "--json"];
+    assert_eq!(
+        json(&on_file(&copy, &list, "")),
+        json(&on_file(&data, &list, ""))
+    );
+    let words = on_file(&copy, &["undo", "--list"], "");
+    let words = String::from_utf8(words.stdout).unwrap();
+    assert!(words.contains(&format!("--trace {newest}")), "{words}");
+    assert!(words.contains("reviews of 1 traces"), "{words}");
+}
+
+#[test]
 fn server_exports_and_imports_like_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

@@ -62,6 +62,11 @@ impl Server {
         builder.retry(once).http(&self.url, key).unwrap()
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -70,7 +75,7 @@ impl Server {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let pid = self.child.id().to_string();
+        let pid = self.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(asked.success());
     }

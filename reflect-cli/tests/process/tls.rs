@@ -41,6 +41,11 @@ fn command_trusts_a_private_certificate_by_ssl_cert_file() {
     assert!(trusting.status.success(), "{}", errors(&trusting));
     let strict = list().env_remove("SSL_CERT_FILE").output().unwrap();
     assert_eq!(strict.status.code(), Some(5), "{strict:?}");
+    assert!(
+        errors(&strict).contains("SSL_CERT_FILE"),
+        "{}",
+        errors(&strict)
+    );
 }
 
 #[test]

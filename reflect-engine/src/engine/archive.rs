@@ -2,13 +2,14 @@
 //!
 //! Pieces carry no vectors, because these belong to an embedder: an import embeds its memories.
 
-use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, CreateTrace, ExportMemories, ExportTraces, ImportReport, InvalidField,
-    MemoryHistory, Overview, Piece, ProjectId, Skill, Validate, neutral,
+    ArchivedMemory, ArchivedReview, ArchivedTrace, CreateTrace, ExportMemories, ExportTraces,
+    ImportReport, InvalidField, ListUndos, Overview, Piece, ProjectId, Reflection, Skill, Undo,
+    Validate, neutral,
 };
 
 use super::handle::Engine;
+use super::time;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::store::{EmbeddedPiece, Undecoded};
@@ -20,9 +21,15 @@ impl Engine {
         let core = self.checked(project, project)?;
         // An empty page, which fails for a missing project.
         core.store.archived_traces(project, None, 0).await?;
+        let newest = ListUndos {
+            limit: Some(1),
+            before: None,
+        };
+        let last = core.store.list_undos(project, &newest).await?;
         Ok(Overview {
             stats: core.store.stats(project).await?,
             skill: core.store.skill(project).await?,
+            last_undo: last.items.into_iter().next().map(|record| record.id),
         })
     }
 
@@ -58,7 +65,7 @@ impl Engine {
         &self,
         project: &ProjectId,
         page: &ExportMemories,
-    ) -> Result<Vec<MemoryHistory>> {
+    ) -> Result<Vec<ArchivedMemory>> {
         let core = self.checked(project, page)?;
         let (after, limit) = (page.after.as_ref(), page.limit() as usize);
         core.store.archived_memories(project, after, limit).await
@@ -66,12 +73,12 @@ impl Engine {
 
     /// Stores exported pieces under their ids. Existing ones are left as they are, so an interrupted
     /// import can be repeated. The texts of memories and of the skill become neutral, and a task of a
-    /// memory is cut to its limit; traces stay as they are.
+    /// memory is cut to its limit; traces stay as they are, except for what their past reviews taught.
     pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<ImportReport> {
         let core = self.checked(project, project)?;
         for piece in &pieces {
             piece.validate()?;
-            readable_times(piece)?;
+            check_times(piece)?;
         }
         let pieces: Vec<Piece> = pieces.into_iter().map(made_neutral).collect();
         let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
@@ -81,6 +88,7 @@ impl Engine {
             restored.push(match piece {
                 Piece::Trace(trace) => EmbeddedPiece::Trace(trace),
                 Piece::Skill(skill) => EmbeddedPiece::Skill(skill),
+                Piece::Undo(record) => EmbeddedPiece::Undo(record),
                 Piece::Memory(memory) => EmbeddedPiece::Memory {
                     memory: Box::new(replayed(*memory)),
                     vector: vectors.next().ok_or_else(|| Error::Internal {
@@ -110,45 +118,50 @@ impl Engine {
 }
 
 /// Refuses a time that no store could read again: one such row would fail every undo.
-fn readable_times(piece: &Piece) -> Result<(), InvalidField> {
+fn check_times(piece: &Piece) -> Result<(), InvalidField> {
     match piece {
-        Piece::Memory(history) => {
-            readable("created_at", &history.memory.created_at)?;
-            for event in &history.events {
-                readable("events.created_at", &event.created_at)?;
+        Piece::Memory(archived) => {
+            let ArchivedMemory {
+                history, set_aside, ..
+            } = &**archived;
+            time::parse("created_at", &history.memory.created_at)?;
+            let aside = set_aside.iter().map(|aside| &aside.event);
+            for event in history.events.iter().chain(aside) {
+                time::parse("events.created_at", &event.created_at)?;
             }
             for change in &history.changes {
-                readable("changes.created_at", &change.created_at)?;
+                time::parse("changes.created_at", &change.created_at)?;
             }
-            Ok(())
         }
         Piece::Trace(archived) => {
             if let Some(time) = &archived.trace.created_at {
-                readable("created_at", time)?;
+                time::parse("created_at", time)?;
             }
-            match &archived.judgement {
-                Some(judgement) => readable("judgement.created_at", &judgement.created_at),
-                None => Ok(()),
+            if let Some(judgement) = &archived.judgement {
+                time::parse("judgement.created_at", &judgement.created_at)?;
+            }
+            for past in &archived.past_reviews {
+                time::parse("past_reviews.created_at", &past.created_at)?;
             }
         }
-        _ => Ok(()),
+        Piece::Undo(record) => {
+            time::parse("created_at", &record.created_at)?;
+            let Undo { since, until, .. } = &record.request;
+            for (field, given) in [("request.since", since), ("request.until", until)] {
+                given
+                    .as_deref()
+                    .map(|text| time::parse(field, text))
+                    .transpose()?;
+            }
+        }
+        _ => {}
     }
-}
-
-fn readable(field: &'static str, time: &str) -> Result<(), InvalidField> {
-    if time.parse::<Timestamp>().is_ok() {
-        return Ok(());
-    }
-    let shown = neutral::excerpt(time, 40);
-    let problem = format!(
-        "must be a time in RFC 3339, got `{}`",
-        neutral::for_prompt(&shown)
-    );
-    Err(InvalidField::new(field, problem))
+    Ok(())
 }
 
 /// The memory with the utility that follows from its events, whatever the piece says.
-fn replayed(mut history: MemoryHistory) -> MemoryHistory {
+fn replayed(mut archived: ArchivedMemory) -> ArchivedMemory {
+    let history = &mut archived.history;
     let moves = history.events.iter().map(|event| Move {
         alpha: event.alpha,
         reward: event.reward,
@@ -159,17 +172,26 @@ fn replayed(mut history: MemoryHistory) -> MemoryHistory {
     for (event, step) in history.events.iter_mut().zip(steps) {
         (event.before, event.after) = (step.before, step.after);
     }
-    history
+    archived
 }
 
 /// The piece with neutral texts, because an archive may be of an older version, or anyone's.
 fn made_neutral(piece: Piece) -> Piece {
     match piece {
-        Piece::Memory(history) => {
-            let mut history = history.neutral();
-            let task = neutral::excerpt(&history.memory.task, CreateTrace::MAX_TASK);
-            history.memory.task = task.into_owned();
-            Piece::Memory(Box::new(history))
+        Piece::Memory(mut archived) => {
+            archived.history = archived.history.neutral();
+            let memory = &mut archived.history.memory;
+            let task = neutral::excerpt(&memory.task, CreateTrace::MAX_TASK);
+            memory.task = task.into_owned();
+            Piece::Memory(archived)
+        }
+        Piece::Trace(mut archived) => {
+            for ArchivedReview { review, .. } in &mut archived.past_reviews {
+                if let Some(review) = review {
+                    review.learned = review.learned.take().map(Reflection::neutral);
+                }
+            }
+            Piece::Trace(archived)
         }
         Piece::Skill(skill) => Piece::Skill(Skill {
             content: neutral::for_prompt(&skill.content).into_owned(),
@@ -181,7 +203,7 @@ fn made_neutral(piece: Piece) -> Piece {
 
 fn embedded_text(piece: &Piece) -> Option<&str> {
     match piece {
-        Piece::Memory(history) => Some(&history.memory.task),
+        Piece::Memory(archived) => Some(&archived.history.memory.task),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reflect_types::{InvalidField, Ranking, Review};
@@ -239,6 +239,7 @@ impl Builder {
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),
+            held: Mutex::default(),
             calls: watch::Sender::new(0),
         });
         let background = if core.background {

@@ -55,6 +55,7 @@ impl Engine {
                 Reply::WithdrawReview(self.withdraw_review(project, &withdraw.trace_id).await?)
             }
             Request::Undo(undo) => Reply::Undo(self.undo(project, undo).await?),
+            Request::ListUndos(list) => Reply::ListUndos(self.list_undos(project, list).await?),
             Request::GetSkill(_) => Reply::GetSkill(self.get_skill(project).await?),
             Request::CreateSkill(create) => {
                 Reply::CreateSkill(self.create_skill(project, create).await?)

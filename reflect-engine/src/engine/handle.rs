@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reflect_types::{KeyId, ProjectId, Validate};
 use tokio::sync::Mutex;
@@ -109,6 +110,25 @@ impl Engine {
         // The sender is in the core, so the channel is open.
         let _ = calls.wait_for(|count| *count == 0).await;
         self.core().store.close().await
+    }
+
+    /// Like [`shutdown`](Self::shutdown), with a grace period of at most `limit`: work that is not
+    /// finished by then is handed back at once, and calls in progress are not waited for.
+    pub async fn shutdown_within(&self, limit: Duration) -> Result<()> {
+        if let Ok(stopped) = tokio::time::timeout(limit, self.shutdown()).await {
+            return stopped;
+        }
+        let store = &self.core().store;
+        let owners: Vec<Arc<str>> = self.core().held().clone();
+        for task in self.shared.background.lock().await.drain(..) {
+            task.abort();
+            // It ends at its next pause.
+            let _ = task.await;
+        }
+        for owner in owners {
+            store.release_jobs(&owner).await?;
+        }
+        store.close().await
     }
 
     pub(super) fn core(&self) -> &Arc<Core> {

@@ -10,6 +10,7 @@ mod review;
 mod skill;
 #[cfg(test)]
 mod tests;
+mod time;
 mod traces;
 mod undo;
 

@@ -1,12 +1,14 @@
 //! Undoing what was taught.
 
 use jiff::Timestamp;
-use reflect_types::{InvalidField, ProjectId, Undo, UndoReport};
+use reflect_types::{ListUndos, Page, ProjectId, Undo, UndoRecord, UndoReport};
 
 use super::handle::Engine;
-use crate::error::{Error, Result};
+use super::time;
+use crate::error::Result;
+use crate::id::new_id;
 use crate::review::Selection;
-use crate::store::UndoRun;
+use crate::store::{NewUndoRecord, UndoRun};
 
 impl Engine {
     /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
@@ -17,7 +19,9 @@ impl Engine {
     ///
     /// A dry run reports the same changes and makes none. The lists of the report are
     /// [bounded](UndoReport::bounded). Its digest can be expected of the undo that
-    /// follows, which is [`Error::Conflict`] if it would take back something else.
+    /// follows, which is [`Error::Conflict`](crate::Error::Conflict) if it would take back something else.
+    ///
+    /// An undo that changes something leaves a record.
     ///
     /// Reviews in progress that the undo covers are not learned from. After an undo of all that a key
     /// has taught, a judge does not review the runs that the key has recorded before.
@@ -33,8 +37,14 @@ impl Engine {
         let run = if undo.dry_run {
             UndoRun::Dry
         } else {
-            let expect = undo.expect.clone();
-            UndoRun::Real { expect }
+            UndoRun::Real {
+                expect: undo.expect.clone(),
+                record: Some(NewUndoRecord {
+                    id: new_id(),
+                    key_id: self.key().cloned(),
+                    request: undo.clone(),
+                }),
+            }
         };
         let report = core.store.undo(project, &selection, run, core.now());
         let report = report.await?;
@@ -43,14 +53,19 @@ impl Engine {
         }
         Ok(report.bounded())
     }
+
+    /// A page of the records of undos, newest first.
+    pub async fn list_undos(
+        &self,
+        project: &ProjectId,
+        list: &ListUndos,
+    ) -> Result<Page<UndoRecord>> {
+        let core = self.checked(project, list)?;
+        core.store.list_undos(project, list).await
+    }
 }
 
 fn time(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>> {
-    let parse = |text: &str| {
-        text.parse().map_err(|_| {
-            let problem = format!("must be a time such as `2026-11-15T12:00:00Z`, got `{text}`");
-            Error::Invalid(InvalidField::new(field, problem))
-        })
-    };
-    text.map(parse).transpose()
+    let time = text.map(|text| time::parse(field, text)).transpose();
+    Ok(time?)
 }

@@ -29,6 +29,7 @@ impl HeldJob {
         job: &ClaimedJob,
         model: &'static str,
     ) -> Self {
+        core.held().push(Arc::clone(owner));
         Self {
             core: Arc::clone(core),
             owner: Arc::clone(owner),
@@ -90,6 +91,15 @@ impl HeldJob {
         let finished = self.core.store.finish_job(&self.owner, self.key);
         if let Err(error) = finished.await {
             tracing::warn!(job = self.key, %error, "could not end a job: its lease will expire");
+        }
+    }
+}
+
+impl Drop for HeldJob {
+    fn drop(&mut self) {
+        let mut held = self.core.held();
+        if let Some(place) = held.iter().position(|owner| *owner == self.owner) {
+            held.swap_remove(place);
         }
     }
 }

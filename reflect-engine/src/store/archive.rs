@@ -1,4 +1,4 @@
-use reflect_types::{ArchivedTrace, MemoryHistory, Skill};
+use reflect_types::{ArchivedMemory, ArchivedTrace, Skill, UndoRecord};
 
 /// A piece of an archive, with the vector that the importing engine made for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -8,7 +8,7 @@ pub enum EmbeddedPiece {
     /// A memory and its events.
     Memory {
         /// The memory.
-        memory: Box<MemoryHistory>,
+        memory: Box<ArchivedMemory>,
         /// The embedder of the vector.
         embedder: String,
         /// The vector of the memory's task.
@@ -16,4 +16,6 @@ pub enum EmbeddedPiece {
     },
     /// The project's skill.
     Skill(Skill),
+    /// The record of an undo.
+    Undo(Box<UndoRecord>),
 }

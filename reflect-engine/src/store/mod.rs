@@ -34,7 +34,7 @@ pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
-pub use undo_run::UndoRun;
+pub use undo_run::{NewUndoRecord, UndoRun};
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
+    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
+    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
+    UndoReport,
 };
 
 use super::{
@@ -111,6 +112,10 @@ pub trait Store: Send + Sync + 'static {
         run: UndoRun,
         now: Timestamp,
     ) -> Result<UndoReport>;
+
+    /// A page of the records of undos, newest first. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no record.
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>>;
 
     /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
     /// [`decide`](crate::review::decide) and writes the [`Changes`](crate::review::Changes).
@@ -300,7 +305,7 @@ pub trait Store: Send + Sync + 'static {
         project: &ProjectId,
         after: Option<&MemoryId>,
         limit: usize,
-    ) -> Result<Vec<MemoryHistory>>;
+    ) -> Result<Vec<ArchivedMemory>>;
 
     /// Inserts pieces of an archive under their ids, without those the project has, and queues
     /// unfinished reviews for `now`. Returns how many were inserted. Fails with

@@ -1,3 +1,5 @@
+use reflect_types::{KeyId, Undo};
+
 /// Whether an undo is only planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoRun {
@@ -7,5 +9,18 @@ pub enum UndoRun {
     Real {
         /// The [`digest`](reflect_types::UndoReport::digest) of a dry run; `None` for any.
         expect: Option<String>,
+        /// The record that it leaves if something changes; `None` for none.
+        record: Option<NewUndoRecord>,
     },
+}
+
+/// Who asked for an undo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewUndoRecord {
+    /// The record's id.
+    pub id: String,
+    /// The API key that undoes.
+    pub key_id: Option<KeyId>,
+    /// What was asked.
+    pub request: Undo,
 }

@@ -71,7 +71,7 @@ async fn everything(engine: &Engine) -> Vec<Piece> {
     loop {
         let page = engine.export_memories(&project, &next).await.unwrap();
         let Some(last) = page.last() else { break };
-        next.after = Some(last.memory.id.clone());
+        next.after = Some(last.history.memory.id.clone());
         pieces.extend(
             page.into_iter()
                 .map(|memory| Piece::Memory(Box::new(memory))),
@@ -157,9 +157,9 @@ async fn an_imported_utility_follows_from_its_events() {
     fill(&engine).await;
     let mut pieces = everything(&engine).await;
     for piece in &mut pieces {
-        if let Piece::Memory(history) = piece {
-            history.memory.q_value = 0.9;
-            history.memory.uses = u64::MAX;
+        if let Piece::Memory(archived) = piece {
+            archived.history.memory.q_value = 0.9;
+            archived.history.memory.uses = u64::MAX;
         }
     }
     let copy = in_memory();
@@ -214,7 +214,7 @@ async fn an_invalid_piece_is_refused_and_nothing_is_stored() {
         Piece::Memory(history) => Some(history),
         _ => None,
     });
-    memory.unwrap().memory.q_value = 2.0;
+    memory.unwrap().history.memory.q_value = 2.0;
     let to = in_memory();
     let refused = to.import(&project(), pieces).await.unwrap_err();
     assert_eq!(refused.body().field.as_deref(), Some("q_value"));

@@ -2,8 +2,9 @@
 
 use reflect_engine::Engine;
 use reflect_types::{
-    AuthoredReflection, CreateSkill, CreateTrace, ListMemories, Memory, MemoryUpdate, Message,
-    Piece, QueryMemories, ReflectionEdit, Review, ToolCall, UpdateMemory, neutral,
+    AuthoredReflection, CreateSkill, CreateTrace, ExportMemories, ListMemories, Memory,
+    MemoryUpdate, Message, Piece, QueryMemories, ReflectionEdit, Review, ToolCall, UpdateMemory,
+    neutral,
 };
 use serde_json::json;
 
@@ -52,6 +53,14 @@ async fn an_authored_memory_is_neutral_and_its_trace_is_what_was_sent() {
     let list = ListMemories::default();
     let listed = engine.list_memories(&project(), &list).await.unwrap();
     assert_eq!(listed.items[0].memory.reflection.summary, NEUTRAL);
+    // An export has what is stored: it is neutral already.
+    let all = ExportMemories::default();
+    let exported = engine.export_memories(&project(), &all).await.unwrap();
+    let stored = &exported[0].history.memory;
+    assert_eq!(
+        (&*stored.task, &*stored.reflection.summary),
+        (NEUTRAL, NEUTRAL)
+    );
 
     let trace = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(trace.task, HOSTILE);

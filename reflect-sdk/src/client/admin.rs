@@ -6,8 +6,8 @@ use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
     Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
     ExportOverview, ExportTraces, GetStats, ImportProject, InvalidField, KeyId, ListApiKeys,
-    ListProjects, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo, UpdateProject,
-    Validate,
+    ListProjects, ListUndos, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo,
+    UpdateProject, Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -89,7 +89,8 @@ impl<M> Admin<M> {
 
     /// Takes back what a key, a reviewer, a trace or a time has taught. At least one of them must be
     /// set. Utilities become what they would be if nothing of it had happened, and so do texts and
-    /// statuses of memories. Deleted memories do not come back.
+    /// statuses of memories. Deleted memories do not come back. An undo is final, and leaves a record
+    /// ([`list_undos`](Self::list_undos)): ask with [`dry_run`](Call::dry_run) first, and export.
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;
@@ -104,6 +105,11 @@ impl<M> Admin<M> {
     /// ```
     pub fn undo(&self) -> Call<Undo, M> {
         self.0.call(Undo::default())
+    }
+
+    /// The records of undos, newest first: who undid what, when, and how much it changed.
+    pub fn list_undos(&self) -> Call<ListUndos, M> {
+        self.0.call(ListUndos::default())
     }
 
     /// Removes the project with all its traces, memories and keys. It cannot be undone.
@@ -189,6 +195,18 @@ impl<M> Call<Undo, M> {
     /// Reports what would change, and changes nothing.
     pub fn dry_run(self) -> Self {
         self.set(|undo| undo.dry_run = true)
+    }
+}
+
+impl<M> Call<ListUndos, M> {
+    /// The maximum number of records, from 1 to 1,000; 100 by default.
+    pub fn limit(self, limit: u32) -> Self {
+        self.set(|list| list.limit = Some(limit))
+    }
+
+    /// Only records older than this one: the last of the previous page.
+    pub fn before(self, id: impl Into<String>) -> Self {
+        self.set(|list| list.before = Some(id.into()))
     }
 }
 

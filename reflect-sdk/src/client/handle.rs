@@ -47,28 +47,15 @@ impl Handle {
     pub(crate) fn wait_for_pending(&self, limit: Duration) {
         self.0.wait_blocking(limit);
     }
-
-    /// Closes the transport, unless runs are still on their way through it.
-    fn close(&self) {
-        if !self.0.is_idle() {
-            return;
-        }
-        let Some((worker, transport)) = self.core().in_use() else {
-            return;
-        };
-        let closing = async move {
-            transport.close().await;
-            Ok(())
-        };
-        if let Err(error) = worker.wait(closing, self.core().settings.shutdown_timeout) {
-            tracing::debug!(target: "reflect", %error, "the transport was not closed");
-        }
-    }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.wait_for_pending(self.core().settings.shutdown_timeout);
-        self.close();
+        let limit = self.core().settings.shutdown_timeout;
+        self.wait_for_pending(limit);
+        // Runs may still be on their way through the transport.
+        if self.0.is_idle() {
+            self.0.close(limit);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Lists that span pages. A page is short where its items are large; a list is as long as it was
 //! asked for.
 
-use reflect_types::{ListMemories, ListMemoryChanges, ListTraces, Page, Reply, Request};
+use reflect_types::{ListMemories, ListMemoryChanges, ListTraces, ListUndos, Page, Reply, Request};
 
 /// The request for the next page, if the list is not complete.
 pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> {
@@ -31,6 +31,14 @@ pub(super) fn continuation(request: &Request, reply: &Reply) -> Option<Request> 
             };
             Some(rest.into())
         }
+        (Request::ListUndos(list), Reply::ListUndos(page)) => {
+            let limit = list.limit.unwrap_or(ListUndos::DEFAULT_LIMIT);
+            let rest = ListUndos {
+                limit: Some(missing(limit, page)?),
+                before: Some(page.last()?.id.clone()),
+            };
+            Some(rest.into())
+        }
         _ => None,
     }
 }
@@ -47,6 +55,7 @@ pub(super) fn append(reply: &mut Reply, next: Reply) {
         (Reply::ListTraces(list), Reply::ListTraces(page)) => extend(list, page),
         (Reply::ListMemories(list), Reply::ListMemories(page)) => extend(list, page),
         (Reply::ListMemoryChanges(list), Reply::ListMemoryChanges(page)) => extend(list, page),
+        (Reply::ListUndos(list), Reply::ListUndos(page)) => extend(list, page),
         // A reply to another request, which the caller refuses.
         (reply, other) => *reply = other,
     }

@@ -1,9 +1,10 @@
-//! Flushing when the process ends.
+//! Flushing, and closing transports, when the process ends.
 //!
 //! Neither the end of `main` nor `process::exit` drops a client in a `static`, one that is leaked or
 //! one on another thread. Only the C library calls back in all these cases.
 
 use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use super::{Outbox, registry};
 
@@ -29,10 +30,19 @@ pub(crate) fn register(outbox: &Outbox) {
 }
 
 extern "C" fn flush() {
+    /// For the transport of a client whose runs took all its time.
+    const LEAST: Duration = Duration::from_millis(500);
+
+    let start = Instant::now();
     let flushed = registry::flush(
         |settings| settings.flush_at_exit,
         |settings| settings.shutdown_timeout,
     );
+    // The jobs of an embedded engine would stay leased.
+    for outbox in &flushed {
+        let limit = outbox.core.settings.shutdown_timeout;
+        outbox.close(limit.saturating_sub(start.elapsed()).max(LEAST));
+    }
     // Dropping the last owner would end the I/O thread, which is pointless now.
     std::mem::forget(flushed);
 }

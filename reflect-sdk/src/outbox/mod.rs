@@ -120,6 +120,20 @@ impl Outbox {
         }
     }
 
+    /// Closes the transport within `limit`, if this process has used it.
+    pub(crate) fn close(&self, limit: Duration) {
+        let Some((worker, transport)) = self.core.in_use() else {
+            return;
+        };
+        let closing = async move {
+            transport.close_within(limit).await;
+            Ok(())
+        };
+        if let Err(error) = worker.wait(closing, limit) {
+            tracing::debug!(target: "reflect", %error, "the transport was not closed");
+        }
+    }
+
     /// Whether all runs so far are settled.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_use().is_none_or(Queue::is_idle)

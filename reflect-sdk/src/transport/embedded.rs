@@ -1,5 +1,6 @@
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use reflect_engine::{Builder, Engine};
 use reflect_types::ProjectId;
@@ -52,10 +53,12 @@ impl Transport for Embedded {
         Some(self.server.clone())
     }
 
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
+    fn close_within(&self, limit: Duration) -> BoxFuture<'_, ()> {
+        // The rest of the time is for handing back the jobs in progress.
+        let grace = limit / 5 * 4;
+        Box::pin(async move {
             // The data is safe either way: this releases the jobs in progress.
-            if let Err(error) = self.engine.shutdown().await {
+            if let Err(error) = self.engine.shutdown_within(grace).await {
                 tracing::warn!(target: "reflect", %error, "the engine did not shut down cleanly");
             }
         })

@@ -9,6 +9,7 @@ mod unavailable;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use reflect_types::ProjectId;
 pub use reflect_types::{Reply, Request};
@@ -81,5 +82,12 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Releases what the transport holds. The client calls it once, after the last request.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
+    }
+
+    /// Like [`close`](Self::close), for a transport that can do it within a limit. The client calls this
+    /// one.
+    fn close_within(&self, limit: Duration) -> BoxFuture<'_, ()> {
+        let _ = limit;
+        self.close()
     }
 }

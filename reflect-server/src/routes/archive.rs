@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use reflect_types::{
-    ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject, ImportReport,
-    MemoryHistory, MemoryId, Overview, ProjectId, TraceId,
+    ArchivedMemory, ArchivedTrace, ExportMemories, ExportOverview, ExportTraces, ImportProject,
+    ImportReport, MemoryId, Overview, ProjectId, TraceId,
 };
 
 use crate::access::Access;
@@ -36,7 +36,7 @@ pub(super) async fn overview(
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200),
         ("after" = Option<MemoryId>, Query, description = "The last memory of the previous page"),
     ),
-    responses((status = 200, body = Vec<MemoryHistory>), Refusals)
+    responses((status = 200, body = Vec<ArchivedMemory>), Refusals)
 )]
 pub(super) async fn memories(
     State(app): State<App>,

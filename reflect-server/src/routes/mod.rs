@@ -78,7 +78,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
             traces::withdraw_review
         ))
         .routes(routes!(traces::retry))
-        .routes(routes!(undo::undo))
+        .routes(routes!(undo::undo, undo::list))
         .routes(routes!(skill::get))
         .routes(routes!(skill::create))
         .routes(routes!(keys::create, keys::list))

@@ -22,7 +22,8 @@ use crate::routes::paging;
     security(("key" = [])),
     params(
         ("project_id" = ProjectId, Path),
-        ("Idempotency-Key" = Option<String>, Header, max_length = 255,
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+            pattern = "^[!-~]+$",
             description = "One UUID per run: a repeated key stores nothing and returns the first receipt"),
     ),
     request_body = CreateTrace,

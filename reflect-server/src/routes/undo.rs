@@ -1,17 +1,21 @@
+use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
-use reflect_types::{ProjectId, Undo, UndoReport};
+use reflect_types::{ListUndos, Operation as _, ProjectId, Undo, UndoRecord, UndoReport};
 
 use crate::access::Access;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Body;
+use crate::extract::{Body, Params};
 use crate::openapi::Refusals;
+use crate::routes::paging;
 
 /// Takes back what a key, a reviewer, a trace or a time has taught. With `dry_run`, the reply says what
 /// would change, and nothing does. Utilities become what they would be if nothing of it had happened. Edits,
 /// quarantines and restorations of memories are taken back too; deleted memories do not come back. A list
 /// of the reply has at most 1,000 entries; `totals` has their full number.
+/// An undo is final, and leaves a record: ask with `dry_run`, and export the project, first.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/undo", operation_id = "undo",
     security(("key" = [])),
@@ -27,4 +31,35 @@ pub(super) async fn undo(
     let slot = app.replies().acquire().await?;
     let engine = access.engine(&app);
     Ok(slot.value(engine.undo(&access.project, &undo).await?))
+}
+
+/// The records of undos, newest first: who undid what, when, and how much it changed.
+/// `Link: rel="next"` is the next page.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/undo", operation_id = "list_undos",
+    security(("key" = [])),
+    params(
+        ("project_id" = ProjectId, Path),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000),
+        ("before" = Option<String>, Query, description = "The last record of the previous page"),
+    ),
+    responses(
+        (
+            status = 200, body = Vec<UndoRecord>,
+            headers(("Link" = String, description = "The next page"))
+        ),
+        Refusals,
+    )
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    access: Access<ListUndos>,
+    Params(list): Params<ListUndos>,
+) -> Result<(HeaderMap, Json<Vec<UndoRecord>>), ApiError> {
+    let page = app.engine().list_undos(&access.project, &list).await?;
+    let next = page.cursor().map(|last| {
+        let before = Some(last.id.clone());
+        ListUndos { before, ..list }.path(&access.project)
+    });
+    Ok((paging::link(next)?, Json(page.items)))
 }

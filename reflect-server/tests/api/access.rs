@@ -75,6 +75,7 @@ fn endpoints() -> Vec<Endpoint> {
             Scope::ProjectAdmin,
             Some(json!({"key_id": "no-such-key"})),
         ),
+        endpoint(Method::GET, "/undo", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/stats", Scope::TraceRead, None),
         endpoint(Method::GET, "/memories", Scope::MemoryRead, None),
         endpoint(

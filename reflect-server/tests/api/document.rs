@@ -34,7 +34,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 27);
+    assert_eq!(documented.len(), 28);
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ fn operations_have_unique_names_and_plain_texts() {
             _ => {}
         }
     }
-    assert_eq!(names.len(), 31);
+    assert_eq!(names.len(), 32);
     assert!(texts > 100, "{texts}");
 }
 
@@ -143,6 +143,7 @@ fn document_states_the_defaults() {
         ("/traces", 100),
         ("/memories", 100),
         ("/memory/changes", 100),
+        ("/undo", 100),
         ("/archive/traces", 200),
         ("/archive/memories", 200),
     ] {

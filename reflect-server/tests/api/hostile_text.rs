@@ -86,7 +86,11 @@ fn the_document_states_the_limits() {
             "guidance",
             AuthoredReflection::MAX_TEXT,
         ),
-        ("ReflectionEdit", "summary", AuthoredReflection::MAX_TEXT),
+        (
+            "ReflectionEdit/allOf/0",
+            "summary",
+            AuthoredReflection::MAX_TEXT,
+        ),
     ] {
         let path = format!("/components/schemas/{schema}/properties/{field}/maxLength");
         assert_eq!(document.pointer(&path), Some(&json!(limit)), "{path}");

@@ -132,3 +132,27 @@ async fn what_a_key_has_taught_is_taken_back_after_it_has_covered_its_tracks() {
     let bad = json!({"since": "yesterday"});
     assert_eq!(service.post(&at("/undo"), bad).await.status, 422);
 }
+
+#[tokio::test]
+async fn an_undo_is_listed_with_its_key_for_administrators() {
+    let service = Service::start().await;
+    let reviewer = [Scope::TraceWrite, Scope::MemoryWrite];
+    let reviewer = service.key(PROJECT, &reviewer).await;
+    let stored = store(&service, &reviewer, run(Some(authored("pass")), &[])).await;
+    let trace = stored.body["trace_id"].clone();
+    let admin = service.key(PROJECT, &[Scope::ProjectAdmin]).await;
+    let ask = async |key: &str, method, body| {
+        service.call_as(Some(key), method, &at("/undo"), body).await
+    };
+    let undo = json!({"trace_id": trace});
+    let done = ask(&admin, Method::POST, Some(undo.clone())).await;
+    assert_eq!(done.body["totals"]["removed"], 1);
+    let listed = ask(&admin, Method::GET, None).await;
+    assert_eq!(listed.body.as_array().unwrap().len(), 1);
+    assert_eq!(listed.body[0]["request"], undo);
+    assert_eq!(listed.body[0]["totals"]["removed"], 1);
+    let keys = service.get(&at("/api-keys")).await.body;
+    let ids = keys.as_array().unwrap().iter().map(|key| &key["id"]);
+    assert!(ids.clone().any(|id| *id == listed.body[0]["key_id"]));
+    assert_eq!(ask(&reviewer, Method::GET, None).await.status, 403);
+}

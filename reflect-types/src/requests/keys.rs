@@ -35,7 +35,7 @@ pub struct CreateApiKey {
     pub environment: Environment,
     /// When the key expires, in RFC 3339; absent for never, or with the key that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub expires_at: Option<String>,
     /// The largest `alpha` of a review with the key, from 0 to 1; absent for any, or that of the key
     /// that creates it.

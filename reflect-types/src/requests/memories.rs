@@ -158,7 +158,7 @@ impl Validate for ListMemories {
         if self
             .status
             .as_ref()
-            .is_some_and(|status| !status.is_known())
+            .is_some_and(|status| !status.is_listed())
         {
             let problem = "must be `active` or `quarantined`";
             return Err(InvalidField::new("status", problem));

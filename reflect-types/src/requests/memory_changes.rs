@@ -16,6 +16,7 @@ pub struct MemoryUpdate {
     /// `quarantined` sets the memory aside: it is part of no answer and goes on learning. `active`
     /// takes it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_listed_status))]
     pub status: Option<MemoryStatus>,
     /// The reason, for the record of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +38,7 @@ impl Validate for MemoryUpdate {
         if self
             .status
             .as_ref()
-            .is_some_and(|status| !status.is_known())
+            .is_some_and(|status| !status.is_listed())
         {
             let problem = "must be `active` or `quarantined`";
             return Err(InvalidField::new("status", problem));

@@ -28,8 +28,8 @@ pub use self::project::{
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
-pub use self::undo::Undo;
-use crate::archive::{ArchivedTrace, ImportReport, Overview};
+pub use self::undo::ListUndos;
+use crate::archive::{ArchivedMemory, ArchivedTrace, ImportReport, Overview};
 use crate::id::ProjectId;
 use crate::key::{ApiKey, CreatedApiKey, Scope};
 use crate::layout::{Layout, Method, Repeat, path};
@@ -39,7 +39,7 @@ use crate::page::Page;
 use crate::project::{DeletedProject, Health, ProjectSummary, Stats};
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
-use crate::undo::UndoReport;
+use crate::undo::{Undo, UndoRecord, UndoReport};
 use crate::validate::{InvalidField, Validate};
 
 /// One operation of the API: the request type, described by its row in the table of operations.
@@ -219,6 +219,9 @@ operations! {
     /// Takes back what a key, a reviewer or a time has taught.
     Undo -> UndoReport:
         "undo" Post "/v1/projects/{project_id}/undo" [ProjectAdmin] Freely;
+    /// The records of undos, newest first.
+    ListUndos -> Page<UndoRecord>:
+        "list_undos" Get "/v1/projects/{project_id}/undo" [ProjectAdmin] Freely;
 
     /// The project's skill; `None` before the first one is written.
     GetSkill -> Option<Skill>:
@@ -253,7 +256,7 @@ operations! {
     ExportOverview -> Overview:
         "export_overview" Get "/v1/projects/{project_id}/archive" [ProjectAdmin] Freely;
     /// Memories in the order they were learned.
-    ExportMemories -> Vec<MemoryHistory>:
+    ExportMemories -> Vec<ArchivedMemory>:
         "export_memories" Get "/v1/projects/{project_id}/archive/memories" [ProjectAdmin] Freely;
     /// Traces in the order they were stored.
     ExportTraces -> Vec<ArchivedTrace>:
@@ -287,6 +290,7 @@ impl Reply {
             Self::ListTraces(page) => page.more = true,
             Self::ListMemories(page) => page.more = true,
             Self::ListMemoryChanges(page) => page.more = true,
+            Self::ListUndos(page) => page.more = true,
             _ => {}
         }
         self

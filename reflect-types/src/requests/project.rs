@@ -68,6 +68,7 @@ pub struct Bootstrap {
     #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
     pub user_id: String,
     /// The project to create; an existing one is refused.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::new_project_id))]
     pub project_id: ProjectId,
     /// What the key is for.
     #[serde(default = "Bootstrap::default_label")]

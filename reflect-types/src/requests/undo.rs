@@ -1,56 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::id::{KeyId, TraceId};
 use crate::layout::Layout;
-use crate::reviewer::Reviewer;
-use crate::validate::{InvalidField, Validate};
-
-/// Takes back what was taught, and edits, quarantines and restorations of memories, which no reviewer
-/// and no trace has caused. Every condition that is set must hold, and one must be set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Undo {
-    /// What this API key has taught.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key_id: Option<KeyId>,
-    /// What this reviewer has taught.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reviewer: Option<Reviewer>,
-    /// What was taught by the reviews of this trace, which may have been deleted since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace_id: Option<TraceId>,
-    /// What was taught at this time or later, in RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-    /// What was taught before this time, in RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
-    /// Whether to report what would change, and change nothing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dry_run: bool,
-    /// The `digest` of a dry run. If what is taken back has changed since, nothing is changed and the
-    /// reply is a conflict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<String>,
-}
-
-impl Validate for Undo {
-    fn validate(&self) -> Result<(), InvalidField> {
-        let named = self.key_id.is_some()
-            || self.reviewer.is_some()
-            || self.trace_id.is_some()
-            || self.since.is_some()
-            || self.until.is_some();
-        if !named {
-            let problem =
-                "or `reviewer`, `trace_id`, `since` or `until` is needed: say what to undo";
-            return Err(InvalidField::new("key_id", problem));
-        }
-        self.key_id.as_ref().map_or(Ok(()), Validate::validate)?;
-        self.trace_id.as_ref().map_or(Ok(()), Validate::validate)?;
-        self.reviewer.as_ref().map_or(Ok(()), Validate::validate)
-    }
-}
+use crate::undo::Undo;
+use crate::validate::{InvalidField, Validate, page_limit};
 
 impl Layout for Undo {
     fn body(&self) -> serde_json::Result<Vec<u8>> {
@@ -58,16 +10,34 @@ impl Layout for Undo {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Lists the records of undos, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListUndos {
+    /// The maximum number of records, from 1 to 1,000; 100 by default.
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Only records older than this one: the last of the previous page.
+    #[serde(default)]
+    pub before: Option<String>,
+}
 
-    #[test]
-    fn an_undo_of_nothing_in_particular_is_refused() {
-        let undo = Undo {
-            dry_run: true,
-            ..Undo::default()
-        };
-        assert_eq!(undo.validate().unwrap_err().field, "key_id");
+impl ListUndos {
+    /// The default length of a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum length of a page.
+    pub const MAX_LIMIT: u32 = 1_000;
+}
+
+impl Validate for ListUndos {
+    fn validate(&self) -> Result<(), InvalidField> {
+        page_limit(self.limit, Self::MAX_LIMIT)
+    }
+}
+
+impl Layout for ListUndos {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
+        let before = self.before.clone().map(|id| ("before", id));
+        limit.into_iter().chain(before).collect()
     }
 }

@@ -193,6 +193,40 @@ pub(super) async fn a_deleted_memory_leaves_a_record_without_text(store: &dyn St
     assert_eq!(back.changes, []);
 }
 
+pub(super) async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store: &dyn Store) {
+    let alone = ProjectId::from("conformance/deleted alone");
+    let with_trace = ProjectId::from("conformance/deleted with its trace");
+    for project in [&alone, &with_trace] {
+        teach(store, project, new_trace("both"), "owner", Verdict::Pass).await;
+        update_memory(store, project, "m-both", &edit_summary("new"), "editor").await;
+    }
+    let (memory, thief) = ("m-both".into(), "thief".into());
+    let deleted = store.delete_memory(&alone, &memory, Some(&thief), now());
+    assert!(deleted.await.unwrap());
+    let deletion = TraceDeletion {
+        ids: vec!["both".into()],
+        with_memories: true,
+        key_id: Some("thief".into()),
+        at: now(),
+        ..TraceDeletion::default()
+    };
+    let deleted = store.delete_traces(&with_trace, deletion).await;
+    assert_eq!(deleted.unwrap().deleted, 1);
+    let records = async |project| {
+        let all = ListMemoryChanges::default();
+        let page = store.list_memory_changes(project, &all).await.unwrap();
+        let without_id = |record| ChangeRecord {
+            id: String::new(),
+            ..record
+        };
+        page.items.into_iter().map(without_id).collect::<Vec<_>>()
+    };
+    let left = records(&with_trace).await;
+    assert_eq!(left, records(&alone).await);
+    assert_eq!(left[0].kind, ChangeKind::Deleted);
+    assert_eq!(left[0].key_id, Some("thief".into()));
+}
+
 pub(super) async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
     let project = ProjectId::from("conformance/repeat");
     teach(store, &project, new_trace("again"), "owner", Verdict::Pass).await;
@@ -285,9 +319,9 @@ pub(super) async fn a_skill_of_memories_that_changed_meanwhile_is_not_stored(sto
     assert_eq!(put(&read).await, SkillWrite::SourcesChanged);
 }
 
-async fn restore(store: &dyn Store, project: &ProjectId, history: MemoryHistory) {
+async fn restore(store: &dyn Store, project: &ProjectId, memory: impl Into<ArchivedMemory>) {
     let piece = EmbeddedPiece::Memory {
-        memory: Box::new(history),
+        memory: Box::new(memory.into()),
         embedder: EMBEDDER.to_owned(),
         vector: vector_of("restored"),
     };
@@ -312,14 +346,15 @@ pub(super) async fn an_archive_carries_the_changes(store: &dyn Store) {
     };
     update_memory(store, &from, "m-moved", &quarantine, "thief").await;
     let archived = store.archived_memories(&from, None, 10).await.unwrap();
-    let superseded: Vec<_> = archived[0].changes.iter().map(|c| c.superseded).collect();
+    let history = &archived[0].history;
+    let superseded: Vec<_> = history.changes.iter().map(|c| c.superseded).collect();
     assert_eq!(superseded, [true, false, false]);
     restore(store, &to, archived[0].clone()).await;
     let mut imported = memory_of(store, &to, "m-moved").await;
-    for (new, old) in imported.changes.iter_mut().zip(&archived[0].changes) {
+    for (new, old) in imported.changes.iter_mut().zip(&history.changes) {
         new.id.clone_from(&old.id);
     }
-    assert_eq!(imported, archived[0]);
+    assert_eq!(imported, *history);
     for project in [&from, &to] {
         let selection = super::undo::by_key("thief");
         super::undo::undo(store, project, &selection).await;

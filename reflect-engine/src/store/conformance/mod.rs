@@ -16,22 +16,25 @@ mod undo;
 mod undo_changes;
 mod undo_deletions;
 mod undo_finality;
+mod undo_imports;
+mod undo_records;
 mod undo_waiting;
 mod undo_worlds;
 mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    AuthoredReflection, ChangeKind, ChangeRecord, DeletedTraces, IngestStatus, ListMemories,
-    ListMemoryChanges, ListOrder, ListTraces, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus,
-    MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit,
-    ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, UndoReport, Verdict,
+    ArchivedMemory, ArchivedTrace, AuthoredReflection, ChangeKind, ChangeRecord, DeletedTraces,
+    IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos, MemoryHistory,
+    MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId,
+    ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace,
+    TraceId, Undo, UndoRecord, UndoReport, UndoTotals, Verdict,
 };
 use serde_json::json;
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, Revision, SkillWrite, Store, Subject, TraceDeletion, UndoRun,
+    NewTrace, NewUndoRecord, Revision, SkillWrite, Store, Subject, TraceDeletion, UndoRun,
 };
 use crate::error::Error;
 use crate::learn;
@@ -79,6 +82,7 @@ pub async fn all(store: &dyn Store) {
     memory_changes::an_edit_sets_fields_and_is_recorded_with_its_key(store).await;
     memory_changes::a_quarantined_memory_is_set_aside_and_goes_on_learning(store).await;
     memory_changes::a_deleted_memory_leaves_a_record_without_text(store).await;
+    memory_changes::a_memory_deleted_with_its_trace_leaves_the_same_record(store).await;
     memory_changes::a_repeated_change_is_recorded_once(store).await;
     memory_changes::a_changed_memory_takes_its_skill_along(store).await;
     memory_changes::a_skill_of_memories_that_changed_meanwhile_is_not_stored(store).await;
@@ -100,6 +104,9 @@ pub async fn all(store: &dyn Store) {
     undo_finality::a_report_counts_what_no_list_shows(store).await;
     undo_finality::a_skill_of_a_missing_memory_goes(store).await;
     undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
+    undo_imports::an_undo_after_an_import_changes_what_it_would_have_before(store).await;
+    undo_records::an_undo_leaves_a_record_of_who_asked_for_what(store).await;
+    undo_records::records_are_listed_in_pages_and_imported_once(store).await;
     jobs::a_job_is_held_by_one_owner_at_a_time(store).await;
     jobs::a_job_that_failed_comes_back_or_is_given_up(store).await;
     jobs::a_released_job_counts_as_never_claimed(store).await;

@@ -36,7 +36,10 @@ pub(super) async fn change_review(
 }
 
 /// An undo of whatever is selected.
-pub(super) const REAL: UndoRun = UndoRun::Real { expect: None };
+pub(super) const REAL: UndoRun = UndoRun::Real {
+    expect: None,
+    record: None,
+};
 
 pub(super) fn by_key(key: &str) -> Selection {
     Selection {

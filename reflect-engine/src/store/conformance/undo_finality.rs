@@ -119,7 +119,10 @@ pub(super) async fn only_what_was_shown_is_undone(store: &dyn Store) {
         Verdict::Pass,
     )
     .await;
-    let expect = |expect| UndoRun::Real { expect };
+    let expect = |expect| UndoRun::Real {
+        expect,
+        record: None,
+    };
     let refused = store.undo(&project, &selection, expect(shown), now()).await;
     assert!(matches!(refused.unwrap_err(), Error::Conflict(_)));
     assert!(is_known(store, &project, "m-attack-1").await);

@@ -137,6 +137,8 @@ struct World<'a> {
     /// Those that are the thief's: it can delete them.
     shared: Vec<String>,
     memories: Vec<String>,
+    /// Whether traces and memories are deleted.
+    deletes: bool,
 }
 
 impl World<'_> {
@@ -196,6 +198,7 @@ impl World<'_> {
         let memory = format!("m-{name}");
         let is_shared = self.shared.contains(&name);
         match dice.roll(8) {
+            0 | 1 if !self.deletes => {}
             0 => {
                 let with_memories = dice.roll(2) == 0;
                 let delete = async {
@@ -242,7 +245,7 @@ impl World<'_> {
     /// The thief changes, withdraws and repeats reviews, changes memories, and deletes its runs.
     async fn attack(&mut self, n: u64, dice: &mut Dice) {
         let (store, project) = (self.store, self.project);
-        if dice.roll(4) == 0 && !self.shared.is_empty() {
+        if dice.roll(4) == 0 && !self.shared.is_empty() && self.deletes {
             let name = dice.pick(&self.shared);
             act(store, project, name, n * 10, dice).await;
             let with_memories = dice.roll(2) == 0;
@@ -267,6 +270,7 @@ async fn live(
     project: &ProjectId,
     seed: u64,
     without_thief: Option<Vec<bool>>,
+    deletes: bool,
 ) -> Vec<bool> {
     let mut world = World {
         store,
@@ -276,6 +280,7 @@ async fn live(
         names: Vec::new(),
         shared: Vec::new(),
         memories: Vec::new(),
+        deletes,
     };
     let mut dice = Dice(seed);
     for n in 0..50 {
@@ -296,7 +301,7 @@ async fn live(
             world.memories.push(format!("m-{name}"));
             if world.has_thief() {
                 teach(store, project, using(&name, &given), "thief", verdict).await;
-                if kind == 0 {
+                if kind == 0 && deletes {
                     let ids = [name.as_str()];
                     let deleted = delete_traces(store, project, &ids, true, Some("thief"));
                     assert_eq!(deleted.await.unwrap().deleted, 1);
@@ -309,12 +314,17 @@ async fn live(
     world.found
 }
 
+/// A world with a thief in which nothing is deleted.
+pub(super) async fn attacked(store: &dyn Store, project: &ProjectId, seed: u64) {
+    live(store, project, seed, None, false).await;
+}
+
 pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
     for seed in 0..16 {
         let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
         let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
-        let found = live(store, &attacked, seed, None).await;
-        live(store, &peaceful, seed, Some(found)).await;
+        let found = live(store, &attacked, seed, None, true).await;
+        live(store, &peaceful, seed, Some(found), true).await;
         let expected = bank(store, &peaceful).await;
         assert_ne!(bank(store, &attacked).await, expected, "seed {seed}");
         undo(store, &attacked, &by_key("thief")).await;

@@ -2,14 +2,17 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryHistory, MemoryId, ProjectId,
-    ReviewStatus, Reviewer, Skill, TraceId,
+    ArchivedMemory, ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
+    ProjectId, ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
-use super::row::TRACE_COLUMNS;
-use super::{jobs, memories, memory_changes, projects, reviews, row, traces};
+use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
+use super::{
+    events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
+    undo_records,
+};
 use crate::clock;
 use crate::error::Error;
 use crate::store::{EmbeddedPiece, JobKind, Undecoded, restored};
@@ -28,7 +31,7 @@ pub(super) fn traces(
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {}, t.idempotency_key, t.receipt, r.alpha, r.reflection, r.created_at, \
-             EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'reflection') \
+             EXISTS (SELECT 1 FROM queue j WHERE j.trace = t.key AND j.kind = 'reflection'), t.key \
          FROM trace t LEFT JOIN review r ON r.trace = t.key \
          WHERE t.project = ?1 AND t.key > ?2 ORDER BY t.key LIMIT ?3",
         row::TRACE
@@ -57,6 +60,8 @@ pub(super) fn traces(
             row::status(row, TRACE_COLUMNS + 1)?,
         );
         let is_queued: bool = row.get(TRACE_COLUMNS + 5)?;
+        let past_reviews = past_reviews::of_trace(db, row.get(TRACE_COLUMNS + 6)?)?;
+        bytes += past_reviews::page_bytes(&past_reviews);
         found.push(row::undecoded_trace(row)?.map(|mut trace| {
             if is_queued {
                 // Also a failed trace that will be retried by itself.
@@ -67,6 +72,7 @@ pub(super) fn traces(
                 idempotency_key,
                 receipt,
                 judgement,
+                past_reviews,
             }
         }));
     }
@@ -78,7 +84,7 @@ pub(super) fn memories(
     project: &ProjectId,
     after: Option<&MemoryId>,
     limit: usize,
-) -> Result<Vec<MemoryHistory>, Fault> {
+) -> Result<Vec<ArchivedMemory>, Fault> {
     let project = projects::existing(db, project)?;
     let after: i64 = match after {
         Some(id) => db
@@ -89,7 +95,7 @@ pub(super) fn memories(
         None => 0,
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key > ?2 AND m.status <> 'withdrawn' \
+        "SELECT {}, m.generation FROM memory m WHERE m.project = ?1 AND m.key > ?2 \
          ORDER BY m.key LIMIT ?3",
         row::MEMORY
     ))?;
@@ -99,8 +105,13 @@ pub(super) fn memories(
         && let Some(row) = rows.next()?
     {
         let history = memories::history(db, row)?;
-        bytes += memories::page_bytes(row, &history)?;
-        found.push(history);
+        let set_aside = events::set_aside(db, row.get(0)?, &history.memory.id)?;
+        bytes += memories::page_bytes(row, &history, set_aside.len())?;
+        found.push(ArchivedMemory {
+            history,
+            generation: row::count(row, MEMORY_COLUMNS)?,
+            set_aside,
+        });
     }
     Ok(found)
 }
@@ -123,6 +134,7 @@ pub(super) fn restore(
                 vector,
             } => restore_memory(db, key, memory, embedder, vector)?,
             EmbeddedPiece::Skill(skill) => restore_skill(db, key, skill)?,
+            EmbeddedPiece::Undo(record) => undo_records::insert(db, key, record)?,
         };
         stored += u64::from(new);
     }
@@ -184,6 +196,7 @@ fn restore_trace(
     if let Some(review) = restored::review(archived, now) {
         reviews::put(db, key, &review)?;
     }
+    past_reviews::insert(db, key, &archived.past_reviews)?;
     if status == IngestStatus::Queued {
         jobs::queue(db, JobKind::Reflection, key, now)?;
     }
@@ -193,21 +206,28 @@ fn restore_trace(
 fn restore_memory(
     db: &Connection,
     project: i64,
-    history: &MemoryHistory,
+    archived: &ArchivedMemory,
     embedder: &str,
     vector: &[f32],
 ) -> Result<bool, Fault> {
+    let ArchivedMemory {
+        history,
+        generation,
+        set_aside,
+    } = archived;
     let memory = &history.memory;
     match memories::status(db, project, &memory.id)?.as_deref() {
         None => {}
-        Some("withdrawn") => memories::remove(db, project, &memory.id)?,
+        Some("withdrawn") if memory.status != MemoryStatus::Withdrawn => {
+            memories::remove(db, project, &memory.id)?;
+        }
         Some(_) => return Ok(false),
     }
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
-             metadata, task, reflection, status, key_id, reviewer_model, given) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
-             coalesce(nullif(?15, '[]'), ( \
+             metadata, task, reflection, status, key_id, reviewer_model, generation, given) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+             coalesce(nullif(?16, '[]'), ( \
                  SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'))",
     )?
     .execute(params![
@@ -216,7 +236,7 @@ fn restore_memory(
         memory.trace_id.as_str(),
         memory.success,
         memory.q_value,
-        i64::try_from(memory.uses).unwrap_or(i64::MAX),
+        row::stored_count(memory.uses),
         memories::next_revision(db, project)?,
         memory.created_at,
         row::to_json(&memory.metadata)?,
@@ -225,31 +245,24 @@ fn restore_memory(
         memory.status.as_str(),
         memory.key_id.as_ref().map(KeyId::as_str),
         memory.reviewer.as_ref().and_then(Reviewer::model_name),
+        row::stored_count(*generation),
         // An archive of an older version has them in its traces only.
         row::to_json(&memory.retrieved_memory_ids)?,
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;
-    for event in &history.events {
-        db.prepare_cached(
-            "INSERT INTO utility_event (memory, trace_id, review_id, alpha, reward, before, after, \
-                 created_at, key_id, reviewer_model) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute(params![
-            key,
-            event.trace_id.as_str(),
-            event.review_id,
-            event.alpha,
-            event.reward,
-            event.before,
-            event.after,
-            event.created_at,
-            event.key_id.as_ref().map(KeyId::as_str),
-            event.reviewer.as_ref().and_then(Reviewer::model_name),
-        ])?;
+    let mut aside = set_aside.iter().peekable();
+    for (position, event) in (0..).zip(&history.events) {
+        while let Some(earlier) = aside.next_if(|aside| aside.position <= position) {
+            events::insert(db, key, &earlier.event, true)?;
+        }
+        events::insert(db, key, event, false)?;
     }
-    memory_changes::import(db, project, &memory.id, &history.changes)?;
+    for later in aside {
+        events::insert(db, key, &later.event, true)?;
+    }
+    let (id, changes) = (&memory.id, &history.changes);
+    memory_changes::import(db, project, id, *generation, changes)?;
     Ok(true)
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::memories::{embed, next_revision};
-use super::{projects, row};
+use super::{blob, projects, row};
 use crate::store::{
     IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
@@ -137,7 +137,7 @@ fn put_since(
             MemoryChange::Put(Box::new(IndexedMemory {
                 key,
                 id: MemoryId::new(found.get::<_, String>(5)?),
-                vector: row::from_blob(found, 4)?,
+                vector: blob::decode(found, 4)?,
                 q: found.get(2)?,
                 metadata: row::json(found, 3)?,
                 passed: found.get(6)?,

@@ -1,7 +1,7 @@
 //! The utility events of memories.
 
-use reflect_types::{MemoryId, TraceId, UtilityEvent};
-use rusqlite::Connection;
+use reflect_types::{KeyId, MemoryId, Reviewer, SetAsideEvent, TraceId, UtilityEvent};
+use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::row;
@@ -23,6 +23,29 @@ pub(super) fn counted(
     let mut events = Vec::new();
     while let Some(found) = rows.next()? {
         events.push(row::event(found, id)?);
+    }
+    Ok(events)
+}
+
+/// The events of a memory that do not count, oldest first.
+pub(super) fn set_aside(
+    db: &Connection,
+    key: MemoryKey,
+    id: &MemoryId,
+) -> Result<Vec<SetAsideEvent>, Fault> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {}, (SELECT count(*) FROM utility_event c \
+             WHERE c.memory = e.memory AND c.aside = 0 AND c.key < e.key) \
+         FROM utility_event e WHERE e.memory = ?1 AND e.aside = 1 ORDER BY e.key",
+        row::EVENT
+    ))?;
+    let mut rows = select.query([key])?;
+    let mut events = Vec::new();
+    while let Some(found) = rows.next()? {
+        events.push(SetAsideEvent {
+            event: row::event(found, id)?,
+            position: row::count(found, row::EVENT_COLUMNS)?,
+        });
     }
     Ok(events)
 }
@@ -58,4 +81,32 @@ pub(super) fn taught(db: &Connection, key: MemoryKey) -> Result<Vec<TaughtEvent>
         });
     }
     Ok(events)
+}
+
+/// Appends an event to a memory.
+pub(super) fn insert(
+    db: &Connection,
+    memory: MemoryKey,
+    event: &UtilityEvent,
+    aside: bool,
+) -> Result<(), Fault> {
+    db.prepare_cached(
+        "INSERT INTO utility_event (memory, trace_id, review_id, alpha, reward, before, after, \
+             created_at, key_id, reviewer_model, aside) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        memory,
+        event.trace_id.as_str(),
+        event.review_id,
+        event.alpha,
+        event.reward,
+        event.before,
+        event.after,
+        event.created_at,
+        event.key_id.as_ref().map(KeyId::as_str),
+        event.reviewer.as_ref().and_then(Reviewer::model_name),
+        aside,
+    ])?;
+    Ok(())
 }

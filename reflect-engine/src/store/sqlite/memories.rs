@@ -7,7 +7,7 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memory_changes, projects, row, skills};
+use super::{blob, events, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -15,12 +15,16 @@ use crate::review::{LearnedContent, NewMemory, Teacher};
 use crate::store::MemoryKey;
 
 /// The share of a memory in the bytes of a page.
-pub(super) fn page_bytes(row: &Row<'_>, history: &MemoryHistory) -> Result<usize, Fault> {
+pub(super) fn page_bytes(
+    row: &Row<'_>,
+    history: &MemoryHistory,
+    set_aside: usize,
+) -> Result<usize, Fault> {
     const EVENT_BYTES: usize = 320;
     /// A change may hold a text before and after it.
     const CHANGE_BYTES: usize = 8 * 1024;
 
-    let events = history.events.len() * EVENT_BYTES;
+    let events = (history.events.len() + set_aside) * EVENT_BYTES;
     let changes = history.changes.len() * CHANGE_BYTES;
     Ok(row::memory_bytes(row)? + events + changes)
 }
@@ -275,7 +279,7 @@ pub(super) fn list(
             break;
         }
         let history = history(db, found)?;
-        bytes += page_bytes(found, &history)?;
+        bytes += page_bytes(found, &history, 0)?;
         page.items.push(history);
     }
     Ok(page)
@@ -317,7 +321,7 @@ pub(super) fn vectors(
     for key in keys {
         let mut rows = select.query(params![key, embedder])?;
         if let Some(row) = rows.next()? {
-            found.push((*key, row::from_blob(row, 0)?));
+            found.push((*key, blob::decode(row, 0)?));
         }
     }
     Ok(found)
@@ -354,7 +358,7 @@ pub(super) fn embed(
     db.prepare_cached(
         "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
     )?
-    .execute(params![key, embedder, row::to_blob(vector)])?;
+    .execute(params![key, embedder, blob::encode(vector)])?;
     Ok(())
 }
 

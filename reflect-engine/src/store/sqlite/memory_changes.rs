@@ -13,7 +13,8 @@ use crate::store::MemoryKey;
 
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
-     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0)";
+     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
+     c.generation";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -109,11 +110,12 @@ pub(super) fn forget(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
     Ok(())
 }
 
-/// Stores the changes of an imported memory, whose generation is 0.
+/// Stores the changes of an imported memory. Those of an older version have no generation.
 pub(super) fn import(
     db: &Connection,
     project: i64,
     memory: &MemoryId,
+    generation: u64,
     changes: &[ChangeRecord],
 ) -> Result<(), Fault> {
     for change in changes {
@@ -132,7 +134,10 @@ pub(super) fn import(
             &Change {
                 memory: memory.as_str(),
                 kind: &change.kind,
-                generation: if change.superseded { -1 } else { 0 },
+                generation: match change.generation {
+                    None if change.superseded => -1,
+                    known => row::stored_count(known.unwrap_or(generation)),
+                },
                 status_before: &change.status_before,
                 before,
                 edit,
@@ -204,5 +209,7 @@ fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
         edit: json(7)?.as_deref().map(serde_json::from_str).transpose()?,
         created_at: row.get(8)?,
         superseded: row.get(9)?,
+        // Negative in a change of an archive of an older version.
+        generation: u64::try_from(row.get::<_, i64>(10)?).ok(),
     })
 }

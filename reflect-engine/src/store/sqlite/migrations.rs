@@ -49,6 +49,9 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0011_project_limits.sql"
     )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0012_undo_records.sql"
+    )),
     schema(include_str!("../../../migrations/sqlite/0013_undo.sql")),
     schema(include_str!("../../../migrations/sqlite/0014_given.sql")),
 ];

@@ -6,9 +6,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoReport,
+    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
+    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
+    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
+    UndoReport,
 };
 
 use super::{
@@ -19,6 +20,7 @@ use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
+mod blob;
 mod changes;
 mod claims;
 mod database;
@@ -30,6 +32,7 @@ mod jobs;
 mod memories;
 mod memory_changes;
 mod migrations;
+mod past_reviews;
 mod projects;
 mod readers;
 mod reviews;
@@ -38,6 +41,7 @@ mod skills;
 mod tending;
 mod traces;
 mod undo;
+mod undo_records;
 mod undone;
 mod writer;
 
@@ -134,6 +138,12 @@ impl Store for Sqlite {
         let dry_run = run == UndoRun::Dry;
         let undo = move |db: &_| undo::undo(db, &project, &selection, &run, now);
         self.run(dry_run, undo).await
+    }
+
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
+        let (project, list) = (project.clone(), list.clone());
+        self.read(move |db| undo_records::list(db, &project, &list))
+            .await
     }
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
@@ -355,7 +365,7 @@ impl Store for Sqlite {
         project: &ProjectId,
         after: Option<&MemoryId>,
         limit: usize,
-    ) -> Result<Vec<MemoryHistory>> {
+    ) -> Result<Vec<ArchivedMemory>> {
         let (project, after) = (project.clone(), after.cloned());
         self.read(move |db| archive::memories(db, &project, after.as_ref(), limit))
             .await

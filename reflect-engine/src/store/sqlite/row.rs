@@ -187,6 +187,9 @@ fn depth(json: &str) -> usize {
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given";
 
+/// The number of columns of [`MEMORY`].
+pub(super) const MEMORY_COLUMNS: usize = 14;
+
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
     Ok(MemoryRecord {
@@ -209,6 +212,9 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
 /// The columns of [`event`], from `utility_event e`.
 pub(super) const EVENT: &str = "e.trace_id, e.review_id, e.alpha, e.reward, e.before, e.after, e.created_at, e.key_id, \
      e.reviewer_model";
+
+/// The number of columns of [`EVENT`].
+pub(super) const EVENT_COLUMNS: usize = 9;
 
 pub(super) fn event(row: &Row<'_>, memory_id: &MemoryId) -> Result<UtilityEvent, Fault> {
     Ok(UtilityEvent {
@@ -345,6 +351,11 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|_| Fault::Data(format!("a count of {number}")))
 }
 
+/// A count as it is stored.
+pub(super) fn stored_count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
     let text = row
         .get_ref(column)?
@@ -364,23 +375,6 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, Fault> {
 
 pub(super) fn limit(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-/// A vector as it is stored: little-endian `f32`.
-pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
-}
-
-pub(super) fn from_blob(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault> {
-    let bytes = row
-        .get_ref(column)?
-        .as_blob()
-        .map_err(rusqlite::Error::from)?;
-    let (components, rest) = bytes.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(Fault::Data("a vector of a broken length".to_owned()));
-    }
-    Ok(components.iter().map(|x| f32::from_le_bytes(*x)).collect())
 }
 
 /// The key of a trace.

@@ -80,9 +80,20 @@ pub(super) fn delete(
     by: Option<&KeyId>,
     now: Timestamp,
 ) -> Result<bool, Fault> {
-    let Some(project) = projects::key(db, project)? else {
-        return Ok(false);
-    };
+    match projects::key(db, project)? {
+        Some(project) => delete_in(db, project, id, by, now),
+        None => Ok(false),
+    }
+}
+
+/// Deletes a memory of the project in this row, and records the deletion.
+pub(super) fn delete_in(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+    by: Option<&KeyId>,
+    now: Timestamp,
+) -> Result<bool, Fault> {
     let status = match memories::status(db, project, id)? {
         Some(status) if status != "withdrawn" => MemoryStatus::from(status.as_str()),
         _ => return Ok(false),

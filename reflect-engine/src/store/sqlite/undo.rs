@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, KeyId, MemoryId, ProjectId, TraceId, UndoReport};
+use reflect_types::{IngestStatus, KeyId, MemoryId, ProjectId, TraceId, UndoRecord, UndoReport};
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::{
     deleted_reviews, events, jobs, memories, memory_changes, projects, reviews, row, skills,
-    tending, undone,
+    tending, undo_records, undone,
 };
+use crate::clock;
 use crate::error::Error;
 use crate::review::{
     self, MemoryLink, MemoryState, Outcome, PastState, ReviewHistory, Selection, TaughtMemory,
     TaughtProject, TraceChange, UndoChanges, WithdrawnVerdict,
 };
-use crate::store::{JobKind, MemoryKey, UndoRun};
+use crate::store::{JobKind, MemoryKey, NewUndoRecord, UndoRun};
 
 pub(super) fn undo(
     db: &Connection,
@@ -39,6 +40,7 @@ pub(super) fn undo(
         (
             UndoRun::Real {
                 expect: Some(digest),
+                ..
             },
             _,
         ) if *digest != changes.digest() => {
@@ -46,13 +48,28 @@ pub(super) fn undo(
                  Revoke the key first if it is still in use";
             return Err(Error::Conflict(problem.to_owned()).into());
         }
-        (UndoRun::Real { .. }, Some(project)) => {
+        (UndoRun::Real { record, .. }, Some(project)) => {
             write(db, project, &changes, now)?;
             undone::record(db, project, selection, now)?;
+            if let (Some(new), false) = (record, changes == UndoChanges::default()) {
+                undo_records::insert(db, project, &record_of(new, &changes.report, now))?;
+            }
         }
         (UndoRun::Real { .. }, None) => {}
     }
     Ok(changes.report)
+}
+
+fn record_of(new: &NewUndoRecord, report: &UndoReport, now: Timestamp) -> UndoRecord {
+    UndoRecord {
+        id: new.id.clone(),
+        key_id: new.key_id.clone(),
+        created_at: clock::text(now),
+        request: new.request.clone(),
+        totals: report.full_totals(),
+        events: report.events,
+        hidden: report.hidden,
+    }
 }
 
 fn load(db: &Connection, project: i64, selection: &Selection) -> Result<TaughtProject, Fault> {

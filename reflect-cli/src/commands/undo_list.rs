@@ -1,0 +1,77 @@
+//! The list of undos.
+
+use reflect_sdk::ReflectClient;
+use reflect_types::{Reviewer, Undo, UndoRecord, UndoTotals};
+
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) async fn show(
+    client: &ReflectClient,
+    limit: u32,
+    before: Option<String>,
+    json: bool,
+) -> Result<(), Failure> {
+    let mut call = client.admin().list_undos().limit(limit);
+    if let Some(before) = before {
+        call = call.before(before);
+    }
+    let page = call.await?;
+    if json {
+        return output::json(&page);
+    }
+    for record in &page {
+        output::say(format_args!("{}", output::line(&summary(record), 600)))?;
+    }
+    if let Some(last) = page.cursor() {
+        output::more_follow(page.items.len(), &last.id);
+    }
+    Ok(())
+}
+
+/// An undo on one line: when, by whom, of what, and how much it changed.
+fn summary(record: &UndoRecord) -> String {
+    let by = record
+        .key_id
+        .as_ref()
+        .map_or_else(|| "without a key".to_owned(), |key| format!("by key {key}"));
+    let UndoTotals {
+        traces,
+        removed,
+        restored,
+        rewritten,
+        quarantined,
+        moved,
+        ..
+    } = record.totals;
+    format!(
+        "{}  {by}  of {}: reviews of {traces} traces; memories removed: {removed}, restored: {restored}, \
+         rewritten: {rewritten}, quarantined: {quarantined}, moved: {moved}; events: {}",
+        record.created_at,
+        conditions(&record.request),
+        record.events,
+    )
+}
+
+/// What an undo was asked for, in the options of the command.
+fn conditions(request: &Undo) -> String {
+    let reviewer = request.reviewer.as_ref().map(|reviewer| match reviewer {
+        Reviewer::Model(name) => format!("model:{name}"),
+        _ => "human".to_owned(),
+    });
+    let options = [
+        ("--key", request.key_id.as_ref().map(ToString::to_string)),
+        ("--reviewer", reviewer),
+        (
+            "--trace",
+            request.trace_id.as_ref().map(ToString::to_string),
+        ),
+        ("--since", request.since.clone()),
+        ("--until", request.until.clone()),
+    ];
+    let given = options.into_iter().filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!("{name} {value}"))
+    });
+    given.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,14 @@
+use jiff::Timestamp;
+use reflect_types::{InvalidField, neutral};
+
+/// The time in a field of a request.
+pub(super) fn parse(field: &'static str, text: &str) -> Result<Timestamp, InvalidField> {
+    text.parse().map_err(|_| {
+        let shown = neutral::excerpt(text, 40);
+        let problem = format!(
+            "must be a time in RFC 3339 such as `2026-11-15T12:00:00Z`, got `{}`",
+            neutral::for_prompt(&shown)
+        );
+        InvalidField::new(field, problem)
+    })
+}

@@ -1,0 +1,104 @@
+//! Reviews that no longer stand, in archives.
+
+use reflect_types::{ArchivedReview, KeyId, MemoryId, ReplacedReview, ReviewMode, Reviewer};
+use rusqlite::{Connection, Row, named_params};
+
+use super::fault::Fault;
+use super::row;
+
+/// The past reviews of a trace, oldest first.
+pub(super) fn of_trace(db: &Connection, trace: i64) -> Result<Vec<ArchivedReview>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT key_id, reviewer_model, created_at, id, verdict, feedback, alpha, reflection, mode, \
+             overruled_model, overruled_verdict, memory_id, learned, generation \
+         FROM past_review WHERE trace = ?1 ORDER BY key",
+    )?;
+    let mut rows = select.query([trace])?;
+    let mut reviews = Vec::new();
+    while let Some(found) = rows.next()? {
+        reviews.push(ArchivedReview {
+            key_id: found.get::<_, Option<String>>(0)?.map(KeyId::new),
+            reviewer: row::reviewer(found, 1)?,
+            created_at: found.get(2)?,
+            review: found
+                .get::<_, Option<String>>(3)?
+                .map(|id| replaced(found, id))
+                .transpose()?,
+        });
+    }
+    Ok(reviews)
+}
+
+fn replaced(found: &Row<'_>, id: String) -> Result<ReplacedReview, Fault> {
+    let reflection: Option<String> = found.get(7)?;
+    let learned: Option<String> = found.get(12)?;
+    let mode: String = found.get(8)?;
+    Ok(ReplacedReview {
+        id,
+        result: row::verdict(found, 4)?,
+        feedback_text: found.get(5)?,
+        alpha: found.get(6)?,
+        reflection: reflection
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose()?,
+        mode: ReviewMode::from(mode.as_str()),
+        overruled: row::model_verdict(found, 9)?,
+        memory_id: found.get::<_, Option<String>>(11)?.map(MemoryId::new),
+        learned: learned.as_deref().map(serde_json::from_str).transpose()?,
+        generation: row::count(found, 13)?,
+    })
+}
+
+/// The share of past reviews in the bytes of a page.
+pub(super) fn page_bytes(reviews: &[ArchivedReview]) -> usize {
+    /// Of the fields of bounded length.
+    const REVIEW_BYTES: usize = 1024;
+
+    let texts = reviews.iter().filter_map(|past| past.review.as_ref());
+    let texts = texts.map(|review| {
+        let feedback = review.feedback_text.as_ref().map_or(0, String::len);
+        let learned = review
+            .learned
+            .as_ref()
+            .map_or(0, |learned| learned.text().len());
+        feedback + learned
+    });
+    texts.sum::<usize>() + reviews.len() * REVIEW_BYTES
+}
+
+pub(super) fn insert(db: &Connection, trace: i64, reviews: &[ArchivedReview]) -> Result<(), Fault> {
+    for past in reviews {
+        let review = past.review.as_ref();
+        let overruled = review.and_then(|review| review.overruled.as_ref());
+        let reflection = review.and_then(|review| review.reflection.as_ref());
+        let learned = review.and_then(|review| review.learned.as_ref());
+        let generation = review.map_or(0, |review| row::stored_count(review.generation));
+        db.prepare_cached(
+            "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, \
+                 feedback, alpha, reflection, mode, overruled_model, overruled_verdict, memory_id, \
+                 learned, generation) \
+             VALUES (:trace, :key_id, :reviewer_model, :created_at, :id, :verdict, :feedback, \
+                 :alpha, :reflection, :mode, :overruled_model, :overruled_verdict, :memory_id, \
+                 :learned, :generation)",
+        )?
+        .execute(named_params! {
+            ":trace": trace,
+            ":key_id": past.key_id.as_ref().map(KeyId::as_str),
+            ":reviewer_model": Reviewer::model_name(&past.reviewer),
+            ":created_at": past.created_at,
+            ":id": review.map(|review| &review.id),
+            ":verdict": review.map(|review| review.result.as_str()),
+            ":feedback": review.and_then(|review| review.feedback_text.as_ref()),
+            ":alpha": review.map(|review| review.alpha),
+            ":reflection": reflection.map(row::to_json).transpose()?,
+            ":mode": review.map(|review| review.mode.as_str()),
+            ":overruled_model": overruled.map(|verdict| &verdict.model),
+            ":overruled_verdict": overruled.map(|verdict| verdict.result.as_str()),
+            ":memory_id": review.and_then(|review| review.memory_id.as_ref()).map(MemoryId::as_str),
+            ":learned": learned.map(row::to_json).transpose()?,
+            ":generation": generation,
+        })?;
+    }
+    Ok(())
+}
