@@ -213,7 +213,7 @@ impl Validate for Piece {
                 let known = history.memory.status.is_known()
                     && changes
                         .iter()
-                        .all(|change| change.kind.is_known() && change.status_before.is_known());
+                        .all(|change| change.kind.is_known() && change.status_before.is_listed());
                 if !known {
                     return Err(InvalidField::new(
                         "status",

@@ -39,6 +39,7 @@ pub struct ChangeRecord {
     pub note: Option<String>,
     /// The memory's status before.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::listed_status))]
     pub status_before: MemoryStatus,
     /// Of an edit: the reflection before. `None` once the memory is deleted.
     #[serde(default)]

@@ -99,7 +99,7 @@ fn reviews_of_runs_that_their_recorder_overturned_and_deleted_come_back() {
     eve.withdraw_review(&runs[1]).call().unwrap();
     eve.delete_traces(&runs).and_memories().call().unwrap();
     assert_ne!(bank.taught(), before);
-    bank.run(&["undo", "--key", &thief.id, "--json"]);
+    json(&bank.run(&["undo", "--key", &thief.id, "--yes", "--json"]));
     assert_eq!(bank.taught(), before);
 }
 
