@@ -39,11 +39,11 @@ impl Engine {
         } else {
             UndoRun::Real {
                 expect: undo.expect.clone(),
-                record: Some(NewUndoRecord {
+                record: Some(Box::new(NewUndoRecord {
                     id: new_id(),
                     key_id: self.key().cloned(),
                     request: undo.clone(),
-                }),
+                })),
             }
         };
         let report = core.store.undo(project, &selection, run, core.now());

@@ -10,7 +10,7 @@ pub enum UndoRun {
         /// The [`digest`](reflect_types::UndoReport::digest) of a dry run; `None` for any.
         expect: Option<String>,
         /// The record that it leaves if something changes; `None` for none.
-        record: Option<NewUndoRecord>,
+        record: Option<Box<NewUndoRecord>>,
     },
 }
 

@@ -7,14 +7,14 @@ use super::*;
 async fn undo(store: &dyn Store, project: &ProjectId, key: &str) -> UndoReport {
     let run = UndoRun::Real {
         expect: None,
-        record: Some(NewUndoRecord {
+        record: Some(Box::new(NewUndoRecord {
             id: format!("undo-{key}"),
             key_id: Some("owner".into()),
             request: Undo {
                 key_id: Some(key.into()),
                 ..Undo::default()
             },
-        }),
+        })),
     };
     let done = store.undo(project, &by_key(key), run, now()).await;
     done.unwrap()
