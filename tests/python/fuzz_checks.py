@@ -16,8 +16,8 @@ def valid_data_is_accepted(ctx, response, case):
         refusal = response.json()
         if any(reason in refusal["detail"] for reason in DEPENDS_ON_MORE_THAN_THE_REQUEST):
             return None
-        # A story carries the id of a project from one request to the next. Those that create no project
+        # The fuzzer carries the id of a project from one request to the next. Those that create no project
         # take ids that no new project may have.
-        if case.meta.phase.name.name == "STATEFUL" and refusal["field"] == "project_id":
+        if refusal["field"] == "project_id":
             return None
     return positive_data_acceptance(ctx, response, case)
