@@ -14,7 +14,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::app::App;
 use crate::error::ApiError;
 
 /// The bytes that further bodies may have.
@@ -69,9 +68,13 @@ impl Drop for HeldBytes {
 }
 
 /// Counts the bytes of a body as it is read, after decompression. A request over the budget is a 503.
-pub(crate) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn count(
+    State(budget): State<BodyBudget>,
+    request: Request,
+    next: Next,
+) -> Response {
     let held = Arc::new(HeldBytes {
-        budget: app.bodies().clone(),
+        budget,
         count: AtomicUsize::new(0),
         is_over: AtomicBool::new(false),
     });

@@ -42,7 +42,7 @@ pub fn router(app: App) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(unsupported_method)
         .layer(limit)
-        .layer(from_fn_with_state(app.clone(), body_budget::count))
+        .layer(from_fn_with_state(app.bodies().clone(), body_budget::count))
         .layer((gzip, MapRequestBodyLayer::new(Body::new)))
         .layer(from_fn_with_state(app.clone(), observe::request))
         .with_state(app)
