@@ -14,6 +14,7 @@ mod moves;
 mod refusal;
 mod restate;
 mod rewind;
+mod selection;
 mod standing;
 mod taught;
 mod teacher;
@@ -34,13 +35,14 @@ pub use decide::decide;
 pub use refusal::{Decision, Refusal};
 pub use restate::{ChangeWrite, RestoredState};
 pub use rewind::{MemoryLink, Outcome, TraceChange, WithdrawnVerdict};
+pub use selection::{PastUndo, Selection};
 pub use standing::{
     AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
     TraceState, Utility,
 };
 pub use taught::{
-    GivenReview, LearnedContent, PastReview, PastState, PastUndo, ReviewHistory, Selection,
-    TaughtEvent, TaughtMemory, TaughtProject,
+    GivenReview, LearnedContent, PastReview, PastState, ReviewHistory, TaughtEvent, TaughtMemory,
+    TaughtProject,
 };
 pub use teacher::Teacher;
 pub use undo::{UndoChanges, undo};

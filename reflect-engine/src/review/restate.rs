@@ -4,8 +4,9 @@
 use reflect_types::{MemoryStatus, Reflection};
 
 use super::amend::{Act, LearnedText};
+use super::selection::Selection;
 use super::standing::RowKey;
-use super::taught::{Selection, TaughtMemory};
+use super::taught::TaughtMemory;
 
 /// What becomes of a memory's text, status and changes by an undo.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,7 @@ pub(super) fn take_back(
     let (gone, kept): (Vec<_>, Vec<_>) = memory
         .changes
         .iter()
-        .partition(|change| selection.covers_change(change));
+        .partition(|change| selection.covers_change(change.key_id.as_ref(), change.at));
     if gone.is_empty() && earlier.is_none() {
         return None;
     }

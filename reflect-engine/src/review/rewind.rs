@@ -6,10 +6,10 @@ use reflect_types::{MemoryId, ModelVerdict, TraceId};
 
 use super::action::model_verdict;
 use super::moves::Fate;
+use super::selection::Selection;
 use super::standing::{RecordedEvent, RowKey};
 use super::taught::{
-    GivenReview, LearnedContent, PastReview, PastState, ReviewHistory, Selection, TaughtEvent,
-    TaughtMemory,
+    GivenReview, LearnedContent, PastReview, PastState, ReviewHistory, TaughtEvent, TaughtMemory,
 };
 use super::teacher::Teacher;
 use crate::learn::Move;

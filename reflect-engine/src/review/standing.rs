@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use reflect_types::{IngestStatus, MemoryId, ModelVerdict};
 
 use super::action::{NewReview, ReviewVersion};
-use super::taught::PastUndo;
+use super::selection::PastUndo;
 use super::teacher::Teacher;
 use crate::learn::{Move, Step};
 

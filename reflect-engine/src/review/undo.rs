@@ -11,8 +11,9 @@ use super::changes::{EventWrite, UtilityWrite};
 use super::moves::replay_all;
 use super::restate::{RestoredState, take_back};
 use super::rewind::{Effects, Outcome, TraceChange};
+use super::selection::Selection;
 use super::standing::{MovedMemory, RowKey};
-use super::taught::{LearnedContent, Selection, TaughtMemory, TaughtProject};
+use super::taught::{LearnedContent, TaughtMemory, TaughtProject};
 
 /// The rows that an undo changes, to be written in the order of the fields.
 #[derive(Clone, Debug, Default, PartialEq)]
