@@ -19,7 +19,7 @@ pub struct TaughtProject {
     pub skill_sources: Vec<MemoryId>,
     /// Whether one of those is missing or not active.
     pub skill_is_stale: bool,
-    /// The traces of the [silenced key](Selection::silenced_key) that a judge may still review.
+    /// The traces of the [silenced key](super::Selection::silenced_key) that a judge may still review.
     pub unjudged: Vec<RowKey>,
 }
 
