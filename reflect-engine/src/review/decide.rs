@@ -4,14 +4,14 @@ use reflect_types::{IngestStatus, Verdict};
 
 use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback, Withdrawal};
 use super::admission::is_by_person;
-use super::changes::{Changes, JobWrite, MemoryWrite, PastWrite, ReviewWrite};
 use super::moves;
 use super::refusal::Refusal;
 use super::standing::{AffectedMemories, Standing, TraceState};
+use super::writes::{JobWrite, MemoryWrite, PastWrite, ReviewWrite, Writes};
 use crate::learn::Move;
 
 /// Decides what an action changes. `None` stands for a trace that does not exist.
-pub fn decide(standing: Option<Standing>, action: Action) -> Result<Changes, Refusal> {
+pub fn decide(standing: Option<Standing>, action: Action) -> Result<Writes, Refusal> {
     let standing = standing.ok_or_else(|| action.without_trace())?;
     match action {
         Action::Learn { basis, learned } => {
@@ -76,7 +76,7 @@ impl Basis {
     }
 }
 
-fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Changes, Refusal> {
+fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Writes, Refusal> {
     let LearnedReview { review, memory } = learned;
     let change = Move::of(review.verdict, review.alpha).ok_or(Refusal::UnknownVerdict)?;
     let past = basis.past(standing.review.as_ref());
@@ -111,7 +111,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Ch
             },
         ),
     };
-    Ok(Changes {
+    Ok(Writes {
         past,
         utilities,
         memory,
@@ -133,8 +133,8 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Ch
     })
 }
 
-fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setback) -> Changes {
-    Changes {
+fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setback) -> Writes {
+    Writes {
         past: basis.past(standing.review.as_ref()),
         utilities: Vec::new(),
         memory: MemoryWrite::Keep,
@@ -155,7 +155,7 @@ fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setb
     }
 }
 
-fn withdraw(standing: Standing, withdrawal: Withdrawal) -> Result<Changes, Refusal> {
+fn withdraw(standing: Standing, withdrawal: Withdrawal) -> Result<Writes, Refusal> {
     let review = standing.review.ok_or(Refusal::NoReview)?;
     let utilities = match standing.memories {
         AffectedMemories::Given(_) => Vec::new(),
@@ -165,7 +165,7 @@ fn withdraw(standing: Standing, withdrawal: Withdrawal) -> Result<Changes, Refus
         (Some(_), Some(id)) => MemoryWrite::Withdraw(id),
         _ => MemoryWrite::Keep,
     };
-    Ok(Changes {
+    Ok(Writes {
         past: PastWrite::Withdrawn(withdrawal),
         utilities,
         memory,

@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::changes::EventWrite;
 use super::undo::UndoChanges;
+use super::writes::EventWrite;
 
 impl UndoChanges {
     /// A digest of what is taken back. It changes if more, or less, was taught since; the moves of

@@ -1,18 +1,16 @@
 //! The rules of a review: which reviews are accepted, and what each one changes.
 //!
 //! Everything here is pure. A store reads a [`Standing`], calls [`decide`] and writes the
-//! [`Changes`], all in one transaction; it adds no rule of its own. The engine asks `admit` before
+//! [`Writes`], all in one transaction; it adds no rule of its own. The engine asks `admit` before
 //! it spends a model's time on a review that would be refused.
 
 mod action;
 mod admission;
-mod amend;
-mod changes;
 mod decide;
 mod digest;
+mod memory_edit;
 mod moves;
 mod refusal;
-mod restate;
 mod rewind;
 mod selection;
 mod standing;
@@ -21,19 +19,17 @@ mod teacher;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod undo_edits;
+mod writes;
 
 pub use action::{
     Action, Basis, LearnedReview, NewMemory, NewReview, NextAttempt, ReviewVersion, Setback,
     Withdrawal,
 };
 pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled};
-pub use amend::{Act, LearnedText, MemoryState, NewChange, RecordedChange, amend};
-pub use changes::{
-    Changes, EventWrite, JobWrite, MemoryWrite, NewEvent, PastWrite, ReviewWrite, UtilityWrite,
-};
 pub use decide::decide;
+pub use memory_edit::{Act, LearnedText, MemoryState, NewChange, RecordedChange, edit_memory};
 pub use refusal::{Decision, Refusal};
-pub use restate::{ChangeWrite, RestoredState};
 pub use rewind::{MemoryLink, Outcome, TraceChange, WithdrawnVerdict};
 pub use selection::{PastUndo, Selection};
 pub use standing::{
@@ -46,3 +42,7 @@ pub use taught::{
 };
 pub use teacher::Teacher;
 pub use undo::{UndoChanges, undo};
+pub use undo_edits::{ChangeWrite, RestoredState};
+pub use writes::{
+    EventWrite, JobWrite, MemoryWrite, NewEvent, PastWrite, ReviewWrite, UtilityWrite, Writes,
+};

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use reflect_types::MemoryId;
 
-use super::changes::{EventWrite, NewEvent, UtilityWrite};
 use super::standing::{GivenMemory, MovedMemory, RecordedEvent};
 use super::teacher::Teacher;
+use super::writes::{EventWrite, NewEvent, UtilityWrite};
 use crate::learn::{self, Move, Step};
 
 /// Moves each given memory once; also returns the ids of those that do not

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reflect_types::{MemoryId, ModelVerdict, TraceId, Verdict};
 
-use super::amend::{LearnedText, MemoryState, RecordedChange};
+use super::memory_edit::{LearnedText, MemoryState, RecordedChange};
 use super::standing::{RecordedEvent, RowKey};
 use super::teacher::Teacher;
 

@@ -7,13 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use reflect_types::{MemoryId, MemoryStatus, MovedUtility, UndoReport, UndoneMemory, UndoneTrace};
 
-use super::changes::{EventWrite, UtilityWrite};
 use super::moves::replay_all;
-use super::restate::{RestoredState, take_back};
 use super::rewind::{Effects, Outcome, TraceChange};
 use super::selection::Selection;
 use super::standing::{MovedMemory, RowKey};
 use super::taught::{LearnedContent, TaughtMemory, TaughtProject};
+use super::undo_edits::{RestoredState, take_back};
+use super::writes::{EventWrite, UtilityWrite};
 
 /// The rows that an undo changes, to be written in the order of the fields.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -118,7 +118,7 @@ pub trait Store: Send + Sync + 'static {
     async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>>;
 
     /// Changes the review of a trace: reads its [`Standing`](crate::review::Standing), calls
-    /// [`decide`](crate::review::decide) and writes the [`Changes`](crate::review::Changes).
+    /// [`decide`](crate::review::decide) and writes the [`Writes`](crate::review::Writes).
     ///
     /// What the decision depends on must not change until the changes are committed: a database
     /// that runs transactions side by side has to lock the rows it reads.
@@ -207,7 +207,7 @@ pub trait Store: Send + Sync + 'static {
     /// A memory with its events and changes, oldest first.
     async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>>;
 
-    /// Edits, quarantines or restores a memory: calls [`amend`](crate::review::amend), and stores the
+    /// Edits, quarantines or restores a memory: calls [`edit_memory`](crate::review::edit_memory), and stores the
     /// new text, the new status and the changes. Deletes a skill that was written from the memory,
     /// unless the memory is restored without an edit. Returns the memory, if there is one.
     async fn update_memory(

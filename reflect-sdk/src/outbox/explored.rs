@@ -82,7 +82,7 @@ use std::time::Duration;
 // Not explored: the test's own records are no part of the protocol.
 use std::sync::{Arc, Mutex};
 
-use super::{numbers, resting};
+use super::{between_attempts, numbers};
 use pending_run::PendingRun;
 use queue::{Queue, QueuedRun, Submission};
 use shuttle::future::{block_on, spawn};

@@ -3,6 +3,7 @@
 #[cfg(feature = "flush-at-exit")]
 pub(crate) mod at_exit;
 mod attempts;
+mod between_attempts;
 #[cfg(test)]
 mod explored;
 mod numbers;
@@ -11,7 +12,6 @@ mod pending_run;
 mod queue;
 #[cfg(any(feature = "flush-at-exit", feature = "panic-hook"))]
 pub(crate) mod registry;
-mod resting;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -8,9 +8,9 @@ use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
+use super::between_attempts::Resting;
 use super::numbers::Numbers;
 use super::pending_run::PendingRun;
-use super::resting::Resting;
 use super::sync::{Condvar, Mutex, MutexGuard, Notify, PoisonError};
 use super::{LANES, MAX_RETRYING};
 

@@ -6,9 +6,9 @@ use reflect_types::{IngestStatus, ModelVerdict, Reviewer, Verdict};
 use super::support::*;
 use crate::learn::{Move, Step};
 use crate::review::{
-    Action, AffectedMemories, Basis, Changes, EventWrite, GivenMemory, JobState, JobWrite,
-    LearnedReview, MemoryWrite, NewEvent, NewReview, NextAttempt, PastWrite, Refusal,
-    ReviewVersion, ReviewWrite, Standing, TraceState, Utility, UtilityWrite, decide,
+    Action, AffectedMemories, Basis, EventWrite, GivenMemory, JobState, JobWrite, LearnedReview,
+    MemoryWrite, NewEvent, NewReview, NextAttempt, PastWrite, Refusal, ReviewVersion, ReviewWrite,
+    Standing, TraceState, Utility, UtilityWrite, Writes, decide,
 };
 
 #[test]
@@ -112,7 +112,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         },
         created_at: Timestamp::UNIX_EPOCH,
     };
-    let expected = Changes {
+    let expected = Writes {
         past: PastWrite::Keep,
         utilities: vec![UtilityWrite {
             memory: 3,
@@ -238,7 +238,7 @@ fn a_withdrawal_removes_review_and_job_and_sets_the_memory_aside() {
         ..reviewed(Vec::new())
     };
     let changes = decide(Some(standing), withdraw()).unwrap();
-    let expected = Changes {
+    let expected = Writes {
         past: PastWrite::Withdrawn(withdrawal()),
         utilities: Vec::new(),
         memory: MemoryWrite::Withdraw("m-stored".into()),

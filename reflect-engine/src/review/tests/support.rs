@@ -4,9 +4,9 @@ use reflect_types::{IngestStatus, ReviewMode, Reviewer, Verdict};
 use crate::learn::{self, Move};
 use crate::model::Reflection;
 use crate::review::{
-    Action, AffectedMemories, Basis, Changes, JobState, LearnedReview, MovedMemory, NewMemory,
-    NewReview, NextAttempt, RecordedEvent, Refusal, ReviewVersion, Setback, Standing, Teacher,
-    TraceState, Withdrawal, decide,
+    Action, AffectedMemories, Basis, JobState, LearnedReview, MovedMemory, NewMemory, NewReview,
+    NextAttempt, RecordedEvent, Refusal, ReviewVersion, Setback, Standing, Teacher, TraceState,
+    Withdrawal, Writes, decide,
 };
 
 /// The id of the stored review.
@@ -82,11 +82,7 @@ pub(super) fn setback(next: NextAttempt) -> Setback {
     }
 }
 
-pub(super) fn learn(
-    standing: Standing,
-    basis: Basis,
-    verdict: Verdict,
-) -> Result<Changes, Refusal> {
+pub(super) fn learn(standing: Standing, basis: Basis, verdict: Verdict) -> Result<Writes, Refusal> {
     let learned = learned(verdict);
     decide(Some(standing), Action::Learn { basis, learned })
 }
@@ -95,7 +91,7 @@ pub(super) fn put_aside(
     standing: Standing,
     basis: Basis,
     next: NextAttempt,
-) -> Result<Changes, Refusal> {
+) -> Result<Writes, Refusal> {
     let action = Action::PutAside {
         basis,
         review: new_review(Verdict::Pass),

@@ -1,6 +1,6 @@
 //! The conformance suite of the [`Store`] port.
 
-mod changes;
+mod index_feed;
 mod jobs;
 mod judgements;
 mod memories;
@@ -119,16 +119,16 @@ pub async fn all(store: &dyn Store) {
     judgements::an_outage_is_no_attempt(store).await;
     judgements::the_kinds_are_claimed_apart(store).await;
     traces::deleted_traces_leave_their_memories_or_take_them(store).await;
-    changes::changes_cover_what_an_index_holds(store).await;
-    changes::changes_come_in_pages_that_miss_nothing(store).await;
-    changes::a_recreated_project_resets_its_readers(store).await;
-    changes::vectors_of_another_embedder_are_found_and_replaced(store).await;
+    index_feed::changes_cover_what_an_index_holds(store).await;
+    index_feed::changes_come_in_pages_that_miss_nothing(store).await;
+    index_feed::a_recreated_project_resets_its_readers(store).await;
+    index_feed::vectors_of_another_embedder_are_found_and_replaced(store).await;
     together::concurrent_submissions_with_one_key_store_one_trace(store).await;
     together::concurrent_reviews_all_move_a_shared_memory(store).await;
     together::concurrent_reviews_of_one_trace_leave_one_memory(store).await;
     together::concurrent_claims_never_share_a_job(store).await;
     together::a_reader_that_follows_concurrent_writers_misses_nothing(store).await;
-    changes::the_embedder_claimed_last_is_current(store).await;
+    index_feed::the_embedder_claimed_last_is_current(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;
     memories::a_skill_counts_its_versions(store).await;

@@ -21,16 +21,17 @@ use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod blob;
-mod changes;
 mod claims;
 mod database;
 mod deleted_reviews;
 mod events;
 mod fault;
 mod file;
+mod index_feed;
 mod jobs;
 mod memories;
 mod memory_changes;
+mod memory_edits;
 mod migrations;
 mod past_reviews;
 mod projects;
@@ -38,7 +39,6 @@ mod readers;
 mod reviews;
 mod row;
 mod skills;
-mod tending;
 mod traces;
 mod undo;
 mod undo_records;
@@ -219,7 +219,7 @@ impl Store for Sqlite {
         limit: usize,
     ) -> Result<MemoryChanges> {
         let (project, embedder) = (project.clone(), embedder.to_owned());
-        self.read(move |db| changes::since_revision(db, &project, &embedder, since, limit))
+        self.read(move |db| index_feed::since_revision(db, &project, &embedder, since, limit))
             .await
     }
 
@@ -269,7 +269,7 @@ impl Store for Sqlite {
     ) -> Result<Option<MemoryHistory>> {
         let (project, id) = (project.clone(), id.clone());
         let (update, key) = (update.clone(), key.cloned());
-        self.write(move |db| tending::update(db, &project, &id, &update, key.as_ref(), now))
+        self.write(move |db| memory_edits::update(db, &project, &id, &update, key.as_ref(), now))
             .await
     }
 
@@ -281,7 +281,7 @@ impl Store for Sqlite {
         now: Timestamp,
     ) -> Result<bool> {
         let (project, id, key) = (project.clone(), id.clone(), key.cloned());
-        self.write(move |db| tending::delete(db, &project, &id, key.as_ref(), now))
+        self.write(move |db| memory_edits::delete(db, &project, &id, key.as_ref(), now))
             .await
     }
 
@@ -308,12 +308,12 @@ impl Store for Sqlite {
 
     async fn claim_embedder(&self, embedder: &str) -> Result<()> {
         let embedder = embedder.to_owned();
-        self.write(move |db| changes::claim_embedder(db, &embedder))
+        self.write(move |db| index_feed::claim_embedder(db, &embedder))
             .await
     }
 
     async fn embedder(&self) -> Result<Option<String>> {
-        self.read(changes::embedder).await
+        self.read(index_feed::embedder).await
     }
 
     async fn unembedded(
@@ -323,13 +323,13 @@ impl Store for Sqlite {
         limit: usize,
     ) -> Result<Vec<UnembeddedMemory>> {
         let embedder = embedder.to_owned();
-        self.read(move |db| changes::unembedded(db, &embedder, dims, limit))
+        self.read(move |db| index_feed::unembedded(db, &embedder, dims, limit))
             .await
     }
 
     async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
         let embedder = embedder.to_owned();
-        self.write(move |db| changes::set_vectors(db, &embedder, &vectors))
+        self.write(move |db| index_feed::set_vectors(db, &embedder, &vectors))
             .await
     }
 

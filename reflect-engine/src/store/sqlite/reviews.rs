@@ -9,9 +9,9 @@ use super::fault::Fault;
 use super::{events, memories, row, undone};
 use crate::clock;
 use crate::review::{
-    self, Action, AffectedMemories, Changes, Decision, EventWrite, GivenMemory, JobState, JobWrite,
+    self, Action, AffectedMemories, Decision, EventWrite, GivenMemory, JobState, JobWrite,
     MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
-    TraceState, Utility, UtilityWrite, Withdrawal,
+    TraceState, Utility, UtilityWrite, Withdrawal, Writes,
 };
 
 /// Where a trace is stored.
@@ -153,7 +153,7 @@ fn moved(db: &Connection, project: i64, review: &str) -> Result<Vec<MovedMemory>
 }
 
 /// Writes what was decided about a trace.
-pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Changes) -> Result<(), Fault> {
+pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Writes) -> Result<(), Fault> {
     match &changes.past {
         PastWrite::Keep => {}
         PastWrite::Replaced => keep_past(db, row.key)?,

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::reviews::TraceRow;
-use super::{deleted_reviews, jobs, memories, projects, reviews, row, tending, undone};
+use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, undone};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing, Teacher};
@@ -255,7 +255,7 @@ pub(super) fn delete(
         if deletion.with_memories {
             for memory in memories_of(db, project, key, deletion.teacher.as_ref())? {
                 let by = deletion.key_id.as_ref();
-                if !tending::delete_in(db, project, &memory, by, deletion.at)? {
+                if !memory_edits::delete_in(db, project, &memory, by, deletion.at)? {
                     // It is withdrawn.
                     memories::remove(db, project, &memory)?;
                 }

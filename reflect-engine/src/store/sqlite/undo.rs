@@ -8,8 +8,8 @@ use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::{
-    deleted_reviews, events, jobs, memories, memory_changes, projects, reviews, row, skills,
-    tending, undo_records, undone,
+    deleted_reviews, events, jobs, memories, memory_changes, memory_edits, projects, reviews, row,
+    skills, undo_records, undone,
 };
 use crate::clock;
 use crate::error::Error;
@@ -225,7 +225,7 @@ fn write(
         memories::restore(db, project, id, content)?;
     }
     for state in &changes.states {
-        tending::restate(db, project, state)?;
+        memory_edits::restore_state(db, project, state)?;
     }
     for utility in &changes.utilities {
         // An undo appends no event, so none needs a trace.

@@ -3,7 +3,7 @@
 
 use reflect_types::{MemoryStatus, Reflection};
 
-use super::amend::{Act, LearnedText};
+use super::memory_edit::{Act, LearnedText};
 use super::selection::Selection;
 use super::standing::RowKey;
 use super::taught::TaughtMemory;

@@ -38,7 +38,7 @@ pub(super) fn update(
         status: row::memory_status(found, 3)?,
     };
     let known = recorded(db, key)?;
-    let changes = review::amend(&mut state, generation, &known, update, by);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by);
     for NewChange {
         kind,
         status_before,
@@ -124,7 +124,11 @@ pub(super) fn delete_in(
 }
 
 /// Writes what an undo makes of a memory.
-pub(super) fn restate(db: &Connection, project: i64, state: &RestoredState) -> Result<(), Fault> {
+pub(super) fn restore_state(
+    db: &Connection,
+    project: i64,
+    state: &RestoredState,
+) -> Result<(), Fault> {
     for key in &state.forget {
         db.prepare_cached("DELETE FROM memory_change WHERE key = ?1")?
             .execute([key])?;

@@ -10,7 +10,7 @@ use crate::learn::{Move, Step};
 
 /// The rows that a decision changes, to be written in the order of the fields.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Changes {
+pub struct Writes {
     /// What is recorded of the review that no longer stands.
     pub past: PastWrite,
     /// Memories whose utility changes, with their events.

@@ -72,7 +72,7 @@ pub struct NewChange {
 
 /// Changes what a memory shows, and returns the changes to store. A change that repeats the last one
 /// of its kind by the same key is not stored again.
-pub fn amend(
+pub fn edit_memory(
     state: &mut MemoryState,
     generation: i64,
     changes: &[RecordedChange],
