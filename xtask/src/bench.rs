@@ -17,6 +17,15 @@ pub(crate) fn learn(options: &[&str]) -> Outcome {
     )
 }
 
+/// How much more often a real model is right with memories; skipped without a model.
+pub(crate) fn exam(options: &[&str]) -> Outcome {
+    let run = ["run", "--locked", "--package", "reflect-model-examples"];
+    cargo(
+        &[&run[..], &["--example", "exam", "--"], options].concat(),
+        &[],
+    )
+}
+
 fn check() -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];
     let benches = ["attribute", "guard"].into_iter();

@@ -21,6 +21,7 @@ The project's own commands.
     cargo xtask steps             what the steps are
     cargo xtask bench             what a run costs its caller, beside other tracers
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
+    cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask help              this text
 
@@ -32,13 +33,8 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test", chosen @ ..] => test(chosen),
         ["bench"] => only(&bench::STEP),
-        ["bench", "learn", options @ ..] => match bench::learn(options) {
-            Outcome::Passed => ExitCode::SUCCESS,
-            Outcome::Failed(problem) | Outcome::Skipped(problem) => {
-                eprintln!("{problem}");
-                ExitCode::FAILURE
-            }
-        },
+        ["bench", "learn", options @ ..] => exit(bench::learn(options)),
+        ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["compile-time"] => only(&compile_time::STEP),
         ["steps"] => {
             for step in steps::ALL {
@@ -53,6 +49,16 @@ fn main() -> ExitCode {
         [unknown, ..] => {
             eprintln!("there is no command `{unknown}`\n\n{HELP}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn exit(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed(problem) | Outcome::Skipped(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
         }
     }
 }

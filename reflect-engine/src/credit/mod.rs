@@ -18,12 +18,15 @@
 mod attribution;
 mod kinds;
 mod noise;
+mod pace;
 mod response;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
+use std::time::Instant;
 
 use attribution::{Attribution, NewRun};
+use pace::Pace;
 use reflect_types::Review;
 
 pub(crate) use attribution::logistic;
@@ -45,6 +48,7 @@ pub(crate) struct Credit {
     last: Option<MemoryKey>,
     /// Whether the attribution covers a run that is no longer there or has changed.
     outdated: bool,
+    pace: Pace,
     hasher: RandomState,
 }
 
@@ -91,6 +95,7 @@ impl Credit {
             keys: Vec::new(),
             last: None,
             outdated: false,
+            pace: Pace::default(),
             hasher: RandomState::new(),
         }
     }
@@ -124,7 +129,14 @@ impl Credit {
         self.outdated |= self.runs.remove(&key).is_some() && covered;
     }
 
-    /// Brings the state up to date; returns the memories whose effect has changed.
+    /// Whether [`settle`](Self::settle) has something to do, and may.
+    pub(crate) fn is_due(&self) -> bool {
+        self.outdated && self.pace.allows(Instant::now())
+    }
+
+    /// Brings the state up to date; returns the memories whose effect has changed. After a change of an old
+    /// run it is computed from all runs, and if that took long, the next such change waits: until then,
+    /// the state is the one before it.
     ///
     /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know.
     pub(crate) fn settle(
@@ -132,7 +144,11 @@ impl Credit {
         similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
     ) -> Vec<(MemoryKey, Effect)> {
         let is_new = self.outdated;
+        let begun = Instant::now();
         if self.outdated {
+            if !self.pace.allows(begun) {
+                return Vec::new();
+            }
             self.attribution = Attribution::new();
             self.places.clear();
             self.keys.clear();
@@ -163,6 +179,8 @@ impl Credit {
         }
         let mut changed = self.attribution.take_changed();
         if is_new {
+            let now = Instant::now();
+            self.pace.took(now - begun, now);
             // Also those that no run was given any more.
             changed = (0..self.keys.len()).collect();
         }

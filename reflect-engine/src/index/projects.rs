@@ -147,6 +147,11 @@ impl ProjectIndex {
         Ok((params, with_merit.collect()))
     }
 
+    /// Whether the effects of memories have to be computed again although the store has nothing new.
+    pub(crate) fn is_due(&self) -> bool {
+        self.read().credit.is_due()
+    }
+
     /// What was learned about all memories.
     pub(crate) fn learned(&self) -> (Learned, HashMap<MemoryKey, Account>) {
         let state = self.read();

@@ -35,7 +35,9 @@ pub(super) async fn current_index(
         return Ok(None);
     }
     let index = match loaded {
-        Some(index) if !news.reset && news.changes.is_empty() => return Ok(Some(index)),
+        Some(index) if !news.reset && news.changes.is_empty() && !index.is_due() => {
+            return Ok(Some(index));
+        }
         Some(index) => index,
         None => core.indexes.get_or_create(project, dims),
     };

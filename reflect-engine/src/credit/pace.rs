@@ -1,0 +1,42 @@
+//! How often the state is computed from all runs again.
+
+use std::time::{Duration, Instant};
+
+/// A computation that took less is repeated at any time.
+const SHORT: Duration = Duration::from_millis(20);
+/// How many times as long as a computation took the next one waits.
+const REST: u32 = 10;
+
+/// Keeps computations to a tenth of the time: whoever may change old reviews could otherwise have every
+/// query of a large project wait for one.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    rests_until: Option<Instant>,
+}
+
+impl Pace {
+    pub(super) fn allows(&self, now: Instant) -> bool {
+        self.rests_until.is_none_or(|until| until <= now)
+    }
+
+    /// A computation took this long.
+    pub(super) fn took(&mut self, time: Duration, now: Instant) {
+        self.rests_until = (time >= SHORT).then(|| now + time * REST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_computation_is_followed_by_a_rest_and_a_short_one_is_not() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        assert!(pace.allows(now));
+        pace.took(Duration::from_millis(5), now);
+        assert!(pace.allows(now));
+        pace.took(Duration::from_secs(2), now);
+        assert!(!pace.allows(now + Duration::from_secs(19)));
+        assert!(pace.allows(now + Duration::from_secs(20)));
+    }
+}
