@@ -112,7 +112,7 @@ fn limits(settings: &Settings) -> ConnectionLimits {
         tracing::warn!(
             limit = total,
             asked,
-            "fewer connections, because of the limit of open files: raise `ulimit -n`"
+            "the open file limit permits fewer connections than configured: raise `ulimit -n`"
         );
     }
     ConnectionLimits {

@@ -102,7 +102,7 @@ impl Engine {
             }
             Err(Refusal::NoTrace) => Err(no_trace(id)),
             Err(_) => Err(Error::Conflict(format!(
-                "the work on trace `{id}` has not failed: there is nothing to retry"
+                "the ingestion of trace `{id}` has not failed: there is nothing to retry"
             ))),
         }
     }

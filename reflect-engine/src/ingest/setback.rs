@@ -55,8 +55,7 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
 pub(super) fn given_up(attempts: u32, remedy: &str) -> Error {
     Error::Internal {
         message: format!(
-            "given up after {attempts} attempts that never ended: the process that worked on it \
-             died each time. {remedy}"
+            "given up after {attempts} unfinished attempts: the process died during each. {remedy}"
         ),
         source: None,
     }

@@ -21,7 +21,7 @@ async fn a_final_failure_fails_the_ingestion_and_keeps_the_run() {
             "`guidance` is missing or empty",
         ),
         (vec![Act::Refuse("I can't".into())], "declined: `I can't`"),
-        (vec![Act::Filter], "a content filter took the answer away"),
+        (vec![Act::Filter], "a content filter removed the answer"),
         (
             vec![Act::Reject("context too long".to_owned())],
             "refused with 400",
@@ -139,7 +139,7 @@ async fn a_wrong_key_is_reported_at_once_and_retried() {
     let told = told.unwrap_err();
     assert!(!told.is_retryable());
     assert!(
-        told.to_string().contains("see to the model's settings"),
+        told.to_string().contains("correct the model's settings"),
         "{told}"
     );
     // The key is in order again.

@@ -88,13 +88,13 @@ impl Outbox {
             self.enqueue(PendingRun::left_over(Arc::clone(&self.core), entry));
         }
         if let Some(error) = left.problem {
-            let what = format!("spooled runs cannot be sent, or not all of them: {error}");
+            let what = format!("some spooled runs cannot be sent: {error}");
             self.core.notices.warn(Cause::Spool, what);
         }
         if left.foreign > 0 {
             let what = format!(
-                "{} spooled runs are for another server and are left alone: a client of that \
-                 server sends them, or remove them",
+                "{} spooled runs are for another server and stay in the folder: start a client of \
+                 that server to send them, or remove them",
                 left.foreign
             );
             self.core.notices.warn(Cause::Foreign, what);

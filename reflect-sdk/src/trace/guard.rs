@@ -148,7 +148,7 @@ impl TraceGuard {
         if self.context.has_ended() {
             // The panic hook ended the run, and the panic did not end the process.
             let run_id = self.context.run_id();
-            tracing::debug!(target: "reflect", run_id, "an output came after the end of its run");
+            tracing::debug!(target: "reflect", run_id, "an output was set after the end of its run");
         }
         self.context.conclude(|conclusion| {
             if let Some(before) = conclusion.output.take() {

@@ -45,7 +45,7 @@ fn a_panic_is_recorded_as_a_failure_and_goes_on() {
         [
             (Verdict::Fail, "static text"),
             (Verdict::Fail, "text of text"),
-            (Verdict::Fail, "panicked with a value that is no text"),
+            (Verdict::Fail, "panicked with a value that is not a string"),
         ]
     );
     assert_eq!(

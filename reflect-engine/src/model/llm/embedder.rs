@@ -111,7 +111,7 @@ impl ModelEmbedder {
         }
         let vectors: Option<_> = vectors.into_iter().map(unit).collect();
         let vectors = vectors
-            .ok_or_else(|| self.wrong("gave a vector with a component that is no number"))?;
+            .ok_or_else(|| self.wrong("returned a vector with a component that is not a number"))?;
         self.agree_on(got).await?;
         Ok(vectors)
     }
@@ -151,7 +151,7 @@ impl ModelEmbedder {
 
     fn odd(&self, got: usize, expected: usize) -> Error {
         self.wrong(&format!(
-            "gave a vector of {got} dimensions, where {expected} were expected"
+            "returned a vector of {got} dimensions instead of {expected}"
         ))
     }
 
