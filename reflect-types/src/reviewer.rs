@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_s_name_is_made_fit_to_send() {
+    fn the_name_of_a_model_is_made_fit_to_send() {
         assert_eq!(Reviewer::model(" gpt 5\n"), Reviewer::Model("gpt 5".into()));
         assert_eq!(Reviewer::model("\n"), Reviewer::Model("model".into()));
         assert!(Reviewer::model(&"x ".repeat(500)).validate().is_ok());

@@ -217,7 +217,7 @@ async fn a_shutdown_keeps_a_review_whose_caller_has_gone() {
 }
 
 #[tokio::test]
-async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
+async fn a_review_of_a_person_replaces_that_of_a_judge_and_notes_it() {
     let home = Home::on_sqlite();
     let engine = home.engine();
     let (project, id) = (project(), record(&engine, run("Refund order 7")).await);
