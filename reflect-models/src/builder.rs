@@ -63,7 +63,7 @@ impl Builder {
         self
     }
 
-    /// Limits the requests under way at once; 8 by default.
+    /// Limits concurrent requests; 8 by default.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.0.concurrency = requests.max(1);
         self

@@ -32,7 +32,7 @@ impl Reviewer {
         Self::Model(if name.is_empty() { "model" } else { name }.to_owned())
     }
 
-    /// The model's name; `None` if the reviewer is no model.
+    /// The model's name; `None` if the reviewer is not a model.
     pub fn model_name(&self) -> Option<&str> {
         match self {
             Self::Model(name) => Some(name),

@@ -83,7 +83,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     let mut call = selected(&client, &options);
     if !options.yes {
         let plan = selected(&client, &options).dry_run().await?;
-        // Without a change it is done all the same: it also covers reviews in progress.
+        // An undo without changes is made too: it also covers reviews in progress.
         if !plan.is_empty() {
             write(&plan, &mut io::stderr().lock())?;
             if !output::agreed("Undo this?")? {

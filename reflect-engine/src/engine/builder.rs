@@ -160,7 +160,7 @@ impl Builder {
         self
     }
 
-    /// The number of queued reviews worked on at once.
+    /// The number of queued reviews processed concurrently.
     #[must_use]
     pub fn concurrency(mut self, reviews: usize) -> Self {
         self.concurrency = Some(reviews);

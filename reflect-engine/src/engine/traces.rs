@@ -14,7 +14,7 @@ use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
-    /// its own reflection, the memory is stored at once.
+    /// its own reflection, the memory is stored immediately.
     ///
     /// A repeated [`idempotency_key`](CreateTrace::idempotency_key) stores nothing and returns the
     /// first receipt, even if the rest of the request differs, as long as its trace exists.

@@ -18,7 +18,7 @@ use crate::model::{self, Judge, JudgeOutcome};
 use crate::review::{Basis, NextAttempt, Setback};
 use crate::store::{JobKind, Subject};
 
-/// The number of traces judged at once.
+/// The number of traces judged concurrently.
 const CONCURRENCY: usize = 4;
 
 /// The number of attempts at a trace that fails while the model is available. Each later process

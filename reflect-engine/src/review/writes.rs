@@ -113,8 +113,8 @@ pub enum MemoryWrite {
         /// Who teaches it.
         teacher: Teacher,
     },
-    /// Sets the memory aside: it is in no answer and no list. It keeps learning, so that an undo can
-    /// bring it back. The traces with an event of it ignore it from now on.
+    /// Sets the memory aside: no query or list returns it. It keeps learning, so that an undo can restore
+    /// it. The traces with an event of it ignore it from now on.
     Withdraw(MemoryId),
 }
 

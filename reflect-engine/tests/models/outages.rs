@@ -37,7 +37,7 @@ async fn a_final_failure_fails_the_ingestion_and_keeps_the_run() {
         assert_eq!(trace.review_status, ReviewStatus::Pending);
         assert_eq!(trace.review.unwrap().result, Verdict::Fail);
 
-        // The model is well again: the same run and review become a memory.
+        // The model works again: the same run and review become a memory.
         engine.retry_trace(&project(), &id).await.unwrap();
         let trace = until(&engine, &id, IngestStatus::Completed).await;
         assert!(trace.created_memory_id.is_some());

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// The number of attempts at a call, and the waits between them.
 ///
 /// The bound of a wait doubles from `base` to `cap`, and the wait is drawn at random from zero to
-/// that bound, so that many clients do not come back at once. A `Retry-After` header makes a wait
+/// that bound, so that many clients do not retry at the same moment. A `Retry-After` header makes a wait
 /// longer, never shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {

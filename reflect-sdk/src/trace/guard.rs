@@ -197,7 +197,7 @@ impl TraceGuard {
 
     /// Ends the run and waits until it is stored, or, for a blocking run, until its memory exists.
     ///
-    /// The run is queued at once: it is sent even if the future is dropped.
+    /// The run is queued immediately: it is sent even if the future is dropped.
     pub async fn finish(mut self) -> Result<TraceReceipt> {
         let blocking = self.open.as_ref().and_then(|open| open.options.blocking);
         let client = self.open.as_ref().map(|open| Arc::clone(&open.client));

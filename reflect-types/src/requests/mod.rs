@@ -216,7 +216,7 @@ operations! {
     WithdrawReview -> Trace:
         "withdraw_review" Delete "/v1/projects/{project_id}/traces/{trace_id}/review" [ReviewWrite]
         IfNotDone;
-    /// Takes back what a key, a reviewer or a time has taught.
+    /// Undoes the reviews of a key, a reviewer, a trace or a period.
     Undo -> UndoReport:
         "undo" Post "/v1/projects/{project_id}/undo" [ProjectAdmin] Freely;
     /// The records of undos, newest first.
