@@ -23,8 +23,8 @@ impl Reviewer {
     /// The longest name of a model, in characters.
     pub const MAX_NAME: usize = 100;
 
-    /// A model. The name is trimmed, shortened to [`MAX_NAME`](Self::MAX_NAME) and freed of control
-    /// characters; an empty one becomes `model`.
+    /// A model. The name is trimmed, shortened to [`MAX_NAME`](Self::MAX_NAME) and stripped of
+    /// control characters; an empty one becomes `model`.
     pub fn model(name: &str) -> Self {
         let clean = name.trim().chars().filter(|c| !c.is_control());
         let name: String = clean.take(Self::MAX_NAME).collect();

@@ -89,7 +89,7 @@ impl Engine {
         Ok(Page { items, more })
     }
 
-    /// Queues the failed review of a trace again.
+    /// Retries the failed ingestion of a trace.
     pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         let core = self.checked(project, id)?;
         match core.store.retry_trace(project, id, core.now()).await? {
@@ -107,8 +107,8 @@ impl Engine {
         }
     }
 
-    /// Deletes traces. Their memories stay, unless the request includes them; what their reviews have
-    /// taught stays too, and [`undo`](Self::undo) takes it back. Through
+    /// Deletes traces. Their memories stay, unless the request includes them; the effects of their reviews
+    /// stay until an [`undo`](Self::undo). Through
     /// [`deleting_own_memories_only`](Self::deleting_own_memories_only), memories that another key has
     /// taught stay.
     pub async fn delete_traces(

@@ -63,7 +63,7 @@ pub(crate) async fn new_review(
     })
 }
 
-/// Gives a review, to the end even if the caller goes away: a model may have been asked, and paid.
+/// Gives a review. Runs to its end even if the caller is dropped: a model call may already be paid for.
 pub(crate) async fn give(
     core: &Arc<Core>,
     project: &ProjectId,

@@ -226,7 +226,7 @@ impl JudgementWork {
         };
         let id = trace.id.clone();
         let review = review.judged_by(self.judge.id());
-        // Whoever recorded the trace has caused its review.
+        // The key that recorded the trace has caused its review.
         let key = trace.key_id.clone();
         let given = async {
             let mode = ReviewMode::Deferred;

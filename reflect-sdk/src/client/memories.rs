@@ -249,7 +249,7 @@ impl<A: HasQuery, M> Call<A, M> {
         self.set_query(|query| query.lambda = lambda)
     }
 
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
     pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
         self.set_query(|query| query.mmr_lambda = mmr_lambda)
     }

@@ -153,7 +153,7 @@ where
         let left = deadline.saturating_duration_since(Instant::now());
         match retries.after(policy, &error) {
             Some(wait) if wait.total < left => sleep(wait.total).await,
-            // Waiting past the deadline would only replace this error by a less telling one.
+            // Waiting past the deadline would only replace this error by a less informative one.
             _ => return Err(error),
         }
     }

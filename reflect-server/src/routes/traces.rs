@@ -175,7 +175,7 @@ fn may_author<O>(access: &Access<O>, review: &Review) -> Result<(), ApiError> {
     }
 }
 
-/// Queues a failed ingestion again.
+/// Retries a failed ingestion.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", operation_id = "retry_trace",
     security(("key" = [])),

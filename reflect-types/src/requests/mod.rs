@@ -202,7 +202,7 @@ operations! {
     /// Removes traces.
     DeleteTraces -> DeletedTraces:
         "delete_traces" Post "/v1/projects/{project_id}/traces/delete" [TraceWrite | TraceAdmin] Freely;
-    /// Queues a failed ingestion again.
+    /// Retries a failed ingestion.
     RetryTrace -> TraceReceipt:
         "retry_trace" Post "/v1/projects/{project_id}/traces/{trace_id}/retry" [TraceWrite] IfNotDone;
 
