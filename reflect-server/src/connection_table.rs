@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn address_over_its_limit_gives_way_to_itself() {
+    fn address_over_its_limit_replaces_its_own_idle_connection() {
         let table = table(10, 2);
         let other = table.add(address(9)).unwrap();
         let [first, second] = [0, 1].map(|_| table.add(address(1)).unwrap());

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silent_connections_lock_nobody_out() {
+    async fn silent_connections_do_not_lock_out_others() {
         let limits = [(4, 256), (256, 4)];
         for (max_connections, max_connections_per_address) in limits {
             let (address, _stop, _server) = start(Settings {

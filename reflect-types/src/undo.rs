@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_of_nothing_in_particular_is_refused() {
+    fn an_undo_without_a_condition_is_refused() {
         let undo = Undo {
             dry_run: true,
             ..Undo::default()

@@ -124,7 +124,7 @@ async fn retry_after_delays_the_next_attempt() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_reported_at_once_and_retried() {
+async fn a_wrong_key_is_reported_immediately_and_retried() {
     let acts = vec![Act::Status(401, None); 2];
     let (home, server) = (Home::on_sqlite(), server(acts).await);
     let engine = with_model(&home, &server).start().unwrap();

@@ -152,7 +152,7 @@ async fn a_correction_survives_an_outage_and_moves_the_same_utilities() {
 }
 
 #[tokio::test]
-async fn a_waiting_review_of_a_judge_gives_way_to_a_person_and_is_noted() {
+async fn a_waiting_review_of_a_judge_is_replaced_by_a_person_and_noted() {
     for outage in [Act::Status(503, None), Act::Refuse("no".into())] {
         let (home, server) = (Home::in_memory(), server([outage]).await);
         let engine = with_model(&home, &server).start().unwrap();

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_in_an_unfinished_thought_is_no_answer() {
+    fn an_object_in_an_unfinished_thought_is_not_an_answer() {
         assert!(lesson("<think>Maybe {\"lesson\": \"ask\"}").is_err());
     }
 

@@ -166,7 +166,7 @@ async fn traced(
 }
 
 #[test]
-fn a_memory_that_does_not_come_is_counted_and_reported() {
+fn a_missing_memory_is_counted_and_reported() {
     for why in [
         Unlearnable::Ingestion("the model is down"),
         Unlearnable::Refused(ErrorCode::Unauthorized),

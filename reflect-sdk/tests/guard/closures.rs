@@ -66,7 +66,7 @@ fn every_form_of_return_is_recorded_as_it_should() {
 }
 
 #[test]
-fn a_panic_is_recorded_exactly_and_goes_on() {
+fn a_panic_is_recorded_exactly_and_continues() {
     let script = Arc::new(Script::default());
     let client = client(&script);
     let panics: [fn(&str); 3] = [
