@@ -202,6 +202,9 @@ impl Validate for Piece {
                 history.memory.id.validate()?;
                 at_most("id", history.memory.id.as_str(), MemoryId::MAX_LENGTH)?;
                 within("q_value", history.memory.q_value, 0.0..=1.0)?;
+                if let Some(alpha) = history.memory.alpha {
+                    within("alpha", alpha, 0.0..=1.0)?;
+                }
                 let aside = archived.set_aside.iter().map(|aside| &aside.event);
                 for event in history.events.iter().chain(aside) {
                     within("events.alpha", event.alpha, 0.0..=1.0)?;

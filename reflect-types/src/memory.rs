@@ -93,6 +93,11 @@ pub struct MemoryRecord {
     /// The memories that run was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retrieved_memory_ids: Vec<MemoryId>,
+    /// The learning rate of the review it was learned from, which is the weight of that review in the
+    /// learned ranking; absent in an archive of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
+    pub alpha: Option<f64>,
     /// Whether it may be part of an answer.
     #[serde(default)]
     pub status: MemoryStatus,

@@ -20,8 +20,8 @@ const NEWTON_STEPS: usize = 4;
 /// The state of the model after some runs.
 pub(super) struct Attribution {
     runs: Vec<Run>,
-    /// The number of runs that were given memories.
-    informed: usize,
+    /// The number of runs that were given memories, each by its weight.
+    informed: f64,
     memories: Vec<Memory>,
     tasks: HashMap<u64, usize>,
     /// The sum of residuals by task, and of all.
@@ -37,6 +37,8 @@ pub(super) struct Attribution {
 pub(super) struct NewRun {
     pub(super) task: u64,
     pub(super) passed: bool,
+    /// How much its verdict counts, from 0 to 1.
+    pub(super) weight: f64,
     /// The places of the memories it was given, with their similarity to its task.
     pub(super) given: Vec<(usize, f64)>,
 }
@@ -44,7 +46,8 @@ pub(super) struct NewRun {
 struct Run {
     task: usize,
     passed: bool,
-    /// What the model did not expect of the verdict, from -1 to 1.
+    weight: f64,
+    /// What the model did not expect of the verdict, from -1 to 1, by its weight.
     residual: f64,
     given: Box<[Given]>,
 }
@@ -70,7 +73,7 @@ impl Attribution {
     pub(super) fn new() -> Self {
         Self {
             runs: Vec::new(),
-            informed: 0,
+            informed: 0.0,
             memories: Vec::new(),
             tasks: HashMap::new(),
             of_task: Vec::new(),
@@ -102,13 +105,17 @@ impl Attribution {
         let run = Run {
             task,
             passed: run.passed,
+            weight: run.weight,
             residual: 0.0,
             given: given.collect(),
         };
         let expected = self.ease(task) + self.cavities(&run).map(|c| c.expected).sum::<f64>();
-        self.noise.observe(probability(expected, run.passed));
+        self.noise
+            .observe(probability(expected, run.passed), run.weight);
         let new = self.runs.len();
-        self.informed += usize::from(!run.given.is_empty());
+        if !run.given.is_empty() {
+            self.informed += run.weight;
+        }
         self.runs.push(run);
         self.memories.push(Memory {
             weights: Weights::of_untested(),
@@ -131,7 +138,7 @@ impl Attribution {
         self.response.curve()
     }
 
-    pub(super) fn informed_runs(&self) -> usize {
+    pub(super) fn informed_runs(&self) -> f64 {
         self.informed
     }
 
@@ -183,10 +190,9 @@ impl Attribution {
         let (task, before) = (run.task, run.residual);
         let stiffness = ALL_TASKS + SAME_TASK + self.curve_stiffness(run, &cavities);
         let residual = residual(
+            run,
             self.ease(task) + expected,
-            run.passed,
             stiffness,
-            before,
             self.noise.share(),
         );
         let step = residual - before;
@@ -198,13 +204,13 @@ impl Attribution {
         let rest = self.ease(task) - (ALL_TASKS + SAME_TASK) * residual + expected;
         let run = &mut self.runs[place];
         run.residual = residual;
-        let passed = run.passed;
+        let (passed, weight) = (run.passed, run.weight);
         for (given, cavity) in run.given.iter_mut().zip(cavities) {
             let learned = residual * cavity.kinds.specific;
             self.response.learn(given.position, learned - given.learned);
             given.learned = learned;
             let rest = rest - cavity.expected;
-            let log = |effect: f64| seen(probability(rest + effect, passed), wrong).ln();
+            let log = |effect: f64| weight * seen(probability(rest + effect, passed), wrong).ln();
             let specific = self.response.at(given.position);
             let evidence = Weights {
                 harmful: log(harm(specific)),
@@ -236,17 +242,18 @@ struct Cavity {
 }
 
 /// The residual `a` with `a = share of the verdict that is unexpected at log-odds + stiffness * a`.
-fn residual(log_odds: f64, passed: bool, stiffness: f64, before: f64, wrong: f64) -> f64 {
-    let verdict = f64::from(u8::from(passed));
+fn residual(run: &Run, log_odds: f64, stiffness: f64, wrong: f64) -> f64 {
+    let verdict = f64::from(u8::from(run.passed));
+    let before = run.residual;
     let mut residual = before;
     for _ in 0..NEWTON_STEPS {
         let at = log_odds + stiffness * (residual - before);
         let pass = logistic(at);
-        let verdict_probability = probability(at, passed);
+        let verdict_probability = probability(at, run.passed);
         // A verdict that nothing explains is likely a wrong review.
         let right = (1.0 - 2.0 * wrong) * verdict_probability / seen(verdict_probability, wrong);
-        let wanted = (verdict - pass) * right;
-        residual += (wanted - residual) / (1.0 + stiffness * pass * (1.0 - pass));
+        let wanted = run.weight * (verdict - pass) * right;
+        residual += (wanted - residual) / (1.0 + run.weight * stiffness * pass * (1.0 - pass));
     }
     residual
 }

@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
 use attribution::{Attribution, NewRun};
+use reflect_types::Review;
 
 pub(crate) use attribution::logistic;
 pub(crate) use kinds::{Effect, Kinds};
@@ -47,14 +48,25 @@ pub(crate) struct Credit {
     hasher: RandomState,
 }
 
-/// A reviewed run.
-#[derive(PartialEq, Eq)]
+/// A reviewed run, as the project's memories tell it.
+pub(crate) struct ReviewedRun<'a> {
+    /// The id of the memory that was learned from it.
+    pub(crate) memory: &'a str,
+    /// Equal for equal tasks.
+    pub(crate) task: u64,
+    pub(crate) passed: bool,
+    /// The learning rate of the review.
+    pub(crate) alpha: f64,
+}
+
+#[derive(PartialEq)]
 struct Run {
     /// The hash of the id of its memory.
     memory: u64,
-    /// Equal for equal tasks.
     task: u64,
     passed: bool,
+    /// How much its review counts, from 0 to 1.
+    weight: f64,
     /// The hashes of the ids of the memories it was given.
     given: Box<[u64]>,
 }
@@ -87,18 +99,17 @@ impl Credit {
     pub(crate) fn put<'a>(
         &mut self,
         key: MemoryKey,
-        id: &str,
-        task: u64,
-        passed: bool,
+        run: &ReviewedRun<'_>,
         given: impl Iterator<Item = &'a str>,
     ) {
         let mut given: Vec<_> = given.map(|id| self.hasher.hash_one(id)).collect();
         given.sort_unstable();
         given.dedup();
         let run = Run {
-            memory: self.hasher.hash_one(id),
-            task,
-            passed,
+            memory: self.hasher.hash_one(run.memory),
+            task: run.task,
+            passed: run.passed,
+            weight: weight(run.alpha),
             given: given.into(),
         };
         if self.runs.get(&key) != Some(&run) {
@@ -143,6 +154,7 @@ impl Credit {
             self.attribution.add(NewRun {
                 task: run.task,
                 passed: run.passed,
+                weight: run.weight,
                 given,
             });
             self.places.insert(run.memory, self.keys.len());
@@ -163,8 +175,8 @@ impl Credit {
         self.attribution.curve()
     }
 
-    /// The number of reviewed runs that were given memories.
-    pub(crate) fn informed_runs(&self) -> usize {
+    /// The number of reviewed runs that were given memories, each by its weight.
+    pub(crate) fn informed_runs(&self) -> f64 {
         self.attribution.informed_runs()
     }
 
@@ -182,6 +194,12 @@ impl Credit {
         let per_memory = size_of::<(u64, usize)>() * 2 + size_of::<MemoryKey>();
         runs + self.keys.len() * per_memory + self.attribution.bytes()
     }
+}
+
+/// How much a review counts: one with the default learning rate or a greater one in full, a lesser one in
+/// proportion. So a limit on `alpha` also limits what a review does to the ranking.
+fn weight(alpha: f64) -> f64 {
+    (alpha / Review::DEFAULT_ALPHA).clamp(0.0, 1.0)
 }
 
 impl Run {

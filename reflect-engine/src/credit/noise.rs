@@ -22,10 +22,10 @@ impl Noise {
         self.share
     }
 
-    /// Counts a review whose verdict was predicted with this probability.
-    pub(super) fn observe(&mut self, probability: f64) {
+    /// Counts a review of this weight whose verdict was predicted with this probability.
+    pub(super) fn observe(&mut self, probability: f64, weight: f64) {
         for (log, share) in self.logs.iter_mut().zip(SHARES) {
-            *log += seen(probability, share).ln();
+            *log += weight * seen(probability, share).ln();
         }
         let most = self.logs.iter().copied().fold(f64::MIN, f64::max);
         let weights = self.logs.map(|log| (log - most).exp());

@@ -7,23 +7,38 @@ use super::*;
 struct Told {
     task: u64,
     passed: bool,
+    alpha: f64,
     given: Vec<usize>,
+}
+
+impl Told {
+    fn new(task: u64, passed: bool, given: Vec<usize>) -> Self {
+        Self {
+            task,
+            passed,
+            alpha: Review::DEFAULT_ALPHA,
+            given,
+        }
+    }
 }
 
 fn histories() -> impl Strategy<Value = Vec<Told>> {
     let given = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
-    let run = (0_u64..8, any::<bool>(), given);
+    let run = (0_u64..8, any::<bool>(), 0.0..1.0, given);
     prop::collection::vec(run, 1..60).prop_map(|runs| {
-        let told =
-            |(at, (task, passed, given)): (usize, (u64, bool, Vec<prop::sample::Index>))| Told {
-                task,
-                passed,
-                given: given
-                    .iter()
-                    .filter(|_| at > 0)
-                    .map(|i| i.index(at))
-                    .collect(),
-            };
+        let told = |(at, (task, passed, alpha, given)): (
+            usize,
+            (u64, bool, f64, Vec<prop::sample::Index>),
+        )| Told {
+            task,
+            passed,
+            alpha,
+            given: given
+                .iter()
+                .filter(|_| at > 0)
+                .map(|i| i.index(at))
+                .collect(),
+        };
         runs.into_iter().enumerate().map(told).collect()
     })
 }
@@ -48,7 +63,13 @@ fn settle(credit: &mut Credit) -> Vec<(MemoryKey, Effect)> {
 fn put(credit: &mut Credit, at: usize, told: &Told) {
     let given: Vec<_> = told.given.iter().map(|at| id(*at)).collect();
     let given = given.iter().map(String::as_str);
-    credit.put(key(at), &id(at), told.task, told.passed, given);
+    let run = ReviewedRun {
+        memory: &id(at),
+        task: told.task,
+        passed: told.passed,
+        alpha: told.alpha,
+    };
+    credit.put(key(at), &run, given);
 }
 
 fn after<'a>(runs: impl IntoIterator<Item = (usize, &'a Told)>) -> Credit {
@@ -61,7 +82,7 @@ fn after<'a>(runs: impl IntoIterator<Item = (usize, &'a Told)>) -> Credit {
 }
 
 /// Everything that a ranking can see.
-fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, Curve, usize) {
+fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, Curve, f64) {
     let mut accounts: Vec<_> = credit.accounts().into_iter().collect();
     accounts.sort_by_key(|(key, _)| *key);
     (accounts, credit.curve(), credit.informed_runs())
@@ -70,16 +91,8 @@ fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, Curve, usize) {
 /// A memory with this many passed and failed runs on its own task.
 fn record(passed: usize, failed: usize) -> Account {
     let verdicts = std::iter::repeat_n(true, passed).chain(std::iter::repeat_n(false, failed));
-    let first = Told {
-        task: 0,
-        passed: true,
-        given: Vec::new(),
-    };
-    let given = verdicts.map(|passed| Told {
-        task: 0,
-        passed,
-        given: vec![0],
-    });
+    let first = Told::new(0, true, Vec::new());
+    let given = verdicts.map(|passed| Told::new(0, passed, vec![0]));
     let runs: Vec<_> = std::iter::once(first).chain(given).collect();
     after(runs.iter().enumerate()).accounts()[&key(0)]
 }
@@ -96,11 +109,7 @@ fn a_memory_of_failed_runs_is_likely_harmful_and_one_of_passed_runs_is_not() {
 #[test]
 fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
     let harmful = |similarity: f64| {
-        let told = |given| Told {
-            task: 0,
-            passed: false,
-            given,
-        };
+        let told = |given| Told::new(0, false, given);
         let mut credit = Credit::new();
         put(&mut credit, 0, &told(vec![]));
         (1..9).for_each(|at| put(&mut credit, at, &told(vec![0])));
@@ -114,11 +123,33 @@ fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
 fn the_share_of_wrong_reviews_is_learned() {
     let share = |probability: f64, of: usize| {
         let mut noise = noise::Noise::new();
-        (0..of).for_each(|_| noise.observe(probability));
+        (0..of).for_each(|_| noise.observe(probability, 1.0));
         noise.share()
     };
     assert!(share(0.99, 200) < 0.03);
     assert!(share(0.05, 200) > 0.28);
+}
+
+#[test]
+fn a_review_with_a_small_alpha_says_little() {
+    let harmful = |alpha: f64| {
+        let told = |passed, given| Told {
+            alpha,
+            ..Told::new(0, passed, given)
+        };
+        let first = Told::new(0, true, Vec::new());
+        let runs: Vec<_> = std::iter::once(first)
+            .chain((0..8).map(|_| told(false, vec![0])))
+            .collect();
+        after(runs.iter().enumerate()).accounts()[&key(0)]
+            .kinds
+            .harmful
+    };
+    assert_eq!(harmful(0.0), Kinds::UNTESTED.harmful, "none says nothing");
+    assert!(harmful(0.01) < Kinds::UNTESTED.harmful + 0.05);
+    assert!(harmful(0.01) < harmful(0.1));
+    assert!(harmful(0.1) < harmful(0.3));
+    assert_eq!(harmful(1.0), harmful(0.3), "none counts more than one");
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use reflect_types::{MemoryId, Metadata, ProjectId};
 
 use super::Index;
-use crate::credit::{Account, Credit};
+use crate::credit::{Account, Credit, ReviewedRun};
 use crate::error::{Error, Result};
 use crate::rank::{Learned, Merit, Params};
 use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
@@ -210,5 +210,11 @@ fn put(index: &mut Index, credit: &mut Credit, memory: &IndexedMemory) {
     }
     let task = index.fingerprint_of(*key).unwrap_or_default();
     let given = memory.given.iter().map(MemoryId::as_str);
-    credit.put(*key, memory.id.as_str(), task, memory.passed, given);
+    let run = ReviewedRun {
+        memory: memory.id.as_str(),
+        task,
+        passed: memory.passed,
+        alpha: memory.alpha,
+    };
+    credit.put(*key, &run, given);
 }

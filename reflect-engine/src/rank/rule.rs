@@ -37,7 +37,7 @@ pub struct Merit {
 const LEAST: f64 = -0.1;
 /// The number of reviewed runs with memories before one is left out: until then, what hurts is only
 /// assumed.
-const RUNS_TO_LEAVE_OUT: usize = 100;
+const RUNS_TO_LEAVE_OUT: f64 = 100.0;
 /// The weight of similarity among memories of the same effect.
 const TIE_BREAK: f64 = 0.01;
 

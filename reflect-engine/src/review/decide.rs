@@ -98,6 +98,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Wr
                 key,
                 memory,
                 success,
+                alpha: review.alpha,
                 teacher,
             };
             (standing.trace.created_memory, rewrite)
@@ -107,6 +108,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Wr
             MemoryWrite::Insert {
                 memory,
                 success,
+                alpha: review.alpha,
                 teacher,
             },
         ),

@@ -174,6 +174,7 @@ impl Effects {
             let content = LearnedContent {
                 learned,
                 verdict: review.verdict,
+                alpha: review.alpha,
                 teacher: teacher.clone(),
             };
             self.contents.insert(memory, content);

@@ -56,6 +56,8 @@ pub struct LearnedContent {
     pub learned: LearnedText,
     /// The verdict of the review.
     pub verdict: Verdict,
+    /// The learning rate of the review.
+    pub alpha: f64,
     /// Who gave the review.
     pub teacher: Teacher,
 }

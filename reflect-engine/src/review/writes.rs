@@ -99,10 +99,12 @@ pub enum MemoryWrite {
         memory: NewMemory,
         /// Whether the trace passed.
         success: bool,
+        /// The learning rate of the review.
+        alpha: f64,
         /// Who teaches it.
         teacher: Teacher,
     },
-    /// Replaces task, reflection, vector, success and teacher of a memory; its id, utility and time stay.
+    /// Replaces task, reflection, vector, success, learning rate and teacher of a memory; its id, utility and time stay.
     Rewrite {
         /// The memory to replace.
         key: RowKey,
@@ -110,6 +112,8 @@ pub enum MemoryWrite {
         memory: NewMemory,
         /// Whether the trace passed.
         success: bool,
+        /// The learning rate of the review.
+        alpha: f64,
         /// Who teaches it.
         teacher: Teacher,
     },

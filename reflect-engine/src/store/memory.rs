@@ -53,6 +53,8 @@ pub struct IndexedMemory {
     pub metadata: Metadata,
     /// Whether the run it was learned from passed.
     pub passed: bool,
+    /// The learning rate of that run's review.
+    pub alpha: f64,
     /// The memories that run was given.
     pub given: Vec<MemoryId>,
 }

@@ -12,6 +12,7 @@ on_every_store! {
     a_memory_that_hurts_is_left_out_once_there_is_evidence,
     a_withdrawn_review_leaves_the_ranking_as_it_was,
     a_deleted_trace_leaves_its_evidence,
+    a_review_counts_by_its_alpha,
     a_lambda_of_its_own_asks_for_the_classic_ranking,
     an_explanation_names_the_evidence,
 }
@@ -66,6 +67,36 @@ async fn a_memory_that_hurts_is_left_out_once_there_is_evidence(home: &Home) {
     assert!(of(&good).unwrap().rank.is_some());
     assert_eq!(of(&bad).unwrap().dropped, Some(Dropped::Harm));
     assert!(answer(&engine).await.iter().all(|(id, _)| *id != bad));
+}
+
+async fn a_review_counts_by_its_alpha(home: &Home) {
+    let engine = home.engine();
+    let (good, _) = taught(&engine, 3).await;
+    let score = async || {
+        let answer = answer(&engine).await;
+        let found = answer.iter().find(|(id, _)| *id == good);
+        f64::from_bits(found.unwrap().1)
+    };
+    let before = score().await;
+    let id = record(&engine, run_with(TASK, &[&good])).await;
+    let fail = |alpha: f64| Review::fail("The lamp was not broken").alpha(alpha);
+    engine
+        .review_trace(&project(), &id, fail(0.2))
+        .await
+        .unwrap();
+    let mut lost = Vec::new();
+    for alpha in [0.003, 0.1, 0.3, 1.0] {
+        let review = fail(alpha);
+        engine.change_review(&project(), &id, review).await.unwrap();
+        lost.push(before - score().await);
+    }
+    assert!(0.0 < lost[0] && lost[0] < lost[2] / 20.0, "{lost:?}");
+    assert!(lost[0] < lost[1] && lost[1] < lost[2], "{lost:?}");
+    assert_eq!(
+        lost[2].to_bits(),
+        lost[3].to_bits(),
+        "no review counts more than one"
+    );
 }
 
 async fn a_withdrawn_review_leaves_the_ranking_as_it_was(home: &Home) {

@@ -123,6 +123,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         memory: MemoryWrite::Insert {
             memory: new_memory(),
             success: true,
+            alpha: new_review(Verdict::Pass).alpha,
             teacher: teacher(),
         },
         review: ReviewWrite::Put(new_review(Verdict::Pass)),
@@ -173,6 +174,7 @@ fn a_replacement_rewrites_the_memory_under_the_ids_there_are() {
         key: MEMORY,
         memory: new_memory(),
         success: false,
+        alpha: new_review(Verdict::Fail).alpha,
         teacher: teacher(),
     };
     assert_eq!(changes.memory, rewrite);

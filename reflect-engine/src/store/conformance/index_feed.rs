@@ -27,6 +27,7 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     assert_eq!(memory.q, learn::INITIAL);
     assert_eq!(memory.metadata, metadata(&json!({"team": "support"})));
     assert!(memory.passed && memory.given.is_empty());
+    assert_eq!(memory.alpha, 0.3);
     let found = store.memories(&project, &[key, -1]).await.unwrap();
     assert_eq!((found.len(), found[0].0), (1, key));
     assert_eq!(found[0].1.id, "m-t-changes-0");

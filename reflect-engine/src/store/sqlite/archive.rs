@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reflect_types::{
     ArchivedMemory, ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
-    ProjectId, ReviewStatus, Reviewer, Skill, TraceId,
+    ProjectId, Review, ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -225,10 +225,14 @@ fn restore_memory(
     }
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
-             metadata, task, reflection, status, key_id, reviewer_model, generation, given) \
+             metadata, task, reflection, status, key_id, reviewer_model, generation, given, \
+             alpha) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
              coalesce(nullif(?16, '[]'), ( \
-                 SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'))",
+                 SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'), \
+             coalesce(?17, ( \
+                 SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key \
+                 WHERE t.project = ?1 AND t.id = ?3), ?18))",
     )?
     .execute(params![
         project,
@@ -248,6 +252,8 @@ fn restore_memory(
         row::stored_count(*generation),
         // An archive of an older version has them in its traces only.
         row::to_json(&memory.retrieved_memory_ids)?,
+        memory.alpha,
+        Review::DEFAULT_ALPHA,
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;

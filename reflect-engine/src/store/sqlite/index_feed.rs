@@ -123,7 +123,8 @@ fn put_since(
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT m.revision, m.key, m.q, m.metadata, \
-             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL), m.id, m.success, m.given \
+             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL), m.id, m.success, m.given, \
+             m.alpha \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -142,6 +143,7 @@ fn put_since(
                 metadata: row::json(found, 3)?,
                 passed: found.get(6)?,
                 given: row::json(found, 7)?,
+                alpha: found.get(8)?,
             }))
         };
         changes.push((revision, change));

@@ -36,13 +36,15 @@ pub(super) fn insert(
     trace: i64,
     memory: &NewMemory,
     success: bool,
+    alpha: f64,
     teacher: &Teacher,
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model, given) \
+             task, reflection, key_id, reviewer_model, given, alpha) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model, t.retrieved FROM trace t WHERE t.key = :trace",
+             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha FROM trace t \
+         WHERE t.key = :trace",
     )?
     .execute(named_params! {
         ":project": project,
@@ -56,6 +58,7 @@ pub(super) fn insert(
         ":reflection": row::to_json(&memory.reflection)?,
         ":key_id": teacher.key_id.as_ref().map(KeyId::as_str),
         ":reviewer_model": teacher.reviewer.model_name(),
+        ":alpha": alpha,
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
@@ -67,6 +70,7 @@ pub(super) fn rewrite(
     key: MemoryKey,
     memory: &NewMemory,
     success: bool,
+    alpha: f64,
     teacher: &Teacher,
 ) -> Result<(), Fault> {
     let revision = next_revision(db, project)?;
@@ -78,11 +82,12 @@ pub(super) fn rewrite(
         teacher.key_id.as_ref().map(KeyId::as_str),
         teacher.reviewer.model_name(),
         memory.task,
+        alpha,
     ];
     let id = db
         .prepare_cached(
             "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
-                 reviewer_model = ?6, generation = generation + 1 WHERE key = ?1 RETURNING id",
+                 reviewer_model = ?6, alpha = ?8, generation = generation + 1 WHERE key = ?1 RETURNING id",
         )?
         .query_row(rewritten, |row| row.get::<_, String>(0))?;
     skills::remove_of(db, project, &MemoryId::new(id))?;
@@ -128,12 +133,13 @@ pub(super) fn restore(
     let LearnedContent {
         learned,
         verdict,
+        alpha,
         teacher,
     } = content;
     db.prepare_cached(
         "UPDATE memory SET reflection = ?2, success = ?3, key_id = ?4, reviewer_model = ?5, \
-             generation = ?6, status = iif(status = 'withdrawn', 'active', status), revision = ?7 \
-         WHERE key = ?1",
+             generation = ?6, status = iif(status = 'withdrawn', 'active', status), revision = ?7, \
+             alpha = ?8 WHERE key = ?1",
     )?
     .execute(params![
         key,
@@ -143,6 +149,7 @@ pub(super) fn restore(
         teacher.reviewer.model_name(),
         learned.generation,
         next_revision(db, project)?,
+        alpha,
     ])?;
     db.prepare_cached(
         "UPDATE trace SET ignored = (SELECT json_group_array(value) FROM json_each(ignored) \

@@ -170,14 +170,16 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Writes) -> Result
         MemoryWrite::Insert {
             memory,
             success,
+            alpha,
             teacher,
-        } => memories::insert(db, row.project, row.key, memory, *success, teacher)?,
+        } => memories::insert(db, row.project, row.key, memory, *success, *alpha, teacher)?,
         MemoryWrite::Rewrite {
             key,
             memory,
             success,
+            alpha,
             teacher,
-        } => memories::rewrite(db, row.project, *key, memory, *success, teacher)?,
+        } => memories::rewrite(db, row.project, *key, memory, *success, *alpha, teacher)?,
         MemoryWrite::Withdraw(id) => memories::withdraw(db, row.project, id)?,
     }
     match &changes.review {

@@ -185,10 +185,11 @@ fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given";
+     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given, \
+     m.alpha";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 14;
+pub(super) const MEMORY_COLUMNS: usize = 15;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -206,6 +207,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         key_id: row.get::<_, Option<String>>(11)?.map(KeyId::new),
         reviewer: Some(reviewer(row, 12)?),
         retrieved_memory_ids: json(row, 13)?,
+        alpha: Some(row.get(14)?),
     })
 }
 
