@@ -132,7 +132,7 @@ impl Keys {
                 match engine.create_project(&project).await {
                     // A key of an earlier version, whose project was never written to.
                     Err(Error::Invalid(error)) => {
-                        tracing::warn!(%error, "the project of a key cannot be created")
+                        tracing::warn!(%error, "the project of a key cannot be created");
                     }
                     created => created?,
                 }
