@@ -55,7 +55,7 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
 pub(super) fn given_up(attempts: u32, remedy: &str) -> Error {
     Error::Internal {
         message: format!(
-            "given up after {attempts} unfinished attempts: the process died during each. {remedy}"
+            "given up after {attempts} attempts: the process died during each. {remedy}"
         ),
         source: None,
     }
