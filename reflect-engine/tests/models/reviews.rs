@@ -28,7 +28,10 @@ async fn a_deferred_review_survives_an_outage() {
     let error = engine.review_trace(&project(), &id, review()).await;
     let error = error.unwrap_err();
     assert!(error.is_retryable());
-    assert!(error.to_string().contains("the review is kept"), "{error}");
+    assert!(
+        error.to_string().contains("the review is stored"),
+        "{error}"
+    );
     let kept = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(kept.review_status, ReviewStatus::Pending);
     assert_eq!(kept.ingest_status, IngestStatus::Queued);
@@ -45,12 +48,7 @@ async fn a_deferred_review_survives_an_outage() {
         .unwrap();
     assert_eq!(again.ingest_status, IngestStatus::Queued);
     let other = engine.review_trace(&project(), &id, Review::pass()).await;
-    assert!(
-        other
-            .unwrap_err()
-            .to_string()
-            .contains("still being worked on")
-    );
+    assert!(other.unwrap_err().to_string().contains("still in progress"));
 
     let done = given_time(&home, &engine, &id).await;
     assert_eq!(done.ingest_status, IngestStatus::Completed);
@@ -253,5 +251,5 @@ async fn a_review_of_a_person_replaces_that_of_a_judge_and_notes_it() {
     assert_eq!(review.overruled, Some(said(Verdict::Pass)));
     let refused = engine.change_review(&project, &id, judge()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("is a person's"), "{refused}");
+    assert!(refused.contains("given by a person"), "{refused}");
 }
