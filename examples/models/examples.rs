@@ -102,7 +102,7 @@ async fn what_is_said_to_the_interactive_example_is_recorded_and_learned() {
 }
 
 #[test]
-fn the_interactive_example_goes_offline_only_where_nothing_else_was_asked_for() {
+fn the_interactive_example_is_offline_only_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let output = run_with("interactive_feedback_cli", arguments, folder.path(), "d\n");

@@ -20,7 +20,7 @@ use reflect_sdk::{BoxError, Message, ReflectClient};
 /// Interactive Reflect SDK demo.
 #[derive(Parser)]
 struct Arguments {
-    /// Reflect API base URL, `http://localhost:8000` where nothing is said.
+    /// Reflect API base URL, `http://localhost:8000` by default.
     #[arg(long)]
     base_url: Option<String>,
     /// Reflect project id.

@@ -53,7 +53,7 @@ enum Command {
     Memories(memories::Options),
     /// Show the project's skill, or write a new version of it.
     Skill(skill::Options),
-    /// Take back what a key, a reviewer, a run or a time has taught.
+    /// Undo reviews and changes by key, reviewer, run or time.
     Undo(undo::Options),
     /// List projects, or change the settings of one.
     Projects(projects::Options),

@@ -6,7 +6,7 @@
 #![expect(
     clippy::expect_used,
     clippy::cast_precision_loss,
-    reason = "a benchmark of known sizes, which should stop at once when it is wrong"
+    reason = "a benchmark of known sizes, which should stop immediately when it is wrong"
 )]
 
 use std::path::Path;

@@ -9,7 +9,7 @@
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::expect_used,
-    reason = "a benchmark of known sizes, which should stop at once when it is wrong"
+    reason = "a benchmark of known sizes, which should stop immediately when it is wrong"
 )]
 
 use std::hint::black_box;

@@ -15,7 +15,7 @@ pub trait Clock: Send + Sync + 'static {
     /// The current time.
     fn now(&self) -> Timestamp;
 
-    /// Sleeps until `time`; returns at once if it has passed.
+    /// Sleeps until `time`; returns immediately if it has passed.
     async fn sleep_until(&self, time: Timestamp);
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Core {
     pub(crate) floor: f64,
     /// Whether reflections keep personal values.
     pub(crate) keep_personal_values: bool,
-    /// The number of reviews worked on at once.
+    /// The number of reviews processed concurrently.
     pub(crate) concurrency: usize,
     /// How long a claimed job is held before other workers may take it over.
     pub(crate) lease: Duration,

@@ -23,12 +23,12 @@ impl Core {
             if vector.len() != embedder.dims() {
                 let (declared, got) = (embedder.dims(), vector.len());
                 return Err(faulty(format!(
-                    "declares {declared} dimensions and gave {got}"
+                    "declares {declared} dimensions but returned {got}"
                 )));
             }
             if vector.iter().any(|x| !x.is_finite()) {
                 return Err(faulty(
-                    "gave a vector with a component that is no number".to_owned(),
+                    "returned a vector with a component that is not a number".to_owned(),
                 ));
             }
         }
@@ -62,8 +62,8 @@ impl Core {
     pub(crate) fn ensure_same_embedder(&self, embedder: Option<&str>) -> Result<()> {
         match embedder.filter(|&other| other != self.embedder.id()) {
             Some(other) => Err(Error::unavailable(format!(
-                "the memories are embedded by `{other}`, this engine embeds by `{}`: use the same \
-                 embedder here, or start again to change over to this one",
+                "the memories are embedded with `{other}`, but this engine uses `{}`: configure the same \
+                 embedder, or restart the engine to re-embed the memories with this one",
                 self.embedder.id()
             ))),
             None => Ok(()),

@@ -164,7 +164,7 @@ impl Error {
     pub(crate) fn unknown_cursor(field: &'static str, what: &str, id: &str) -> Self {
         Self::Invalid(InvalidField::new(
             field,
-            format!("names no {what} of this project: `{id}`. Begin again without it"),
+            format!("names no {what} of this project: `{id}`. Omit it to start over"),
         ))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A review moves every memory its trace was given by `q <- q + alpha * (r - q)`, with `r` 1 for a
 //! pass and 0 for a fail. A memory's utility is the fold of its moves, starting from [`INITIAL`].
-//! So a review can be replaced or withdrawn: change or remove its move, and [`replay`] the rest.
+//! A replaced review changes its move where it stands in the order, a withdrawn one sets it aside, and
+//! [`replay`] computes the steps of the others.
 
 use reflect_types::{Memory, Verdict};
 

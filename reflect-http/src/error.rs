@@ -71,7 +71,7 @@ pub enum NoReplyKind {
     Unreachable,
     /// The connection broke off.
     Interrupted,
-    /// The request could not be formed, for example because its body is no JSON.
+    /// The request could not be formed, for example because its body is not JSON.
     Unsendable,
 }
 

@@ -195,7 +195,7 @@ async fn a_server_that_is_silent_times_out() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_has_done_nothing_and_its_address_is_not_shown() {
+async fn an_unreachable_server_has_done_nothing_and_its_address_is_not_shown() {
     // Bound and released, so that no server listens there.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();

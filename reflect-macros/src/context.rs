@@ -69,7 +69,7 @@ fn is_used(pat: &Pat, body: &TokenStream) -> bool {
     }
 }
 
-/// Whether the type is no context, and no alias of it either. The parameter then stays in the
+/// Whether the type is neither a context nor an alias of one. The parameter then stays in the
 /// signature, so that callers, who pass it, see no second error.
 fn is_certainly_none(ty: &Type) -> bool {
     const TEXTS_AND_NUMBERS: [&str; 18] = [

@@ -107,7 +107,7 @@ fn bindings(
     let mut bindings = TokenStream::new();
     for (index, input) in closure.inputs.iter().enumerate() {
         let Some(argument) = given.next() else {
-            let what = "the closure gets the arguments of the function, and there are not so many";
+            let what = "the closure has more parameters than the function has arguments";
             return Err(Error::new_spanned(input, what));
         };
         unconditional(argument)?;
@@ -132,8 +132,8 @@ fn arguments(sig: &mut Signature) -> impl Iterator<Item = &mut PatType> {
 fn unconditional(argument: &PatType) -> Result<()> {
     let mut attrs = argument.attrs.iter().map(syn::Attribute::path);
     if attrs.any(|path| path.is_ident("cfg") || path.is_ident("cfg_attr")) {
-        let what = "this argument is not there in every configuration, so that it cannot be taken \
-                    for the task by its place; say what the task is: `task = <expr>`";
+        let what = "this argument is conditional (`cfg`), so it cannot be the task; say what the task is: \
+                    `task = <expr>`";
         return Err(Error::new_spanned(&argument.pat, what));
     }
     Ok(())

@@ -160,8 +160,8 @@ fn unfit(sig: &mut Signature, has_body: bool) -> Option<Error> {
         return Some(Error::new_spanned(variadic, what));
     }
     let constness = sig.constness.take()?;
-    let what = "a `const fn` cannot be traced: asking for memories is no constant; \
-                remove `const`, or the attribute";
+    let what = "a `const fn` cannot be traced: it retrieves memories at run time; remove \
+                `const`, or the attribute";
     Some(Error::new_spanned(constness, what))
 }
 

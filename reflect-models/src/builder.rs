@@ -63,7 +63,7 @@ impl Builder {
         self
     }
 
-    /// Limits the requests under way at once; 8 by default.
+    /// Limits concurrent requests; 8 by default.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.0.concurrency = requests.max(1);
         self
@@ -114,7 +114,7 @@ mod tests {
         for url in ["", "localhost:1/v1", "ftp://x", "nonsense"] {
             let error = Client::builder("m").base_url(url).build().unwrap_err();
             let error = error.to_string();
-            assert!(error.contains("no address of a model"), "{error}");
+            assert!(error.contains("not a model address"), "{error}");
         }
         for url in [
             "http://me:hush@x/v1",

@@ -75,7 +75,7 @@ impl Shared {
         let text = choice.message.content.map(text_of).unwrap_or_default();
         match choice.finish_reason.as_deref() {
             Some("content_filter") => Err(Error::Declined(
-                "a content filter took the answer away".to_owned(),
+                "a content filter removed the answer".to_owned(),
             )),
             Some("length") => Err(Error::CutOff {
                 limit: self.settings.max_completion_tokens,

@@ -48,7 +48,7 @@ impl Client {
         }
         if settings.is_openai() && settings.api_key.is_none() {
             return Err(Error::Config(
-                "OpenAI wants a key: set OPENAI_API_KEY, or name another base URL".to_owned(),
+                "OpenAI requires a key: set OPENAI_API_KEY, or name another base URL".to_owned(),
             ));
         }
         Ok(Self {
@@ -161,7 +161,7 @@ fn http_client(settings: &Settings) -> Result<reflect_http::Client> {
             }
             // The others hold no secret, so the address may be shown.
             BuildError::Address(problem) => format!(
-                "`{}` is no address of a model: it {problem}. Use one such as {OPENAI}",
+                "`{}` is not a model address: it {problem}. Use one such as {OPENAI}",
                 settings.base_url()
             ),
             BuildError::UnprintableKey => {

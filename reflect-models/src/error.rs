@@ -31,7 +31,7 @@ pub enum Error {
     )]
     Timeout(Duration),
     /// The reply does not follow the protocol.
-    #[error("the model's server answered with something that is no reply: {0}")]
+    #[error("the model's server sent an unexpected reply: {0}")]
     Malformed(String),
     /// The answer is blank.
     #[error("the model's answer is empty")]
@@ -41,14 +41,14 @@ pub enum Error {
     Declined(String),
     /// The answer reached the token limit.
     #[error(
-        "the model's answer was cut off at {limit} tokens: raise the limit, or choose a model that is briefer"
+        "the model's answer was cut off at {limit} tokens: raise the limit, or choose a less verbose model"
     )]
     CutOff {
         /// The limit in force.
         limit: u32,
     },
     /// No answer had a usable form, after several attempts.
-    #[error("the model's answer cannot be used after {attempts} tries: {problem}")]
+    #[error("the model's answer is unusable after {attempts} attempts: {problem}")]
     Unusable {
         /// The number of answers.
         attempts: u32,

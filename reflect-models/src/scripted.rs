@@ -165,7 +165,7 @@ impl ModelServer {
         lock(&self.shared.asked).clone()
     }
 
-    /// The highest number of requests under way at once.
+    /// The highest number of concurrent requests.
     pub fn most_at_once(&self) -> usize {
         lock(&self.shared.load).most
     }

@@ -36,7 +36,7 @@ impl<T> PerProcess<T> {
         Some(&found.here)
     }
 
-    /// The value of this process, made from the inherited one if need be.
+    /// The value of this process, made from the inherited one if necessary.
     pub(crate) fn get_or_make(&self, make: impl Fn(&T) -> T) -> &T {
         let here = process::id();
         let mut found = self;

@@ -1,4 +1,4 @@
-//! A panic within a traced function is told once. It has a process to itself, because so has the
+//! A panic within a traced function is reported once. The test has its own process, because of the
 //! panic hook.
 
 use std::panic;

@@ -69,7 +69,7 @@ impl FromRequestParts<App> for AnyKey {
 
 /// The engine with a caller's key and rights: only a master key creates projects, and only an
 /// administrator deletes what others have recorded or taught. A project key whose project is deleted during its
-/// request must not bring it back.
+/// request must not recreate it.
 pub(crate) fn engine(caller: &Caller, app: &App) -> Engine {
     let mut engine = match caller.project() {
         None => app.engine().clone(),

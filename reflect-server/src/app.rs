@@ -43,15 +43,15 @@ struct Shared {
 /// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Maximum request body, in bytes. All bodies in memory together have at most 16 times as many;
+    /// Maximum request body, in bytes. All bodies in memory together are limited to 16 times as many;
     /// further ones get a 503.
     pub body_limit: usize,
     /// Request timeout. An operation in progress may still complete.
     pub request_timeout: Duration,
     /// Maximum concurrent requests; further ones get a 503.
     pub max_in_flight: usize,
-    /// Maximum open connections. At most as many as the limit of open files permits; a further one takes
-    /// the place of the one that has been idle for longest, or is refused.
+    /// Maximum open connections. At most as many as the limit of open files permits; a new one
+    /// beyond it replaces the connection that has been idle longest, or is refused.
     pub max_connections: usize,
     /// Maximum open connections of an IPv4 address or IPv6 /64, except from `trusted_proxies`.
     pub max_connections_per_address: usize,

@@ -20,8 +20,8 @@ pub(crate) struct ConnectionLimits {
     pub(crate) exempt: Vec<IpNet>,
 }
 
-/// The open connections. A connection over a limit takes the place of the one that has been idle for
-/// longest, and is refused if none is.
+/// The open connections. A connection over a limit replaces the one that has been idle longest, and is
+/// refused if none is idle.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionTable {
     limits: Arc<ConnectionLimits>,
@@ -105,7 +105,7 @@ impl ConnectionTable {
         }))
     }
 
-    /// Ends the connection that has been idle for longest. Returns whether there was one.
+    /// Closes the connection that has been idle longest. Returns whether there was one.
     pub(crate) fn evict_oldest(&self) -> bool {
         self.lock().evict_oldest(|_| true).is_some()
     }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn address_over_its_limit_gives_way_to_itself() {
+    fn address_over_its_limit_replaces_its_own_idle_connection() {
         let table = table(10, 2);
         let other = table.add(address(9)).unwrap();
         let [first, second] = [0, 1].map(|_| table.add(address(1)).unwrap());

@@ -38,7 +38,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
-/// Pause after a failed accept for which an idle connection gives way.
+/// Pause after a failed accept for which an idle connection is closed.
 const EVICTION_PAUSE: Duration = Duration::from_millis(20);
 /// The reply to a connection over the limits.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
@@ -112,7 +112,7 @@ fn limits(settings: &Settings) -> ConnectionLimits {
         tracing::warn!(
             limit = total,
             asked,
-            "fewer connections, because of the limit of open files: raise `ulimit -n`"
+            "the open file limit permits fewer connections than configured: raise `ulimit -n`"
         );
     }
     ConnectionLimits {
@@ -231,7 +231,7 @@ async fn accept(listener: &TcpListener, table: &ConnectionTable) -> (TcpStream, 
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // Replies are written at once, so delaying them for more data only costs time. An
+                // A reply is written in one piece, so delaying it for more data only costs time. An
                 // error means that the connection is closed already.
                 let _ = stream.set_nodelay(true);
                 return (stream, peer);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silent_connections_lock_nobody_out() {
+    async fn silent_connections_do_not_lock_out_others() {
         let limits = [(4, 256), (256, 4)];
         for (max_connections, max_connections_per_address) in limits {
             let (address, _stop, _server) = start(Settings {

@@ -142,7 +142,7 @@ impl Generations {
 }
 
 impl Attempt<'_> {
-    /// Takes the attempt back: it was no guess.
+    /// Takes the attempt back: it was not a guess.
     pub(crate) fn forgive(self) {
         if let Some(counted) = self.counted {
             self.attempts.lock().forgive(counted);

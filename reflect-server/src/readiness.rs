@@ -7,7 +7,7 @@ use reflect_types::ErrorCode;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-/// The result of the last check, which is a real write: one serves all requests of a time.
+/// The result of the last check, which is a real write shared by all requests of that time.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     last: Mutex<Option<Check>>,

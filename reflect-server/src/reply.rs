@@ -1,4 +1,4 @@
-//! Long replies: encoded as they are sent, and a bounded number of them at once.
+//! Long replies: encoded as they are sent, and limited in number at any time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -24,7 +24,7 @@ pub async fn serve(
     serve_until(listener, app, shutdown, std::future::pending()).await;
 }
 
-/// Like [`serve`], but returns at once when `hurry` resolves after `shutdown`, without waiting for
+/// Like [`serve`], but returns immediately when `hurry` resolves after `shutdown`, without waiting for
 /// requests or a model. Nothing acknowledged is lost; a job in progress is repeated when its
 /// lease expires.
 pub async fn serve_until(

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_s_words_are_no_note() {
+    fn the_words_of_a_person_are_not_a_note() {
         for text in ["[judge m]", "[judge m] fine", "[judge m said pass] fine"] {
             let noted = record(Some(text), &Reviewer::Human, None).with_judge_notes();
             let review = noted.review.unwrap();

@@ -26,7 +26,7 @@ wire_enum! {
         SkillWrite = "skill:write",
         /// List, create and revoke keys.
         KeyAdmin = "key:admin",
-        /// Undo what a key has taught, export, import and delete the project. Includes `trace:admin`
+        /// Undo reviews and changes, export, import and delete the project. Includes `trace:admin`
         /// and `memory:admin`.
         ProjectAdmin = "project:admin",
     }
@@ -59,7 +59,7 @@ wire_enum! {
         /// Valid.
         #[default]
         Active = "active",
-        /// Revoked for good.
+        /// Permanently revoked.
         Revoked = "revoked",
     }
 }

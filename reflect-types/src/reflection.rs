@@ -160,13 +160,13 @@ impl Validate for ReflectionEdit {
                            `correct_action` or `applicable_tools`";
             return Err(InvalidField::new("reflection", problem));
         }
-        // The rules are those of an authored reflection, of which the missing fields are well.
-        let or_well = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        // The rules are those of an authored reflection, with the missing fields filled in.
+        let or_placeholder = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let authored = AuthoredReflection {
-            summary: or_well(&self.summary),
-            guidance: or_well(&self.guidance),
-            key_mistake: or_well(&self.key_mistake),
-            correct_action: or_well(&self.correct_action),
+            summary: or_placeholder(&self.summary),
+            guidance: or_placeholder(&self.guidance),
+            key_mistake: or_placeholder(&self.key_mistake),
+            correct_action: or_placeholder(&self.correct_action),
             applicable_tools: self.applicable_tools.clone().unwrap_or_default(),
         };
         authored.validate()

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_of_tomorrow_is_read_but_never_sent() {
+    fn a_newer_verdict_is_read_but_never_sent() {
         let review: Review = serde_json::from_str(r#"{"result": "partial"}"#).unwrap();
         assert_eq!(review.result, Verdict::Unknown);
         assert_eq!(review.validate().unwrap_err().field, "result");

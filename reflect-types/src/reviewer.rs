@@ -23,8 +23,8 @@ impl Reviewer {
     /// The longest name of a model, in characters.
     pub const MAX_NAME: usize = 100;
 
-    /// A model. The name is trimmed, shortened to [`MAX_NAME`](Self::MAX_NAME) and freed of control
-    /// characters; an empty one becomes `model`.
+    /// A model. The name is trimmed, shortened to [`MAX_NAME`](Self::MAX_NAME) and stripped of
+    /// control characters; an empty one becomes `model`.
     pub fn model(name: &str) -> Self {
         let clean = name.trim().chars().filter(|c| !c.is_control());
         let name: String = clean.take(Self::MAX_NAME).collect();
@@ -32,7 +32,7 @@ impl Reviewer {
         Self::Model(if name.is_empty() { "model" } else { name }.to_owned())
     }
 
-    /// The model's name; `None` if the reviewer is no model.
+    /// The model's name; `None` if the reviewer is not a model.
     pub fn model_name(&self) -> Option<&str> {
         match self {
             Self::Model(name) => Some(name),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_s_name_is_made_fit_to_send() {
+    fn the_name_of_a_model_is_made_fit_to_send() {
         assert_eq!(Reviewer::model(" gpt 5\n"), Reviewer::Model("gpt 5".into()));
         assert_eq!(Reviewer::model("\n"), Reviewer::Model("model".into()));
         assert!(Reviewer::model(&"x ".repeat(500)).validate().is_ok());

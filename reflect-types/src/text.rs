@@ -96,7 +96,7 @@ pub fn is_invisible(c: char) -> bool {
     within(&INVISIBLE, c)
 }
 
-/// Whether the character is no part of a project's id: a control, [bidi](is_bidi) or
+/// Whether the character is not allowed in a project's id: a control, [bidi](is_bidi) or
 /// [invisible](is_invisible) character, a [joiner](is_joiner), or white space other than a space.
 pub(crate) fn is_unprintable(c: char) -> bool {
     unprintable().any(|range| range.contains(&c))

@@ -63,7 +63,8 @@ pub struct Trace {
     /// The memories the agent was given.
     #[serde(default, deserialize_with = "null_is_default")]
     pub retrieved_memory_ids: Vec<MemoryId>,
-    /// Given memories that do not exist, and so were not credited.
+    /// Given memories that the review does not credit: they did not exist when it was learned, or have been
+    /// deleted or withdrawn since. A withdrawn memory that comes back leaves the list.
     #[serde(default, deserialize_with = "null_is_default")]
     pub ignored_memory_ids: Vec<MemoryId>,
     /// Whether the trace has a review.

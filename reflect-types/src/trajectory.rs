@@ -149,7 +149,7 @@ mod tests {
     use crate::message::{Content, ToolCall};
 
     #[test]
-    fn json_that_is_no_list_of_messages_is_prose() {
+    fn json_that_is_not_a_list_of_messages_is_prose() {
         for text in ["[1, 2]", "42", r#"{"answer": 42}"#, "[not json", ""] {
             assert_eq!(
                 Trajectory::from(text).into_messages(),

@@ -6,35 +6,35 @@ use crate::neutral;
 use crate::reviewer::Reviewer;
 use crate::validate::{InvalidField, Validate};
 
-/// Takes back what was taught, and edits, quarantines and restorations of memories, which no reviewer
-/// and no trace has caused. Every condition that is set must hold, and one must be set.
+/// Undoes reviews, and edits, quarantines and restorations of memories. Every condition that is set must
+/// hold, and at least one must be set. Edits, quarantines and restorations have no reviewer and no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Undo {
-    /// What this API key has taught.
+    /// The API key of the reviews and changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
     pub key_id: Option<KeyId>,
-    /// What this reviewer has taught.
+    /// The reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<Reviewer>,
-    /// What was taught by the reviews of this trace, which may have been deleted since.
+    /// The reviewed trace, which may have been deleted since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_id))]
     pub trace_id: Option<TraceId>,
-    /// What was taught at this time or later, in RFC 3339.
+    /// The earliest time of the reviews and changes, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub since: Option<String>,
-    /// What was taught before this time, in RFC 3339.
+    /// The time that the reviews and changes are older than, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]
     pub until: Option<String>,
     /// Whether to report what would change, and change nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The `digest` of a dry run. If what is taken back has changed since, nothing is changed and the
-    /// reply is a conflict.
+    /// The `digest` of a dry run. If the undo would no longer make the same changes, it makes none and
+    /// the reply is a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
 }
@@ -63,11 +63,11 @@ impl Validate for Undo {
 pub struct UndoReport {
     /// Whether nothing was changed.
     pub dry_run: bool,
-    /// Traces whose review was taken back, or replaced by the one before it.
+    /// Traces whose review was removed, or replaced by an earlier one.
     pub traces: Vec<UndoneTrace>,
     /// Memories that were removed.
     pub removed: Vec<UndoneMemory>,
-    /// Memories that came back, because their withdrawal or quarantine was undone.
+    /// Memories that were restored, because their withdrawal or quarantine was undone.
     pub restored: Vec<UndoneMemory>,
     /// Memories whose content became what it was before.
     pub rewritten: Vec<UndoneMemory>,
@@ -87,10 +87,10 @@ pub struct UndoReport {
     /// memories whose review is withdrawn.
     #[serde(default, deserialize_with = "integer::read")]
     pub hidden: u64,
-    /// The number of unreviewed traces of the key that a judge does not review from now on.
+    /// The number of unreviewed traces of the key that a judge will not review.
     #[serde(default, deserialize_with = "integer::read")]
     pub unjudged: u64,
-    /// In a dry run, the digest of what would be taken back, to be expected of the undo.
+    /// In a dry run, the digest of the changes, for `expect` of the undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -100,16 +100,16 @@ pub struct UndoReport {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct UndoTotals {
-    /// Traces whose review was taken back, or replaced by the one before it.
+    /// Traces whose review was removed, or replaced by an earlier one.
     #[serde(deserialize_with = "integer::read")]
     pub traces: u64,
-    /// Those of them whose earlier review stands again.
+    /// Those of them whose earlier review was restored.
     #[serde(deserialize_with = "integer::read")]
     pub earlier_reviews: u64,
     /// Memories that were removed.
     #[serde(deserialize_with = "integer::read")]
     pub removed: u64,
-    /// Memories that came back.
+    /// Memories that were restored.
     #[serde(deserialize_with = "integer::read")]
     pub restored: u64,
     /// Memories whose content became what it was before.
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_of_nothing_in_particular_is_refused() {
+    fn an_undo_without_a_condition_is_refused() {
         let undo = Undo {
             dry_run: true,
             ..Undo::default()

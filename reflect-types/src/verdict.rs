@@ -65,7 +65,7 @@ pub struct UnknownVerdict(pub String);
 
 impl fmt::Display for UnknownVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no verdict: use `pass` or `fail`", self.0)
+        write!(f, "`{}` is not a verdict: use `pass` or `fail`", self.0)
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
         }
         assert_eq!(
             "maybe".parse::<Verdict>().unwrap_err().to_string(),
-            "`maybe` is no verdict: use `pass` or `fail`"
+            "`maybe` is not a verdict: use `pass` or `fail`"
         );
     }
 }

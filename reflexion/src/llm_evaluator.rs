@@ -9,7 +9,7 @@ use crate::{prompt, verdict};
 ///
 /// The verdict is the first word of the reply's first line, or else of its last line: SUCCESS or
 /// PASS, FAILURE or FAIL. A JSON object `{"success": …, "score": …, "feedback": …}` is read too.
-/// Words like "successful" are no verdict. The rest of the reply is the feedback.
+/// Words like "successful" are not a verdict. The rest of the reply is the feedback.
 ///
 /// Doubt is never a pass: a reply without a verdict, with verdicts that contradict each other, or
 /// with a passing verdict that the text beside it denies ("SUCCESS: No, the file is missing") is a

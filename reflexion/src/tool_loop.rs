@@ -13,7 +13,7 @@ use crate::tool::{DynTool, Tool, ToolSpec};
 
 /// An [`Actor`] in which a chat model calls tools until it answers.
 ///
-/// A trial ends at the first reply without tool calls; text beside tool calls is no answer. An
+/// A trial ends at the first reply without tool calls; text beside tool calls is not an answer. An
 /// unknown tool, arguments that are not JSON, and a tool's error become results for the model. A
 /// trial that runs out of steps has failed; the next trial has all steps again.
 ///

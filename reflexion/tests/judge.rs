@@ -70,7 +70,7 @@ async fn a_judge_that_cannot_tell_is_unclear_and_one_that_fails_ends_the_run_wit
     assert!(recorded.contains("the model declined"), "{recorded}");
     assert!(
         recorded.contains("reviewer: Human"),
-        "an error is no verdict: {recorded}"
+        "an error is not a verdict: {recorded}"
     );
 }
 

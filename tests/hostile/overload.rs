@@ -38,7 +38,7 @@ fn request(server: &Server, method: &str, path: &str, body: &str) -> (u16, Strin
 }
 
 #[test]
-fn silent_connections_up_to_the_file_limit_lock_nobody_out() {
+fn silent_connections_up_to_the_file_limit_do_not_lock_out_others() {
     let folder = tempfile::tempdir().unwrap();
     let server = limited("ulimit -n 256", &folder.path().join("reflect.db"));
     let address = server.url.strip_prefix("http://").unwrap();

@@ -21,7 +21,7 @@ on_every_transport!(
     a_text_is_recorded_and_judged_later,
     every_option_arrives,
     an_error_is_recorded_as_a_failed_run_and_returned,
-    a_panic_is_recorded_as_a_failed_run_and_goes_on,
+    a_panic_is_recorded_as_a_failed_run_and_continues,
     options_that_panic_are_left_out,
     a_cancelled_call_is_recorded_without_a_verdict,
     a_call_within_a_call_names_its_parent,
@@ -199,7 +199,7 @@ fn an_error_is_recorded_as_a_failed_run_and_returned(world: &World) {
     assert_eq!(judged(&world.traces()[0]), Some((Verdict::Pass, "")));
 }
 
-fn a_panic_is_recorded_as_a_failed_run_and_goes_on(world: &World) {
+fn a_panic_is_recorded_as_a_failed_run_and_continues(world: &World) {
     let agent = Agent::of(world);
     let panic = catch_unwind(|| pollster::block_on(agent.crash("a"))).unwrap_err();
     let message = panic.downcast_ref::<String>().unwrap();

@@ -102,11 +102,11 @@ fn two_clients_of_one_file_see_each_others_memories() {
 fn a_file_that_cannot_be_used_is_refused_when_the_client_is_built() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.txt");
-    std::fs::write(&file, "this is no database, and it must stay as it is").unwrap();
+    std::fs::write(&file, "this is not a database, and it must stay as it is").unwrap();
     let error = ReflectClient::builder().embedded(&file).unwrap_err();
     assert!(error.to_string().contains("notes.txt"), "{error}");
     let kept = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(kept, "this is no database, and it must stay as it is");
+    assert_eq!(kept, "this is not a database, and it must stay as it is");
 }
 
 #[test]

@@ -8,13 +8,13 @@ use crate::world::World;
 on_every_transport!(
     a_failed_run_teaches_the_next_similar_one,
     a_pass_moves_what_was_retrieved_up_and_a_fail_moves_it_down,
-    alpha_says_how_far,
+    alpha_is_the_distance_of_a_move,
     an_id_named_twice_counts_once_and_an_unknown_one_is_listed,
     a_deferred_review_answers_with_the_memory,
     the_same_verdict_again_changes_nothing_and_another_is_refused,
     a_changed_review_counts_as_if_it_had_been_the_first,
     a_withdrawn_review_leaves_nothing_behind,
-    a_lesson_of_ones_own_is_a_memory_at_once,
+    a_lesson_of_the_caller_becomes_a_memory_immediately,
     utility_decides_between_memories_that_are_equally_near,
     metadata_is_inherited_and_can_be_filtered_on,
     nothing_unrelated_is_recalled,
@@ -64,7 +64,7 @@ fn a_pass_moves_what_was_retrieved_up_and_a_fail_moves_it_down(world: &World) {
     assert_utility(world, &memory.id, 0.65 * 0.7);
 }
 
-fn alpha_says_how_far(world: &World) {
+fn alpha_is_the_distance_of_a_move(world: &World) {
     let (client, id) = (world.client(), learned(world, "Refund order 7"));
     let given = |task| client.create_trace_and_wait(task, "Done.").retrieved([&id]);
     let call = given("Refund order 8").pass().alpha(1.0);
@@ -150,7 +150,7 @@ fn a_withdrawn_review_leaves_nothing_behind(world: &World) {
     assert!(fresh.unwrap().created_memory_id.is_some());
 }
 
-fn a_lesson_of_ones_own_is_a_memory_at_once(world: &World) {
+fn a_lesson_of_the_caller_becomes_a_memory_immediately(world: &World) {
     let client = world.client();
     let (summary, guidance) = ("Old orders are not refunded", "Look up the date first");
     let call = client.create_memory("Refund an order", summary, guidance, Verdict::Pass);

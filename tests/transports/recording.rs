@@ -12,7 +12,7 @@ on_every_transport!(
     the_answer_is_the_last_assistant_message_unless_said,
     one_idempotency_key_stores_one_trace,
     an_unknown_trace_is_not_found,
-    waiting_for_a_trace_that_never_comes_times_out,
+    waiting_for_a_trace_that_never_arrives_times_out,
 );
 
 fn a_run_is_kept_as_it_was_recorded(world: &World) {
@@ -98,7 +98,7 @@ fn an_unknown_trace_is_not_found(world: &World) {
     assert_eq!(error.unwrap_err().status(), Some(404));
 }
 
-fn waiting_for_a_trace_that_never_comes_times_out(world: &World) {
+fn waiting_for_a_trace_that_never_arrives_times_out(world: &World) {
     let call = world
         .client()
         .wait_for_trace("0198c0de-0000-7000-8000-000000000000");

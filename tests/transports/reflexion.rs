@@ -14,7 +14,7 @@ use crate::world::World;
 
 on_every_transport!(
     the_lesson_of_a_failed_trial_is_recalled_word_for_word,
-    the_next_run_recalls_at_once_what_a_run_taught,
+    the_next_run_recalls_immediately_what_a_run_taught,
     a_run_counts_once_for_what_it_recalled_however_many_trials_fail,
     a_run_that_cannot_be_stored_is_not_affected,
     an_outcome_is_recorded_by_the_trace_around_it,
@@ -78,7 +78,7 @@ fn the_lesson_of_a_failed_trial_is_recalled_word_for_word(world: &World) {
     assert!(!second.recalled.is_empty());
 }
 
-fn the_next_run_recalls_at_once_what_a_run_taught(world: &World) {
+fn the_next_run_recalls_immediately_what_a_run_taught(world: &World) {
     let client = world.client();
     for order in 0..20 {
         let what = [Persist::Final, Persist::EachTrial][order % 2];

@@ -22,10 +22,10 @@ on_every_transport!(
     a_closure_is_recorded_and_its_memories_are_credited,
     an_error_fails_a_run_that_hands_it_through,
     a_later_output_replaces_an_earlier_one_but_its_task_stays,
-    a_run_that_says_nothing_is_not_recorded,
+    a_run_without_output_is_not_recorded,
     a_cancelled_run_is_recorded_without_a_verdict,
     runs_end_on_any_thread_and_after_their_runtime,
-    a_flush_tells_what_has_arrived,
+    a_flush_reports_what_has_arrived,
     a_run_that_is_kept_on_disk_arrives,
 );
 
@@ -130,7 +130,7 @@ fn a_later_output_replaces_an_earlier_one_but_its_task_stays(world: &World) {
     assert_eq!(world.recall("Refund order 7").len(), 1);
 }
 
-fn a_run_that_says_nothing_is_not_recorded(world: &World) {
+fn a_run_without_output_is_not_recorded(world: &World) {
     let client = world.client();
     drop(client.trace("Refund order 7").start_blocking());
     let run = client.trace("Refund order 7").start_blocking();
@@ -182,7 +182,7 @@ fn runs_end_on_any_thread_and_after_their_runtime(world: &World) {
     assert_eq!(world.only().id, receipt.trace_id);
 }
 
-fn a_flush_tells_what_has_arrived(world: &World) {
+fn a_flush_reports_what_has_arrived(world: &World) {
     let client = world.client();
     for number in 0..20 {
         let run = client

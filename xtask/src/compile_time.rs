@@ -167,7 +167,7 @@ fn manifest(root: &Path) -> io::Result<String> {
         let line = workspace
             .lines()
             .find(|line| line.starts_with(&format!("{name} = ")));
-        let line = line.ok_or_else(|| io::Error::other(format!("{name} is no dependency")))?;
+        let line = line.ok_or_else(|| io::Error::other(format!("{name} is not a dependency")))?;
         let quoted = line.split('"').nth(1).map(str::to_owned);
         quoted.ok_or_else(|| io::Error::other(format!("{name} has no version")))
     };

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ci_is_what_says_so() {
+    fn ci_is_detected_by_its_variable() {
         assert!(is_ci(Some("true".as_ref())) && is_ci(Some("1".as_ref())));
         assert!(!is_ci(None) && !is_ci(Some("".as_ref())) && !is_ci(Some("false".as_ref())));
     }

@@ -36,11 +36,11 @@ enum Action {
     },
     /// Change the text of a memory.
     Edit(memory_changes::Edit),
-    /// Set memories aside: they are part of no answer, and go on learning.
+    /// Quarantine memories: queries do not return them, but they keep learning.
     Quarantine(memory_changes::Named),
     /// Make quarantined memories active.
     Restore(memory_changes::Named),
-    /// Delete memories for good. `reflect undo` does not bring them back.
+    /// Delete memories permanently. `reflect undo` does not restore them.
     Delete(memory_changes::Delete),
     /// List the edits, quarantines, restorations and deletions of all memories, newest first.
     Changes(memory_changes::Changes),

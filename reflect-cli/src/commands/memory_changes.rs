@@ -60,7 +60,7 @@ pub(crate) struct Delete {
     /// The ids of the memories.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
@@ -152,7 +152,7 @@ pub(crate) async fn delete(place: &Place, options: Delete) -> Result<(), Failure
                 "a deletion cannot be undone: confirm it with --yes, or quarantine the memories",
             ));
         }
-        let question = format!("Delete {} memories for good?", options.ids.len());
+        let question = format!("Permanently delete {} memories?", options.ids.len());
         if !output::agreed(&question)? {
             return Ok(());
         }

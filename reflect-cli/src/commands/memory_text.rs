@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_text_is_no_edit() {
+    fn an_unchanged_text_is_not_an_edit() {
         let read = read(&write(&reflection())).unwrap();
         let edit = read.differences(&reflection());
         assert_eq!(edit, ReflectionEdit::default());

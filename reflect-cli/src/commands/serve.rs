@@ -53,7 +53,7 @@ pub(crate) struct Options {
         long, env = "REFLECT_TRUSTED_PROXY", value_delimiter = ',', value_parser = network
     )]
     trusted_proxy: Vec<IpNet>,
-    /// Maximum request body, in bytes. All bodies in memory together have at most 16 times as many.
+    /// Maximum request body, in bytes. All bodies in memory together are limited to 16 times as many.
     #[arg(
         long, env = "REFLECT_BODY_LIMIT",
         default_value_t = at_least_one(Settings::default().body_limit)
@@ -71,8 +71,8 @@ pub(crate) struct Options {
         default_value_t = at_least_one(Settings::default().max_in_flight)
     )]
     max_in_flight: NonZeroUsize,
-    /// Maximum open connections, within the limit of open files (`ulimit -n`). A further one takes the
-    /// place of the one that has been idle for longest, or is refused.
+    /// Maximum open connections, within the limit of open files (`ulimit -n`). A new one
+    /// beyond it replaces the connection that has been idle longest, or is refused.
     #[arg(
         long, env = "REFLECT_MAX_CONNECTIONS",
         default_value_t = at_least_one(Settings::default().max_connections)
@@ -113,7 +113,7 @@ pub(crate) struct Options {
     /// Default ranking of a query: `learned` from reviews, or `classic`, by similarity and utility.
     #[arg(long, env = "REFLECT_RANKING", value_parser = ranking, default_value_t = Ranking::Learned)]
     ranking: Ranking,
-    /// Reviews processed at once (default: 8 with a model, 256 without).
+    /// Reviews processed concurrently (default: 8 with a model, 256 without).
     #[arg(long, env = "REFLECT_WORKERS")]
     workers: Option<NonZeroUsize>,
     /// Time after which the jobs of a crashed process are taken over, in seconds.

@@ -38,7 +38,7 @@ enum Action {
         #[arg(long)]
         and_memories: bool,
     },
-    /// Queue runs whose ingestion failed again.
+    /// Retry runs whose ingestion failed.
     Retry {
         /// The ids of the runs; or use `--all`.
         #[arg(conflicts_with = "all")]

@@ -11,12 +11,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
 
-/// Takes back what was taught: the reviews that match every option, their memories, their effect on other
-/// memories, and edits, quarantines and restorations of memories.
+/// Undo the reviews that match every option, with their memories and their effect on other memories, and
+/// the matching edits, quarantines and restorations of memories.
 ///
-/// Shows what would change, and asks before it does; without a terminal, it needs `--yes` or `--dry-run`.
-/// An undo is final: look at `--dry-run` and make an export (`reflect export`) first. It leaves a record,
-/// which `--list` shows.
+/// Shows what would change and asks for confirmation; without a terminal, `--yes` or `--dry-run` is
+/// required. An undo is final: check `--dry-run` and export the project (`reflect export`) first. Every
+/// undo is recorded; `--list` shows the records.
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("what").args(["taught_by", "reviewer", "trace", "since", "until", "list"])
@@ -24,28 +24,27 @@ use crate::place::Place;
     mut_arg("key", |key| key.long("api-key"))
 )]
 pub(crate) struct Options {
-    /// What the key of this id has taught or changed (see `reflect keys list`; `master` is the key of
-    /// `reflect serve --master-key`). The API key for the server is
-    /// `--api-key` here.
+    /// Reviews and changes by the key with this id (see `reflect keys list`; `master` is the key of
+    /// `reflect serve --master-key`). The API key for the server is `--api-key` here.
     #[arg(long = "key", value_name = "ID")]
     taught_by: Option<String>,
-    /// What this reviewer has taught: `human` or `model:NAME`.
+    /// Reviews by this reviewer: `human` or `model:NAME`.
     #[arg(long, value_parser = reviewer)]
     reviewer: Option<Reviewer>,
-    /// What the reviews of this run have taught. The run may have been deleted.
+    /// Reviews of this run, which may have been deleted since.
     #[arg(long, value_name = "ID")]
     trace: Option<String>,
-    /// What was taught since then: a time such as `2026-11-15T12:00:00Z`, a date, or an age such as
+    /// Reviews and changes since this time, such as `2026-11-15T12:00:00Z`, a date, or an age such as
     /// `2h` or `3d`.
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// What was taught before then.
+    /// Reviews and changes before this time.
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<Timestamp>,
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask. Needed where no terminal can answer.
+    /// Do not ask for confirmation. Required without a terminal.
     #[arg(long, conflicts_with = "dry_run")]
     yes: bool,
     /// List the undos so far, newest first: who undid what, when, and how much it changed.
@@ -69,8 +68,8 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     let answers = io::stdin().is_terminal();
     if !(options.list || options.dry_run || options.yes || answers) {
         return Err(Failure::usage(
-            "an undo is final, and there is no terminal to ask on: see what would change with --dry-run, \
-             then confirm it with --yes",
+            "an undo is final, and standard input is not a terminal: preview it with --dry-run, then \
+             confirm it with --yes",
         ));
     }
     let client = options.place.client().await?;
@@ -84,7 +83,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     let mut call = selected(&client, &options);
     if !options.yes {
         let plan = selected(&client, &options).dry_run().await?;
-        // Without a change it is done all the same: it also covers reviews in progress.
+        // An undo without changes is made too: it also covers reviews in progress.
         if !plan.is_empty() {
             write(&plan, &mut io::stderr().lock())?;
             if !output::agreed("Undo this?")? {
@@ -131,15 +130,18 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     if report.is_empty() {
         return writeln!(
             out,
-            "Nothing to undo: nothing stored names it. `reflect keys list` has the ids of keys."
+            "Nothing to undo: no review or change matches. `reflect keys list` shows the ids of keys."
         );
     }
     let totals = totals(report);
-    let done = if report.dry_run { "would be" } else { "were" };
+    let (verb, skill) = if report.dry_run {
+        ("would be undone", "would be")
+    } else {
+        ("undone", "is")
+    };
     writeln!(
         out,
-        "reviews that {done} taken back: {}, of which an earlier one replaces: {}; moves that no \
-         longer count: {}",
+        "reviews {verb}: {} (earlier review restored: {}); utility changes {verb}: {}",
         totals.traces, totals.earlier_reviews, report.events,
     )?;
     list(out, "removed", &report.removed, totals.removed)?;
@@ -160,21 +162,21 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     if report.hidden > 0 {
         writeln!(
             out,
-            "  changes of replaced or withdrawn reviews and their memories: {}",
+            "  changes to replaced or withdrawn reviews and their memories: {}",
             report.hidden
         )?;
     }
     if report.unjudged > 0 {
         writeln!(
             out,
-            "  unreviewed runs of the key that a judge no longer reviews: {}",
+            "  unreviewed runs of the key, no longer queued for the judge: {}",
             report.unjudged
         )?;
     }
     if report.skill_removed {
         writeln!(
             out,
-            "  the skill was written from them: `reflect skill create` writes a new one"
+            "  the skill, based on these memories, {skill} removed: `reflect skill create` writes a new one"
         )?;
     }
     Ok(())
@@ -219,7 +221,7 @@ fn reviewer(text: &str) -> Result<Reviewer, String> {
 fn time(text: &str) -> Result<Timestamp, String> {
     let help = || {
         format!(
-            "`{text}` is no time: write `2026-11-15T12:00:00Z`, a date such as `2026-11-15`, or an age \
+            "`{text}` is not a time: write `2026-11-15T12:00:00Z`, a date such as `2026-11-15`, or an age \
              such as `2h` or `3d`"
         )
     };

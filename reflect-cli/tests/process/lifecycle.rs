@@ -123,7 +123,7 @@ fn open_request_is_finished_at_shutdown() {
 }
 
 #[test]
-fn second_signal_ends_the_server_at_once() {
+fn second_signal_ends_the_server_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let grace = ["--master-key", KEY, "--shutdown-grace", "600"];
     let server = Server::start(&folder.path().join("reflect.db"), &grace);

@@ -354,9 +354,9 @@ fn invalid_model_settings_are_usage_errors() {
         ),
         (
             &["--llm-model", "m", "--llm-base-url", "nonsense"],
-            "no address of a model",
+            "not a model address",
         ),
-        (&["--llm-model", "m"], "OpenAI wants a key"),
+        (&["--llm-model", "m"], "OpenAI requires a key"),
         (
             &[
                 "--llm-model",

@@ -8,9 +8,10 @@
 #![expect(
     clippy::expect_used,
     clippy::cast_precision_loss,
-    reason = "a benchmark of known sizes, which should stop at once when it is wrong"
+    reason = "a benchmark of known sizes, which should stop immediately when it is wrong"
 )]
 
+mod life;
 mod options;
 mod policy;
 mod random;
@@ -46,7 +47,7 @@ fn main() {
                 while let Some((condition, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let of = &conditions[*condition];
                     let world = World::new(&sets[of.set], of, *seed);
-                    let rates = Kind::ALL.map(|kind| runtime.block_on(world.live(kind)));
+                    let rates = Kind::ALL.map(|kind| runtime.block_on(life::live(&world, kind)));
                     let mut outcomes = outcomes.lock().expect("no panic");
                     outcomes.push(Outcome {
                         condition: *condition,

@@ -7,7 +7,7 @@ Options:
   --tasks FILE   a task set of your own, [{\"task\": \"...\", \"skills\": [\"...\"]}], in place of the built-in
                  ones; may be given several times
   --seeds N      simulations a condition (default 16)
-  --threads N    simulations at once (default 2)";
+  --threads N    concurrent simulations (default 2)";
 
 pub(crate) struct Options {
     files: Vec<String>,

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::life::Rates;
 use crate::policy::Kind;
 use crate::tasks::TaskSet;
-use crate::world::{Condition, Rates};
+use crate::world::Condition;
 
 /// What the policies reached in one simulation.
 pub(crate) struct Outcome {

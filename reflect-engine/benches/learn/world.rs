@@ -1,13 +1,11 @@
-//! A simulated agent, and the hidden effect of each memory on it.
+//! The tasks of a simulated agent, and the hidden effect of each memory on it.
 
-use crate::policy::{Kind, Policy};
 use crate::random::Random;
 use crate::tasks::{Task, TaskSet};
 
 /// The number of tasks that are met again and again, and of those that are met at the end.
 const REPEATED: usize = 200;
 const UNSEEN: usize = 100;
-const EPOCHS: u64 = 6;
 
 /// What decides the effect of a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,26 +43,25 @@ impl Condition {
     }
 }
 
-/// Pass rates from 0 to 1: in the last epoch, on unseen tasks, and over all epochs.
-pub(crate) type Rates = [f64; 3];
-
 /// A memory as the simulation knows it.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
     /// The task it was learned from.
     pub(crate) task: usize,
-    is_junk: bool,
-    is_general: bool,
+    pub(crate) is_junk: bool,
+    pub(crate) is_general: bool,
 }
 
 pub(crate) struct World<'a> {
-    condition: &'a Condition,
-    seed: u64,
-    tasks: Vec<&'a Task>,
-    repeated: usize,
+    pub(crate) condition: &'a Condition,
+    pub(crate) seed: u64,
+    /// The repeated tasks, then the unseen ones.
+    pub(crate) tasks: Vec<&'a Task>,
+    /// The number of repeated tasks.
+    pub(crate) repeated: usize,
     /// The log-odds of a pass without memories.
     ease: Vec<f64>,
-    luck: Vec<f64>,
+    pub(crate) luck: Vec<f64>,
     similarity: Vec<f64>,
 }
 
@@ -114,54 +111,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The life of an agent that is given memories by this policy.
-    pub(crate) async fn live(&self, kind: Kind) -> Rates {
-        let mut policy = Policy::start(kind);
-        let mut memories = Vec::new();
-        let (mut passed, mut passed_last) = (0_u32, 0_u32);
-        for epoch in 0..EPOCHS {
-            let mut order: Vec<_> = (0..self.repeated).collect();
-            Random::new(&[self.seed, 1, epoch]).shuffle(&mut order);
-            for task in order {
-                let mut random = Random::new(&[self.seed, 2, epoch, task as u64]);
-                let [luck, review, junk, general] = std::array::from_fn(|_| random.share());
-                let given = policy.choose(self, &memories, task).await;
-                let luck = if self.condition.redrawn {
-                    luck
-                } else {
-                    self.luck[task]
-                };
-                let pass = luck < self.probability(&memories, &given, task);
-                passed += u32::from(pass);
-                passed_last += u32::from(pass && epoch == EPOCHS - 1);
-                memories.push(Memory {
-                    task,
-                    is_junk: junk < if pass { 0.25 } else { 0.4 },
-                    is_general: general < 0.5,
-                });
-                let verdict = pass != (review < self.condition.wrong);
-                policy.learn(self, task, &given, verdict).await;
-            }
-        }
-        let mut unseen = 0.0;
-        for task in self.repeated..self.tasks.len() {
-            let given = policy.choose(self, &memories, task).await;
-            let probability = self.probability(&memories, &given, task);
-            unseen += if self.condition.redrawn {
-                probability
-            } else {
-                f64::from(u8::from(self.luck[task] < probability))
-            };
-        }
-        let repeated = self.repeated as f64;
-        [
-            f64::from(passed_last) / repeated,
-            unseen / (self.tasks.len() - self.repeated) as f64,
-            f64::from(passed) / (repeated * EPOCHS as f64),
-        ]
-    }
-
-    fn probability(&self, memories: &[Memory], given: &[usize], task: usize) -> f64 {
+    /// The probability that a run passes with these memories.
+    pub(crate) fn probability(&self, memories: &[Memory], given: &[usize], task: usize) -> f64 {
         let effects = given
             .iter()
             .map(|memory| self.effect(memories[*memory], task));

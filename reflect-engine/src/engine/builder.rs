@@ -160,7 +160,7 @@ impl Builder {
         self
     }
 
-    /// The number of queued reviews worked on at once.
+    /// The number of queued reviews processed concurrently.
     #[must_use]
     pub fn concurrency(mut self, reviews: usize) -> Self {
         self.concurrency = Some(reviews);
@@ -271,7 +271,7 @@ mod tests {
     use crate::model::HashedEmbedder;
 
     #[tokio::test]
-    async fn only_bundled_models_work_on_many_reviews_at_once() {
+    async fn only_bundled_models_process_many_reviews_concurrently() {
         let bundled = Engine::builder().start().unwrap();
         assert_eq!(bundled.core().concurrency, Builder::BUNDLED_CONCURRENCY);
         let embedder = Engine::builder().embedder(Arc::new(HashedEmbedder));

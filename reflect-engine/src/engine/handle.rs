@@ -113,7 +113,7 @@ impl Engine {
     }
 
     /// Like [`shutdown`](Self::shutdown), with a grace period of at most `limit`: work that is not
-    /// finished by then is handed back at once, and calls in progress are not waited for.
+    /// finished by then is released immediately, and calls in progress are not waited for.
     pub async fn shutdown_within(&self, limit: Duration) -> Result<()> {
         if let Ok(stopped) = tokio::time::timeout(limit, self.shutdown()).await {
             return stopped;

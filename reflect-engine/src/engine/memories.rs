@@ -47,9 +47,9 @@ impl Engine {
             .ok_or_else(|| no_memory(id))
     }
 
-    /// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no
-    /// skill, and goes on learning. Every change is recorded with the caller's key, and
-    /// [`undo`](Self::undo) takes it back. A skill that was written from the memory is deleted, unless
+    /// Edits, quarantines or restores a memory. A quarantined memory is left out of queries and skills,
+    /// but keeps learning. Every change is recorded with the caller's key and can be
+    /// [undone](Self::undo). A skill that was written from the memory is deleted, unless
     /// the memory is only restored. The texts of a change become neutral, as those of a new memory.
     ///
     /// A review that replaces the memory's later replaces an edit too.
@@ -75,8 +75,8 @@ impl Engine {
         updated.ok_or_else(|| no_memory(&memory_id))
     }
 
-    /// Deletes a memory with its utility events, for good: an undo does not bring it back. That it was
-    /// deleted, when and with which key stays on record. A skill that was written from it is deleted.
+    /// Deletes a memory with its utility events permanently: an undo does not restore it. The deletion,
+    /// its time and its key stay on record. A skill that was written from it is deleted.
     pub async fn delete_memory(&self, project: &ProjectId, id: &MemoryId) -> Result<DeletedMemory> {
         let core = self.checked(project, id)?;
         let deleted = core

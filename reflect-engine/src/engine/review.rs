@@ -106,17 +106,19 @@ impl Engine {
 fn refused(id: &TraceId, refusal: Refusal) -> Error {
     Error::Conflict(match refusal {
         Refusal::NoTrace => return no_trace(id),
-        Refusal::NoReview => format!("trace `{id}` has no review: give it one first"),
+        Refusal::NoReview => format!("trace `{id}` has no review: review it first"),
         Refusal::Working => {
-            format!("the review of trace `{id}` is still being worked on: wait until it is done")
+            format!("the review of trace `{id}` is still in progress: wait until it is done")
         }
         Refusal::Reviewed(verdict) => other_verdict(id, verdict),
         Refusal::ByPerson => {
-            format!("the review of trace `{id}` is a person's: a model's does not replace it")
+            format!(
+                "the review of trace `{id}` was given by a person: a model's review does not replace it"
+            )
         }
         Refusal::Undone => format!(
-            "what the key of this review has taught was undone while the review of trace `{id}` was \
-             being written: give it again if it is meant"
+            "the reviews of this key were undone while the review of trace `{id}` was being written: \
+             submit it again if it is still wanted"
         ),
         Refusal::LeaseLost | Refusal::Changed | Refusal::NotFailed => {
             format!("the review of trace `{id}` was changed meanwhile: read it and try again")

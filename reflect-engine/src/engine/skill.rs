@@ -37,7 +37,7 @@ impl Engine {
             let core = Arc::clone(&core);
             async move { write(&core, &project, &request).await.map(WrittenSkill) }
         };
-        // To its end even if the caller goes away: a model may have been asked, and paid.
+        // Runs to its end even if the caller is dropped: a model call may already be paid for.
         let WrittenSkill(skill) = run_to_end(&core, WRITER, what, work).await?;
         Ok(skill)
     }

@@ -19,7 +19,7 @@ async fn learn(engine: &Engine, project: &ProjectId, runs: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn queries_that_take_each_other_s_room_find_everything() {
+async fn queries_that_compete_for_room_find_everything() {
     let folder = tempfile::tempdir().unwrap();
     // On a file, so that a query has to wait while others go on.
     let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();

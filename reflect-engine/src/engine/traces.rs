@@ -14,7 +14,7 @@ use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
 impl Engine {
     /// Stores a trace. With a review, it becomes a memory in the background; if the review brings
-    /// its own reflection, the memory is stored at once.
+    /// its own reflection, the memory is stored immediately.
     ///
     /// A repeated [`idempotency_key`](CreateTrace::idempotency_key) stores nothing and returns the
     /// first receipt, even if the rest of the request differs, as long as its trace exists.
@@ -89,7 +89,7 @@ impl Engine {
         Ok(Page { items, more })
     }
 
-    /// Queues the failed review of a trace again.
+    /// Retries the failed ingestion of a trace.
     pub async fn retry_trace(&self, project: &ProjectId, id: &TraceId) -> Result<TraceReceipt> {
         let core = self.checked(project, id)?;
         match core.store.retry_trace(project, id, core.now()).await? {
@@ -102,13 +102,13 @@ impl Engine {
             }
             Err(Refusal::NoTrace) => Err(no_trace(id)),
             Err(_) => Err(Error::Conflict(format!(
-                "the work on trace `{id}` has not failed: there is nothing to retry"
+                "the ingestion of trace `{id}` has not failed: there is nothing to retry"
             ))),
         }
     }
 
-    /// Deletes traces. Their memories stay, unless the request includes them; what their reviews have
-    /// taught stays too, and [`undo`](Self::undo) takes it back. Through
+    /// Deletes traces. Their memories stay, unless the request includes them; the effects of their reviews
+    /// stay until an [`undo`](Self::undo). Through
     /// [`deleting_own_memories_only`](Self::deleting_own_memories_only), memories that another key has
     /// taught stay.
     pub async fn delete_traces(

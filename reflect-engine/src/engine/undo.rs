@@ -1,4 +1,4 @@
-//! Undoing what was taught.
+//! Undoing reviews and changes to memories.
 
 use jiff::Timestamp;
 use reflect_types::{ListUndos, Page, ProjectId, Undo, UndoRecord, UndoReport};
@@ -11,20 +11,19 @@ use crate::review::Selection;
 use crate::store::{NewUndoRecord, UndoRun};
 
 impl Engine {
-    /// Takes back what a key, a reviewer, a trace or a time has taught: reviews, their memories and
-    /// their moves. A review that replaced another gives way to it, a withdrawn one comes back, and
-    /// utilities become what they would be if nothing of it had happened. Edits, quarantines and
-    /// restorations of memories by that key or in that time are taken back too; deleted memories do not
-    /// come back.
+    /// Undoes the reviews of a key, a reviewer, a trace or a period, with their memories and moves. An
+    /// undone replacement or withdrawal restores the review before it, and utilities become what they
+    /// would be without the undone reviews. Edits, quarantines and restorations of memories by that key or
+    /// in that period are undone too; deleted memories are not restored.
     ///
     /// A dry run reports the same changes and makes none. The lists of the report are
-    /// [bounded](UndoReport::bounded). Its digest can be expected of the undo that
-    /// follows, which is [`Error::Conflict`](crate::Error::Conflict) if it would take back something else.
+    /// [bounded](UndoReport::bounded). Its digest can be the `expect` of the undo
+    /// that follows, which is [`Error::Conflict`](crate::Error::Conflict) if it would make other changes.
     ///
     /// An undo that changes something leaves a record.
     ///
-    /// Reviews in progress that the undo covers are not learned from. After an undo of all that a key
-    /// has taught, a judge does not review the runs that the key has recorded before.
+    /// Reviews in progress that the undo covers are not learned from. After an undo by key
+    /// without a reviewer or an `until`, a judge does not review the runs that the key recorded before.
     pub async fn undo(&self, project: &ProjectId, undo: &Undo) -> Result<UndoReport> {
         let core = self.checked(project, undo)?;
         let selection = Selection {

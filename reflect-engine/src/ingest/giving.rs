@@ -63,7 +63,7 @@ pub(crate) async fn new_review(
     })
 }
 
-/// Gives a review, to the end even if the caller goes away: a model may have been asked, and paid.
+/// Gives a review. Runs to its end even if the caller is dropped: a model call may already be paid for.
 pub(crate) async fn give(
     core: &Arc<Core>,
     project: &ProjectId,
@@ -123,12 +123,12 @@ async fn learn_or_put_aside(
 /// A model's failure, with what happens to the stored review.
 fn stored(error: Error, next: NextAttempt) -> Error {
     let fate = match next {
-        NextAttempt::At(_) => "the review is kept, and will be learned from by itself",
+        NextAttempt::At(_) => "the review is stored and is retried automatically",
         NextAttempt::FailedUntil(_) => {
-            "the review is kept: see to the model's settings, then retry the trace, or wait until it \
-             is tried again"
+            "the review is stored: correct the model's settings, then retry the trace or wait for \
+             the next attempt"
         }
-        NextAttempt::Never => "the review is kept: retry the trace when the model is well",
+        NextAttempt::Never => "the review is stored: retry the trace when the model works again",
     };
     match error {
         Error::Model(mut error) => {

@@ -18,7 +18,7 @@ use crate::model::{self, Judge, JudgeOutcome};
 use crate::review::{Basis, NextAttempt, Setback};
 use crate::store::{JobKind, Subject};
 
-/// The number of traces judged at once.
+/// The number of traces judged concurrently.
 const CONCURRENCY: usize = 4;
 
 /// The number of attempts at a trace that fails while the model is available. Each later process
@@ -226,7 +226,7 @@ impl JudgementWork {
         };
         let id = trace.id.clone();
         let review = review.judged_by(self.judge.id());
-        // Whoever recorded the trace has caused its review.
+        // The key that recorded the trace has caused its review.
         let key = trace.key_id.clone();
         let given = async {
             let mode = ReviewMode::Deferred;

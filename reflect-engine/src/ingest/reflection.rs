@@ -51,7 +51,7 @@ impl Work for ReflectionWork {
         };
         let (id, attempts) = (trace.id.clone(), job.attempts);
         let result = if attempts > MAX_ATTEMPTS {
-            Err(given_up(MAX_ATTEMPTS, "Retry it when the cause is found"))
+            Err(given_up(MAX_ATTEMPTS, "Retry it when the cause is fixed"))
         } else {
             self.learn(&job, &project, trace, review).await
         };

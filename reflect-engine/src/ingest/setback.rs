@@ -1,4 +1,4 @@
-//! What happens to a review whose work failed.
+//! The next attempt at a review whose ingestion failed.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     let after = |delay| later(core.now(), delay);
     let next = match error {
         _ if attempts >= MAX_ATTEMPTS => NextAttempt::Never,
-        // Reported as failed at once, because a person has to correct it, and retried in case it
+        // Reported as failed immediately, because a person has to correct it, and retried in case it
         // has been corrected.
         Error::Model(error) if model::is_setup(error) => {
             NextAttempt::FailedUntil(after(SETUP.delay(attempts, fastrand::f64())))
@@ -55,8 +55,7 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
 pub(super) fn given_up(attempts: u32, remedy: &str) -> Error {
     Error::Internal {
         message: format!(
-            "given up after {attempts} attempts that never ended: the process that worked on it \
-             died each time. {remedy}"
+            "given up after {attempts} attempts: the process died during each. {remedy}"
         ),
         source: None,
     }

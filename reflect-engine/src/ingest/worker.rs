@@ -24,7 +24,7 @@ pub(super) trait Work: Send + Sync + 'static {
     /// The model that a panic is blamed on.
     const MODEL: &str;
 
-    /// The number of jobs that run at once.
+    /// The number of jobs that run concurrently.
     fn concurrency(&self) -> usize;
 
     /// Returns when a job was queued by this process.
@@ -35,7 +35,7 @@ pub(super) trait Work: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
-    /// Runs a job. Whatever comes of it is recorded here: the worker only waits for the end.
+    /// Runs a job and records its result: the worker only waits for the end.
     fn run(
         self: Arc<Self>,
         job: HeldJob,

@@ -131,7 +131,7 @@ fn no_customer_payment_or_reservation_id_is_in_the_memory() {
 }
 
 #[test]
-fn the_right_answer_in_a_review_is_no_mistake() {
+fn the_right_answer_in_a_review_is_not_a_mistake() {
     for run in real_runs() {
         let memory = run.memory(Some("The topic is declined_card_payment."), false);
         assert_eq!(memory.feedback, "The topic is declined_card_payment.");

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_vector_is_like_nothing() {
+    fn a_zero_vector_is_similar_to_nothing() {
         assert_eq!(cosine(&[0.0, 0.0], &[1.0, 2.0]), Some(0.0));
         assert_eq!(cosine(&[0.0], &[0.0]), Some(0.0));
         assert_eq!(cosine(&[], &[]), Some(0.0));

@@ -7,7 +7,7 @@ use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories, Ranking, neutral
 use serde::Serialize;
 
 use super::catch_up::{PAGE, current_index};
-use super::probe::probe;
+use super::query::probe;
 use crate::core::Core;
 use crate::credit::{Account, Credit};
 use crate::error::Result;

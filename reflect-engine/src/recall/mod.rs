@@ -5,7 +5,6 @@
 
 mod catch_up;
 mod explain;
-mod probe;
 mod query;
 
 #[cfg(test)]

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use reflect_types::{Memory, ProjectId, QueryMemories};
 
 use super::catch_up::current_index;
-use super::probe::probe;
 use crate::core::Core;
 use crate::error::Result;
 use crate::rank::{self, Candidate, Merit, Params, Ranked, Rule};
 use crate::store::MemoryKey;
-use crate::task::compute;
+use crate::task::{compute, isolate};
 
 /// The memories that rank best, best first.
 pub(crate) async fn query(
@@ -70,4 +69,10 @@ fn ranked(
         })
         .collect();
     rank::rank(probe, &candidates, params)
+}
+
+/// The vector of a query's task.
+pub(super) async fn probe(core: &Arc<Core>, task: &str) -> Result<Vec<f32>> {
+    let (core, task) = (Arc::clone(core), task.to_owned());
+    isolate("the embedder", async move { core.embed_one(&task).await }).await
 }

@@ -7,7 +7,7 @@ use reflect_types::{
 use super::action::{Basis, ReviewVersion};
 use super::refusal::Refusal;
 
-/// How to go on with a review that is not refused.
+/// How to proceed with a review that is not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// Learn from it, on this basis.

@@ -1,4 +1,6 @@
-//! How a review moves the utilities of memories, moves them differently, or no longer.
+//! The moves of a review: [`make`] appends them, [`revise`] changes them and [`set_aside`] stops them from
+//! counting. A revised or set-aside move keeps its place in the order of its memory's events. A review
+//! given after a withdrawal has an id of its own, and its moves are appended.
 
 use std::collections::HashSet;
 
@@ -10,7 +12,7 @@ use super::teacher::Teacher;
 use super::writes::{EventWrite, NewEvent, UtilityWrite};
 use crate::learn::{self, Move, Step};
 
-/// Moves each given memory once; also returns the ids of those that do not
+/// Moves each given memory once, a withdrawn one included. Also returns the ids of those that do not
 /// exist or are withdrawn.
 pub(super) fn make(
     given: Vec<GivenMemory>,
@@ -62,7 +64,7 @@ pub(super) fn revise(
     })
 }
 
-/// Replays the memories as if the review had never been, and sets its events aside.
+/// Replays the memories without the review, and sets its events aside.
 pub(super) fn set_aside(moved: Vec<MovedMemory>, review_id: &str) -> Vec<UtilityWrite> {
     replay_all(moved, |event| {
         let own = event.review_id == review_id && !event.aside;

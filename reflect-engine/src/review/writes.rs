@@ -117,8 +117,8 @@ pub enum MemoryWrite {
         /// Who teaches it.
         teacher: Teacher,
     },
-    /// Sets the memory aside: it is in no answer and no list. It goes on learning, so that it can come
-    /// back. The traces with an event of it ignore it from now on.
+    /// Sets the memory aside: no query or list returns it. It keeps learning, so that an undo can restore
+    /// it. The traces with an event of it ignore it from now on.
     Withdraw(MemoryId),
 }
 

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_notes() {
+    fn other_texts_are_not_notes() {
         for text in [
             "",
             "ok",

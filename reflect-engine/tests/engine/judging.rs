@@ -17,7 +17,7 @@ use crate::on_every_store;
 on_every_store! {
     every_pending_trace_of_every_project_is_judged_once,
     traces_from_before_the_judge_and_of_other_engines_are_judged,
-    a_person_s_review_stands,
+    a_review_of_a_person_stands,
     an_unclear_trace_is_left_to_people,
     a_failing_trace_is_tried_a_few_times,
     a_judgement_in_progress_teaches_nothing_after_an_undo,
@@ -121,7 +121,7 @@ async fn a_judgement_in_progress_teaches_nothing_after_an_undo(home: &Home) {
     assert_eq!((trace.review, trace.created_memory_id), (None, None));
 }
 
-async fn a_person_s_review_stands(home: &Home) {
+async fn a_review_of_a_person_stands(home: &Home) {
     let judge: Arc<ScriptedJudge> = Arc::default();
     let gate = judge.hold();
     let engine = start(home, &judge);

@@ -10,7 +10,7 @@ use crate::common::{Home, authored_run, learn, project, q, record, run};
 use crate::on_every_store;
 
 on_every_store! {
-    an_authored_reflection_is_a_memory_at_once,
+    an_authored_reflection_becomes_a_memory_immediately,
     concurrent_submissions_with_one_key_store_one_trace,
     the_final_response_defaults_to_the_last_assistant_message,
     traces_are_listed_in_pages,
@@ -18,7 +18,7 @@ on_every_store! {
     unknown_ids_are_not_found,
 }
 
-async fn an_authored_reflection_is_a_memory_at_once(home: &Home) {
+async fn an_authored_reflection_becomes_a_memory_immediately(home: &Home) {
     let engine = home.engine();
     let given = learn(&engine, run("Refund a table"), Verdict::Pass).await;
     let calls = home.reflector.calls();

@@ -42,7 +42,7 @@ async fn a_file_of_another_program_is_refused_unchanged() {
     assert!(matches!(refused_unchanged(&marked), Error::Foreign { .. }));
 
     let prose = folder.path().join("prose.txt");
-    std::fs::write(&prose, "Dear diary, this is no database. ".repeat(300)).unwrap();
+    std::fs::write(&prose, "Dear diary, this is not a database. ".repeat(300)).unwrap();
     assert!(matches!(refused_unchanged(&prose), Error::Foreign { .. }));
 }
 

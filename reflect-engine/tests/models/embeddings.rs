@@ -155,7 +155,7 @@ async fn changed_dimensions_are_adopted() {
     })
     .await;
     assert_eq!(found, "Refund order 7");
-    // A single odd reply later on is no vector, and changes nothing.
+    // A single malformed reply later on changes nothing.
     let odd = json!({"data": [{"index": 0, "embedding": [1.0, 0.0, 0.0]}]}).to_string();
     models.first([Act::Body(odd)]);
     let error = embedder.embed(&["Cancel order 9"]).await.unwrap_err();

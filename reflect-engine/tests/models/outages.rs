@@ -21,7 +21,7 @@ async fn a_final_failure_fails_the_ingestion_and_keeps_the_run() {
             "`guidance` is missing or empty",
         ),
         (vec![Act::Refuse("I can't".into())], "declined: `I can't`"),
-        (vec![Act::Filter], "a content filter took the answer away"),
+        (vec![Act::Filter], "a content filter removed the answer"),
         (
             vec![Act::Reject("context too long".to_owned())],
             "refused with 400",
@@ -37,7 +37,7 @@ async fn a_final_failure_fails_the_ingestion_and_keeps_the_run() {
         assert_eq!(trace.review_status, ReviewStatus::Pending);
         assert_eq!(trace.review.unwrap().result, Verdict::Fail);
 
-        // The model is well again: the same run and review become a memory.
+        // The model works again: the same run and review become a memory.
         engine.retry_trace(&project(), &id).await.unwrap();
         let trace = until(&engine, &id, IngestStatus::Completed).await;
         assert!(trace.created_memory_id.is_some());
@@ -124,7 +124,7 @@ async fn retry_after_delays_the_next_attempt() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_reported_at_once_and_retried() {
+async fn a_wrong_key_is_reported_immediately_and_retried() {
     let acts = vec![Act::Status(401, None); 2];
     let (home, server) = (Home::on_sqlite(), server(acts).await);
     let engine = with_model(&home, &server).start().unwrap();
@@ -139,7 +139,7 @@ async fn a_wrong_key_is_reported_at_once_and_retried() {
     let told = told.unwrap_err();
     assert!(!told.is_retryable());
     assert!(
-        told.to_string().contains("see to the model's settings"),
+        told.to_string().contains("correct the model's settings"),
         "{told}"
     );
     // The key is in order again.

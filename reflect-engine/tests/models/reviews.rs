@@ -28,7 +28,10 @@ async fn a_deferred_review_survives_an_outage() {
     let error = engine.review_trace(&project(), &id, review()).await;
     let error = error.unwrap_err();
     assert!(error.is_retryable());
-    assert!(error.to_string().contains("the review is kept"), "{error}");
+    assert!(
+        error.to_string().contains("the review is stored"),
+        "{error}"
+    );
     let kept = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(kept.review_status, ReviewStatus::Pending);
     assert_eq!(kept.ingest_status, IngestStatus::Queued);
@@ -45,12 +48,7 @@ async fn a_deferred_review_survives_an_outage() {
         .unwrap();
     assert_eq!(again.ingest_status, IngestStatus::Queued);
     let other = engine.review_trace(&project(), &id, Review::pass()).await;
-    assert!(
-        other
-            .unwrap_err()
-            .to_string()
-            .contains("still being worked on")
-    );
+    assert!(other.unwrap_err().to_string().contains("still in progress"));
 
     let done = given_time(&home, &engine, &id).await;
     assert_eq!(done.ingest_status, IngestStatus::Completed);
@@ -152,7 +150,7 @@ async fn a_correction_survives_an_outage_and_moves_the_same_utilities() {
 }
 
 #[tokio::test]
-async fn a_waiting_review_of_a_judge_gives_way_to_a_person_and_is_noted() {
+async fn a_waiting_review_of_a_judge_is_replaced_by_a_person_and_noted() {
     for outage in [Act::Status(503, None), Act::Refuse("no".into())] {
         let (home, server) = (Home::in_memory(), server([outage]).await);
         let engine = with_model(&home, &server).start().unwrap();
@@ -217,7 +215,7 @@ async fn a_shutdown_keeps_a_review_whose_caller_has_gone() {
 }
 
 #[tokio::test]
-async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
+async fn a_review_of_a_person_replaces_that_of_a_judge_and_notes_it() {
     let home = Home::on_sqlite();
     let engine = home.engine();
     let (project, id) = (project(), record(&engine, run("Refund order 7")).await);
@@ -253,5 +251,5 @@ async fn a_person_s_review_replaces_a_judge_s_and_notes_it() {
     assert_eq!(review.overruled, Some(said(Verdict::Pass)));
     let refused = engine.change_review(&project, &id, judge()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("is a person's"), "{refused}");
+    assert!(refused.contains("given by a person"), "{refused}");
 }

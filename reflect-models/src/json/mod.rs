@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(lesson(&cut).unwrap_err(), "the JSON object is cut off");
         let buried = format!("{}{own}", format!("{quoted} {{x}}").repeat(300));
         assert!(lesson(&buried).is_err());
-        // An object that the check refuses is no answer, so the other one is unambiguous.
+        // An object that the check refuses is not an answer, so the other one is unambiguous.
         let ask = |found: &Lesson| match found.lesson.as_str() {
             "ask" => Ok(()),
             _ => Err("no".to_owned()),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_in_an_unfinished_thought_is_no_answer() {
+    fn an_object_in_an_unfinished_thought_is_not_an_answer() {
         assert!(lesson("<think>Maybe {\"lesson\": \"ask\"}").is_err());
     }
 

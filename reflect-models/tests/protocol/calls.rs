@@ -106,7 +106,7 @@ async fn a_silent_server_times_out() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named_unreachable() {
+async fn a_missing_server_is_reported_as_unreachable() {
     let client = Client::builder("m").base_url("http://127.0.0.1:9/v1");
     let client = client.attempts(1).api_key("hush").build().unwrap();
     let error = client.complete(&prompt()).await.unwrap_err();

@@ -87,10 +87,11 @@ impl<M> Admin<M> {
         self.0.call(UpdateProject { max_alpha })
     }
 
-    /// Takes back what a key, a reviewer, a trace or a time has taught. At least one of them must be
-    /// set. Utilities become what they would be if nothing of it had happened, and so do texts and
-    /// statuses of memories. Deleted memories do not come back. An undo is final, and leaves a record
-    /// ([`list_undos`](Self::list_undos)): ask with [`dry_run`](Call::dry_run) first, and export.
+    /// Undoes the reviews of a key, a reviewer, a trace or a period, and changes to memories by that key
+    /// or in that period. At least one condition must be set. Utilities, texts and statuses of memories
+    /// become what they would be without them; deleted memories are not restored. An undo is final and
+    /// recorded ([`list_undos`](Self::list_undos)): preview it with [`dry_run`](Call::dry_run) and
+    /// export the project first.
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;
@@ -161,33 +162,33 @@ impl<M> Call<CreateApiKey, M> {
 }
 
 impl<M> Call<Undo, M> {
-    /// The [`digest`](reflect_types::UndoReport::digest) of a dry run: if what is taken back has changed
-    /// since, nothing is changed and the call is a conflict.
+    /// The [`digest`](reflect_types::UndoReport::digest) of a dry run. If the undo would no longer make
+    /// the same changes, it makes none and fails with a conflict.
     pub fn expect(self, digest: impl Into<String>) -> Self {
         self.set(|undo| undo.expect = Some(digest.into()))
     }
 
-    /// What this API key has taught.
+    /// Undoes reviews and changes by this API key.
     pub fn key(self, key: impl Into<KeyId>) -> Self {
         self.set(|undo| undo.key_id = Some(key.into()))
     }
 
-    /// What this reviewer has taught.
+    /// Undoes reviews by this reviewer.
     pub fn reviewer(self, reviewer: Reviewer) -> Self {
         self.set(|undo| undo.reviewer = Some(reviewer))
     }
 
-    /// What the reviews of this trace have taught. The trace may have been deleted.
+    /// Undoes the reviews of this trace, which may have been deleted since.
     pub fn trace(self, trace: impl Into<TraceId>) -> Self {
         self.set(|undo| undo.trace_id = Some(trace.into()))
     }
 
-    /// What was taught at this time or later, in RFC 3339.
+    /// Undoes reviews and changes made at this time or later, in RFC 3339.
     pub fn since(self, time: impl Into<String>) -> Self {
         self.set(|undo| undo.since = Some(time.into()))
     }
 
-    /// What was taught before this time, in RFC 3339.
+    /// Undoes reviews and changes made before this time, in RFC 3339.
     pub fn until(self, time: impl Into<String>) -> Self {
         self.set(|undo| undo.until = Some(time.into()))
     }

@@ -147,7 +147,7 @@ impl ClientBuilder {
     ///
     /// A run is on disk, safe from a crash, a `kill -9` or a power cut, before the drop of its guard
     /// returns. The next client with the same folder, project and server sends what a process leaves
-    /// behind. Several processes may share the folder. Runs that Reflect refuses for good are moved to
+    /// behind. Several processes may share the folder. Runs that Reflect permanently refuses are moved to
     /// its folder `rejected`, with the reason.
     ///
     /// ```no_run
@@ -233,7 +233,7 @@ impl ClientBuilder {
     }
 
     /// A client of an engine in this process, with its data in the SQLite file at `path`, which is
-    /// created if need be.
+    /// created if missing.
     ///
     /// No key, server or download is needed. Several processes may use one file; a forked process
     /// cannot use its parent's client. To a [spool](Self::spool) each path is a server of its own, so

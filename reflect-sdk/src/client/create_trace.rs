@@ -1,4 +1,4 @@
-use reflect_types::{CreateTrace, MemoryId, Metadata, Review, Trajectory, Verdict};
+use reflect_types::{CreateTrace, MemoryId, Review, Trajectory, Verdict};
 use serde_json::Value;
 
 use super::ReflectClient;
@@ -72,11 +72,6 @@ impl<A: HasTrace, M> Call<A, M> {
         self.set_trace(|trace| {
             trace.metadata.insert(key.into(), value.into());
         })
-    }
-
-    /// Replaces the metadata.
-    pub fn all_metadata(self, metadata: Metadata) -> Self {
-        self.set_trace(|trace| trace.metadata = metadata)
     }
 
     /// The answer; the last assistant message by default.

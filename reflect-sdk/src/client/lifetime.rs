@@ -87,7 +87,7 @@ impl<M> ReflectClient<M> {
 }
 
 /// Waits for pending runs when it is dropped; see [`ReflectClient::install`].
-#[must_use = "dropped at once it has nothing to wait for: keep it in `main` with `let _flush = …`"]
+#[must_use = "if it is dropped immediately, it waits for nothing: keep it in `main` with `let _flush = …`"]
 pub struct FlushGuard(ReflectClient);
 
 impl Drop for FlushGuard {

@@ -59,7 +59,7 @@ impl<M> ReflectClient<M> {
     }
 
     /// Edits, quarantines or restores a memory. At least one of them must be set. A quarantined memory
-    /// is part of no answer and no skill, and goes on learning.
+    /// is left out of queries and skills, but keeps learning.
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;
@@ -74,7 +74,7 @@ impl<M> ReflectClient<M> {
         self.call(UpdateMemory::new(memory, MemoryUpdate::default()))
     }
 
-    /// Deletes a memory with its history, for good.
+    /// Permanently deletes a memory with its history.
     pub fn delete_memory(&self, memory: impl Into<MemoryId>) -> Call<DeleteMemory, M> {
         self.call(DeleteMemory::new(memory))
     }
@@ -249,7 +249,7 @@ impl<A: HasQuery, M> Call<A, M> {
         self.set_query(|query| query.lambda = lambda)
     }
 
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
     pub fn mmr_lambda(self, mmr_lambda: f64) -> Self {
         self.set_query(|query| query.mmr_lambda = mmr_lambda)
     }

@@ -25,7 +25,7 @@ pub struct QueryOptions {
     /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
     /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
     pub lambda: f64,
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
     pub mmr_lambda: f64,
     /// Only memories whose metadata matches every key: an equal value, or a list that holds it.
     pub metadata_filter: Option<Metadata>,

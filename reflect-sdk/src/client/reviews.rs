@@ -43,7 +43,7 @@ impl<M> ReflectClient<M> {
         self.call(ChangeReview::new(trace, review))
     }
 
-    /// Withdraws the review of a trace. Its memory is removed, utilities become what they would be
+    /// Withdraws the review of a trace. Its memory is set aside, utilities become what they would be
     /// without the review, and the trace is pending again.
     pub fn withdraw_review(&self, trace: impl Into<TraceId>) -> Call<WithdrawReview, M> {
         self.call(WithdrawReview::new(trace))

@@ -38,7 +38,7 @@ impl<M> ReflectClient<M> {
         self.call(GetTrace::new(trace))
     }
 
-    /// Queues a trace whose ingestion failed again.
+    /// Retries the failed ingestion of a trace.
     pub fn retry_trace(&self, trace: impl Into<TraceId>) -> Call<RetryTrace, M> {
         self.call(RetryTrace::new(trace))
     }

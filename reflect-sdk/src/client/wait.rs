@@ -51,7 +51,7 @@ impl<M> ReflectClient<M> {
     ///
     /// A trace that is not stored yet is waited for. One whose ingestion failed is
     /// [`Error::IngestFailed`](crate::Error::IngestFailed) with the server's reason. After the
-    /// timeout, and at least one look, it is [`Error::Timeout`](crate::Error::Timeout).
+    /// timeout, and at least one check, it is [`Error::Timeout`](crate::Error::Timeout).
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;
@@ -115,7 +115,7 @@ polls!(WaitForTrace, CreateTraceAndWait);
 
 /// The options of [`ReflectClient::wait_for_trace`] and [`ReflectClient::create_trace_and_wait`].
 impl<A: Polls, M> Call<A, M> {
-    /// The pause between two looks; 250 ms by default.
+    /// The pause between two checks; 250 ms by default.
     pub fn poll_interval(self, interval: Duration) -> Self {
         self.set(|action| action.set_interval(interval))
     }

@@ -127,7 +127,10 @@ impl Core {
     pub(crate) async fn call<O: Operation>(&self, operation: O) -> Result<O::Reply> {
         let reply = self.reply(operation.into()).await?;
         O::from_reply(reply).ok_or_else(|| Error::Transport {
-            message: format!("the transport answered `{}` with another reply", O::NAME),
+            message: format!(
+                "the transport returned the reply of another operation to `{}`",
+                O::NAME
+            ),
             maybe_done: true,
             source: None,
         })

@@ -22,7 +22,7 @@ pub(crate) enum Cause {
     Shortened,
     /// A run could not be sent.
     Submission,
-    /// A run was refused for good.
+    /// A run was permanently refused.
     Refused,
     /// A stored run has no memory, or not in time.
     Learning,

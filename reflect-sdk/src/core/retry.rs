@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// The number of attempts at a call, and the waits between them.
 ///
 /// The bound of a wait doubles from `base` to `cap`, and the wait is drawn at random from zero to
-/// that bound, so that many clients do not come back at once. A `Retry-After` header makes a wait
+/// that bound, so that many clients do not retry at the same moment. A `Retry-After` header makes a wait
 /// longer, never shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -153,7 +153,7 @@ where
         let left = deadline.saturating_duration_since(Instant::now());
         match retries.after(policy, &error) {
             Some(wait) if wait.total < left => sleep(wait.total).await,
-            // Waiting past the deadline would only replace this error by a less telling one.
+            // Waiting past the deadline would only replace this error by a less informative one.
             _ => return Err(error),
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_passing_fault_is_tried_again_within_the_jitter_bounds() {
+    async fn a_transient_fault_is_retried_within_the_jitter_bounds() {
         let faults = vec![refused(ErrorCode::Unavailable, None), lost(true)];
         let (result, calls, took) =
             play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_retry_after_beyond_the_deadline_is_told_at_once() {
+    async fn a_retry_after_beyond_the_deadline_fails_immediately() {
         let faults = vec![refused(ErrorCode::RateLimited, Some(3_600))];
         let (result, calls, took) =
             play(RetryPolicy::default(), LIMIT, Repeat::Freely, faults).await;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_final_error_is_not_tried_again() {
+    async fn a_permanent_error_is_not_retried() {
         for code in [
             ErrorCode::MalformedJson,
             ErrorCode::Unauthorized,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn attempts_are_counted_in_all() {
+    async fn the_limit_of_attempts_includes_the_first() {
         let faults = || {
             (0..9)
                 .map(|_| refused(ErrorCode::Unavailable, None))
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_must_not_happen_twice_is_repeated_only_if_it_was_not_done() {
+    async fn an_unrepeatable_call_is_retried_only_if_it_was_not_done() {
         let policy = RetryPolicy::default();
         let (result, calls, _) = play(policy, LIMIT, Repeat::IfNotDone, vec![lost(true)]).await;
         assert!(result.is_err());
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_that_hangs_ends_at_the_deadline() {
+    async fn a_hanging_call_ends_at_the_deadline() {
         let start = Instant::now();
         let hung: Result<()> = with_retries(
             RetryPolicy::default(),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_asks_for_no_wait_is_not_asked_without_one() {
+    async fn a_retry_after_of_zero_still_waits() {
         let faults = vec![
             refused(ErrorCode::Unavailable, Some(0)),
             refused(ErrorCode::Unavailable, Some(0)),

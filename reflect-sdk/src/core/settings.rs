@@ -57,7 +57,7 @@ impl Default for Settings {
 pub enum Overflow {
     /// The thread that finished it waits for room for at most this long; then the run is dropped.
     Block(Duration),
-    /// It is dropped at once.
+    /// It is dropped immediately.
     Drop,
 }
 

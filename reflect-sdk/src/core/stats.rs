@@ -10,7 +10,7 @@ use crate::per_process::PerProcess;
 pub struct DeliveryStats {
     /// Runs that Reflect has acknowledged.
     pub sent: u64,
-    /// Runs that were given up: refused for good, or not deliverable within the time limit.
+    /// Runs that were given up: permanently refused, or not deliverable within the time limit.
     pub failed: u64,
     /// Runs for which the queue had no room.
     pub dropped: u64,

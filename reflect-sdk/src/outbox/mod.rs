@@ -71,7 +71,7 @@ impl Outbox {
         PerProcess::get(&self.queues)
     }
 
-    /// Takes a finished run, and spools it where there is a spool. It returns at once, except when the
+    /// Takes a finished run, and spools it where there is a spool. It returns immediately, except when the
     /// queue is full and [`Overflow::Block`] is set.
     pub(crate) fn submit(&self, mut run: PendingRun) {
         run.keep_on_disk();
@@ -88,13 +88,13 @@ impl Outbox {
             self.enqueue(PendingRun::left_over(Arc::clone(&self.core), entry));
         }
         if let Some(error) = left.problem {
-            let what = format!("spooled runs cannot be sent, or not all of them: {error}");
+            let what = format!("some spooled runs cannot be sent: {error}");
             self.core.notices.warn(Cause::Spool, what);
         }
         if left.foreign > 0 {
             let what = format!(
-                "{} spooled runs are for another server and are left alone: a client of that \
-                 server sends them, or remove them",
+                "{} spooled runs are for another server and stay in the folder: start a client of \
+                 that server to send them, or remove them",
                 left.foreign
             );
             self.core.notices.warn(Cause::Foreign, what);
@@ -145,7 +145,7 @@ impl Outbox {
     }
 
     /// Waits until all runs before the mark are settled, for at most `limit`. Runs that wait for
-    /// another attempt are sent at once.
+    /// another attempt are sent immediately.
     pub(crate) async fn wait(&self, mark: u64, limit: Duration) {
         if self.queues.is_settled(mark) || limit.is_zero() {
             return;
@@ -164,7 +164,7 @@ impl Outbox {
     }
 
     /// Waits until all runs so far are settled, for at most `limit`; not on the I/O thread, which
-    /// settles them. Runs that wait for another attempt are sent at once.
+    /// settles them. Runs that wait for another attempt are sent immediately.
     pub(crate) fn wait_blocking(&self, limit: Duration) {
         let Some(queue) = self.in_use() else { return };
         if !limit.is_zero() && !self.core.worker().is_this_thread() {

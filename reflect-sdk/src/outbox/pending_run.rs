@@ -97,7 +97,7 @@ impl PendingRun {
                 Ok(entry) => self.entry = Some(entry),
                 Err(error) => self.core.notices.warn(
                     Cause::Spool,
-                    format_args!("a run is not kept on disk: {error}"),
+                    format_args!("a run could not be written to the spool: {error}"),
                 ),
             }
         }
@@ -206,7 +206,8 @@ impl PendingRun {
             request.validate()?;
             let reply = core.transport().call(&core.project, request).await?;
             CreateTrace::from_reply(reply).ok_or_else(|| Error::Transport {
-                message: "the transport answered `create_trace` with another reply".to_owned(),
+                message: "the transport returned the reply of another operation to `create_trace`"
+                    .to_owned(),
                 maybe_done: true,
                 source: None,
             })
@@ -261,7 +262,7 @@ impl PendingRun {
     fn reject(&self, trace: &CreateTrace, why: &Error) {
         if let (Some(spool), Some(entry)) = (&self.core.spool, &self.entry) {
             if let Err(error) = spool.reject(entry, trace, &why.to_string()) {
-                let what = format!("a refused run cannot be put aside: {error}");
+                let what = format!("a refused run could not be moved aside: {error}");
                 self.core.notices.warn(Cause::Spool, what);
             }
         }
@@ -293,7 +294,7 @@ fn settle(
         let trace = wait_for(&core, &receipt.trace_id, true, Polling::eager(limit)).await;
         if let Err(error) = &trace {
             core.counters.not_learned.add_one();
-            let what = format!("a run is stored, but its memory did not come: {error}");
+            let what = format!("a run is stored, but its memory is not available: {error}");
             core.notices.warn(Cause::Learning, what);
         }
         delivery.settle(trace.map(|trace| TraceReceipt {

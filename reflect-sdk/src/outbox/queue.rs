@@ -192,7 +192,7 @@ impl Queue {
         next
     }
 
-    /// Lays a run to rest, and takes the next one or closes the lane. Returns the number of the rest,
+    /// Lets a run rest until its next attempt, and takes the next one or closes the lane. Returns the number of the rest,
     /// which [`end_rest`](Self::end_rest) ends. If `held`, only the end of the wait that the server
     /// asked for lets other events end it.
     pub(super) fn rest_and_take(&self, mut run: QueuedRun, held: bool) -> (u64, Option<QueuedRun>) {

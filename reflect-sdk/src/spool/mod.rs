@@ -25,7 +25,7 @@ use self::owner::Owner;
 use crate::error::{Error, Result};
 use crate::per_process::PerProcess;
 
-/// The folder of runs that were refused for good.
+/// The folder of permanently refused runs.
 const REJECTED: &str = "rejected";
 /// The folder of files that cannot be read.
 const UNREADABLE: &str = "unreadable";
@@ -72,7 +72,7 @@ pub(crate) enum Missing {
 }
 
 impl Spool {
-    /// Opens the project's folder, and creates it if need be.
+    /// Opens the project's folder, and creates it if missing.
     pub(crate) fn open(settings: SpoolSettings, to: Destination) -> Result<Option<Self>> {
         /// Tens of thousands of ordinary runs.
         const LIMIT: u64 = 64 * 1024 * 1024;
@@ -187,7 +187,7 @@ impl Spool {
         ignore_missing(fs::remove_file(&entry.path))
     }
 
-    /// Moves a run that was refused for good aside, with the reason.
+    /// Moves a permanently refused run aside, with the reason.
     pub(crate) fn reject(&self, entry: &Entry, trace: &CreateTrace, why: &str) -> io::Result<()> {
         let folder = self.folder.join(REJECTED);
         fs::create_dir_all(&folder)?;

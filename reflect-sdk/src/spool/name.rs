@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_no_run_has_no_name() {
+    fn a_file_that_is_not_a_run_has_no_name() {
         for file in [
             "notes.json",
             ".probe-1.tmp",

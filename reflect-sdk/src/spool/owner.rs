@@ -100,7 +100,7 @@ mod tests {
         let owner = Owner::new();
         let name = owner.name();
         let (process, _) = name.rsplit_once('-').unwrap();
-        // Whatever numbers an earlier life may have begun with.
+        // Any number that an earlier process may have started with.
         for number in 0..1_000 {
             let earlier = format!("{process}-{number}");
             assert!(!is_alive(&earlier) && is_gone(&earlier), "{earlier}");

@@ -74,7 +74,7 @@ fn a_kept_run_can_be_read_by_people_and_read_back() {
 
 #[cfg(unix)]
 #[test]
-fn a_kept_run_is_its_owners_alone() {
+fn a_spooled_run_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let spool = folder.open(None);
@@ -316,7 +316,7 @@ fn a_file_that_may_still_be_written_is_left_alone() {
 }
 
 #[test]
-fn many_clients_may_try_out_the_same_folder_at_once() {
+fn many_clients_may_check_the_same_folder_concurrently() {
     let folder = Folder::new();
     std::thread::scope(|scope| {
         for _ in 0..8 {

@@ -54,9 +54,9 @@ pub fn value<T>(run: &TraceBuilder, option: &'static str, value: impl FnOnce() -
 
 /// A value with a text, such as the name of a model.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a text: it cannot be shown",
+    message = "`{Self}` cannot be shown as text",
     label = "this does not implement `Display`, nor is it an `Option` of something that does",
-    note = "write a text here, or an expression that gives one"
+    note = "use a string, or another value that implements `Display`"
 )]
 pub trait TextValue {
     /// The text of the value.

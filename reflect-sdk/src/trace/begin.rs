@@ -67,7 +67,7 @@ pub async fn begin_strictly(start: Option<Start>) -> Result<()> {
     }
 }
 
-/// The future of [`begin`]. It is ready at once if there is no run to start.
+/// The future of [`begin`]. It is ready immediately if there is no run to start.
 pub struct Begin(Option<Request>);
 
 impl Begin {

@@ -97,7 +97,7 @@ impl TraceBuilder {
         self
     }
 
-    /// The weight of rank against variety, from 0 to 1; 0.7 by default, and 1 ranks alone.
+    /// The weight of rank against variety, from 0 to 1; 0.7 by default; 1 disables variety.
     pub fn mmr_lambda(mut self, mmr_lambda: f64) -> Self {
         self.query.mmr_lambda = mmr_lambda;
         self

@@ -98,7 +98,7 @@ pub fn start_strictly(start: Option<Start>) -> Result<Option<Start>> {
 
 /// A return type for the error of a `strict` run that did not start.
 #[diagnostic::on_unimplemented(
-    message = "`strict` returns an error where the memories do not come, and `{Self}` cannot be one",
+    message = "`strict` returns an error if the memories cannot be retrieved, and `{Self}` cannot be one",
     label = "needs a function that returns a `Result<_, E>`, with `E: From<reflect_sdk::Error>`"
 )]
 pub trait Refusal {

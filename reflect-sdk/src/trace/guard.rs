@@ -148,7 +148,7 @@ impl TraceGuard {
         if self.context.has_ended() {
             // The panic hook ended the run, and the panic did not end the process.
             let run_id = self.context.run_id();
-            tracing::debug!(target: "reflect", run_id, "an output came after the end of its run");
+            tracing::debug!(target: "reflect", run_id, "an output was set after the end of its run");
         }
         self.context.conclude(|conclusion| {
             if let Some(before) = conclusion.output.take() {
@@ -197,7 +197,7 @@ impl TraceGuard {
 
     /// Ends the run and waits until it is stored, or, for a blocking run, until its memory exists.
     ///
-    /// The run is queued at once: it is sent even if the future is dropped.
+    /// The run is queued immediately: it is sent even if the future is dropped.
     pub async fn finish(mut self) -> Result<TraceReceipt> {
         let blocking = self.open.as_ref().and_then(|open| open.options.blocking);
         let client = self.open.as_ref().map(|open| Arc::clone(&open.client));

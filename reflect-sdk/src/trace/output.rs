@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_after_a_model_s_review_is_the_caller_s() {
+    fn a_verdict_after_a_review_of_a_model_is_of_the_caller() {
         let judged = Review::fail("wrong").judged_by("m");
         let output = TraceOutput::new("done").review(judged.clone());
         assert_eq!(output.reviewer, Reviewer::model("m"));

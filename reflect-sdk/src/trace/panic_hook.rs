@@ -111,7 +111,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     } else if let Some(text) = payload.downcast_ref::<String>() {
         text.clone()
     } else {
-        "panicked with a value that is no text".to_owned()
+        "panicked with a value that is not a string".to_owned()
     }
 }
 

@@ -1,5 +1,5 @@
 //! User code inside an option of a run: an `Into`, a `Display`, a `Serialize`, an expression. A panic
-//! there leaves the option unset, and the run goes on.
+//! there leaves the option unset, and the run continues.
 
 use super::panic_hook::survive;
 use crate::core::{Cause, Core};

@@ -250,7 +250,7 @@ fn unprintable(secret: &str) -> Error {
 }
 
 fn unsendable(error: impl std::error::Error) -> Error {
-    Error::Config(format!("the request is no JSON: {error}"))
+    Error::Config(format!("the request cannot be encoded as JSON: {error}"))
 }
 
 #[cfg(test)]

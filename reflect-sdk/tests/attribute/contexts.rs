@@ -102,7 +102,7 @@ async fn middle_later(
 }
 
 #[test]
-fn a_run_that_is_not_recorded_is_no_parent() {
+fn a_run_that_is_not_recorded_is_not_a_parent() {
     let world = World::new();
     assert_eq!(outer("outer", &world.client), "outerouter");
     let recorded = world.recorded();

@@ -29,7 +29,7 @@ async fn panics_later(ctx: &TraceContext, how: String, client: ReflectClient) ->
 }
 
 #[test]
-fn a_panic_is_recorded_as_a_failure_and_goes_on() {
+fn a_panic_is_recorded_as_a_failure_and_continues() {
     let world = World::new();
     let catch = |how| catch_unwind(AssertUnwindSafe(|| panics(how, &world.client))).unwrap_err();
     assert_eq!(*catch("static").downcast::<&str>().unwrap(), "static text");
@@ -45,7 +45,7 @@ fn a_panic_is_recorded_as_a_failure_and_goes_on() {
         [
             (Verdict::Fail, "static text"),
             (Verdict::Fail, "text of text"),
-            (Verdict::Fail, "panicked with a value that is no text"),
+            (Verdict::Fail, "panicked with a value that is not a string"),
         ]
     );
     assert_eq!(

@@ -358,7 +358,7 @@ async fn shown_with_a_locked_client(
 }
 
 #[tokio::test]
-async fn a_lock_around_the_client_is_let_go_before_the_memories_are_asked_for() {
+async fn a_lock_around_the_client_is_released_before_memories_are_retrieved() {
     let world = World::new();
     let shared = || Arc::new(Mutex::new(world.client.clone()));
     let plain = with_a_locked_client("a".to_owned(), shared());

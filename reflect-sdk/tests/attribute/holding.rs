@@ -64,7 +64,7 @@ async fn one_field(_: &TraceContext, job: Job, client: &ReflectClient) -> String
 }
 
 #[reflect_trace(client = client, task = "t")]
-#[expect(unused_variables, reason = "a text is no use of the argument")]
+#[expect(unused_variables, reason = "a text does not use the argument")]
 async fn in_a_text(_: &TraceContext, permit: Permit, client: &ReflectClient) -> String {
     tokio::task::yield_now().await;
     log("ran");

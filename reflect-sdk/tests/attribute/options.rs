@@ -66,7 +66,7 @@ impl Undecided {
 }
 
 #[test]
-fn a_text_that_is_not_there_is_left_out() {
+fn a_missing_text_is_left_out() {
     let world = World::new();
     let mut agent = Undecided {
         client: world.client.clone(),

@@ -64,7 +64,7 @@ async fn everything(
 }
 
 #[tokio::test]
-async fn a_trace_result_says_all_there_is_to_say() {
+async fn a_trace_result_sets_every_field() {
     let world = World::new();
     let parsed: Parsed = everything("how many?", &world.client).await;
     assert_eq!(parsed, Parsed(7));

@@ -162,7 +162,7 @@ fn ctx_named_in_a_format_string(ctx: &TraceContext, t: &str, client: &ReflectCli
 }
 
 #[tokio::test]
-async fn the_context_comes_as_it_was_asked_for() {
+async fn the_context_has_the_requested_type() {
     let world = World::new();
     let client = &world.client;
     assert_eq!(ctx_by_value("a", client), "a");

@@ -166,7 +166,7 @@ async fn traced(
 }
 
 #[test]
-fn a_memory_that_does_not_come_is_counted_and_reported() {
+fn a_missing_memory_is_counted_and_reported() {
     for why in [
         Unlearnable::Ingestion("the model is down"),
         Unlearnable::Refused(ErrorCode::Unauthorized),
@@ -180,7 +180,7 @@ fn a_memory_that_does_not_come_is_counted_and_reported() {
             let stats = client.stats();
             assert_eq!((stats.sent, stats.not_learned), (1, 1), "{why:?}");
             let told = stats.last_problem.unwrap();
-            assert!(told.contains("its memory did not come"), "{told}");
+            assert!(told.contains("its memory is not available"), "{told}");
             let because = match &why {
                 Unlearnable::Ingestion(why) => why,
                 Unlearnable::Refused(_) => "401",

@@ -320,7 +320,7 @@ fn without_auto_fail_nothing_is_recorded_of_a_failure() {
 }
 
 #[test]
-fn a_run_whose_memories_do_not_come_starts_without_them() {
+fn a_run_whose_retrieval_fails_starts_without_memories() {
     let script = Arc::new(Script::default());
     *script.memories.lock().unwrap() = Err(ErrorCode::Unauthorized);
     let client = client(&script);

@@ -177,7 +177,7 @@ fn memories_can_be_waited_for_without_end() {
 }
 
 #[test]
-fn a_disabled_client_lets_the_run_go_on_and_records_nothing() {
+fn a_disabled_client_lets_the_run_continue_and_records_nothing() {
     let client = ReflectClient::disabled();
     let run = client.trace("task").limit(3).start_blocking();
     assert_eq!((run.augmented_task(), run.memories()), ("task", &[][..]));

@@ -176,7 +176,7 @@ fn a_run_that_cannot_be_taken_leaves_a_small_queue_to_the_others() {
 }
 
 #[test]
-fn an_outage_is_not_met_with_every_run_there_is() {
+fn an_outage_does_not_start_every_pending_run() {
     let script = refusing("task");
     let client = client(builder(), &script);
     for _ in 0..200 {

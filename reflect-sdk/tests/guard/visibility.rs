@@ -135,7 +135,7 @@ fn every_run_is_a_span_that_says_how_it_ended() {
 }
 
 #[test]
-fn an_output_that_comes_too_late_is_logged() {
+fn an_output_after_the_end_is_logged() {
     let script = Arc::new(Script::default());
     let settings = builder().flush_on_panic(true);
     let client = settings.transport(Arc::clone(&script) as _).unwrap();

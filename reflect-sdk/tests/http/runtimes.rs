@@ -105,7 +105,7 @@ fn calls_from_different_runtimes_share_one_connection() {
 }
 
 #[test]
-fn many_calls_at_once_are_all_answered() {
+fn concurrent_calls_are_all_answered() {
     let (runtime, server, client) = server();
     runtime.block_on(async {
         let calls = (0..100).map(|_| {

@@ -131,7 +131,9 @@ impl Keys {
             if !existing.contains(&project) {
                 match engine.create_project(&project).await {
                     // A key of an earlier version, whose project was never written to.
-                    Err(Error::Invalid(error)) => tracing::warn!(%error, "a key opens no project"),
+                    Err(Error::Invalid(error)) => {
+                        tracing::warn!(%error, "the project of a key cannot be created");
+                    }
                     created => created?,
                 }
             }

@@ -13,7 +13,7 @@ use super::text::{KeyText, SecretHash};
 use super::{Keys, lock, time};
 
 /// How long a lookup is cached. A key that another process revokes stays valid for at most this long;
-/// one that this process revokes is refused at once.
+/// one that this process revokes is refused immediately.
 const KEY_CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// What is known about a presented key.

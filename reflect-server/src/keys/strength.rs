@@ -16,7 +16,7 @@ const MIN_PAIRS: usize = 20;
 /// next to each other in the alphabet.
 ///
 /// Random text of 128 bits passes in hexadecimal, Base64 or any richer alphabet. The rule refuses what is
-/// short, repeated or an alphabet; it cannot tell a random text from a sentence.
+/// short, repeated or in alphabetical order; it cannot tell a random text from a sentence.
 pub fn check_strength(secret: &str) -> Result<(), WeakSecret> {
     let characters: Vec<char> = secret.chars().collect();
     if characters.len() < MIN_LENGTH {

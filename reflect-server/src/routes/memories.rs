@@ -84,8 +84,8 @@ pub(super) async fn get(
     Ok(slot.value(memory))
 }
 
-/// Edits, quarantines or restores a memory. A quarantined memory is part of no answer and no skill, and
-/// goes on learning. Every change is recorded with its key, and an undo takes it back. A skill that was
+/// Edits, quarantines or restores a memory. A quarantined memory is left out of queries and skills, but
+/// keeps learning. Every change is recorded with its key and can be undone. A skill that was
 /// written from the memory is deleted, unless the memory is only restored.
 #[utoipa::path(
     patch, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "update_memory",
@@ -105,8 +105,8 @@ pub(super) async fn update(
     Ok(Json(engine.update_memory(&access.project, &update).await?))
 }
 
-/// Deletes a memory with its events, for good: an undo does not bring it back. That it was deleted, when
-/// and with which key stays on record. A skill that was written from it is deleted.
+/// Deletes a memory with its events permanently: an undo does not restore it. The deletion, its time and its
+/// key stay on record. A skill that was written from it is deleted.
 #[utoipa::path(
     delete, path = "/v1/projects/{project_id}/memories/{memory_id}", operation_id = "delete_memory",
     security(("key" = [])),

@@ -16,7 +16,7 @@ use crate::openapi::Refusals;
 use crate::routes::paging;
 
 /// Stores a trace. A review in it needs the scope `review:write`; it is queued and becomes a memory in
-/// the background. A review with its own reflection becomes a memory at once, and needs `memory:write`.
+/// the background. A review with its own reflection becomes a memory immediately, and needs `memory:write`.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces", operation_id = "create_trace",
     security(("key" = [])),
@@ -175,7 +175,7 @@ fn may_author<O>(access: &Access<O>, review: &Review) -> Result<(), ApiError> {
     }
 }
 
-/// Queues a failed ingestion again.
+/// Retries a failed ingestion.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/{trace_id}/retry", operation_id = "retry_trace",
     security(("key" = [])),
@@ -193,8 +193,8 @@ pub(super) async fn retry(
 
 /// Deletes traces that were recorded with the same key; others need the scope `trace:admin`. Their
 /// memories stay unless `delete_memories` is set, which also needs the scope `memory:write`; memories that
-/// another key has taught stay without the scope `memory:admin`. What their reviews have taught stays, and
-/// `undo` takes it back.
+/// another key has taught stay without the scope `memory:admin`. The effects of their reviews stay until an
+/// `undo`.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/traces/delete", operation_id = "delete_traces",
     security(("key" = [])),

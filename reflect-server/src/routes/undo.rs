@@ -11,11 +11,11 @@ use crate::extract::{Body, Params};
 use crate::openapi::Refusals;
 use crate::routes::paging;
 
-/// Takes back what a key, a reviewer, a trace or a time has taught. With `dry_run`, the reply says what
-/// would change, and nothing does. Utilities become what they would be if nothing of it had happened. Edits,
-/// quarantines and restorations of memories are taken back too; deleted memories do not come back. A list
-/// of the reply has at most 1,000 entries; `totals` has their full number.
-/// An undo is final, and leaves a record: ask with `dry_run`, and export the project, first.
+/// Undoes the reviews of a key, a reviewer, a trace or a period. With `dry_run`, the reply lists the changes
+/// and nothing is changed. Utilities become what they would be without the undone reviews. Edits, quarantines
+/// and restorations of memories are undone too; deleted memories are not restored. A list of the reply has at
+/// most 1,000 entries; `totals` has their full number. An undo is final and recorded: preview it with
+/// `dry_run` and export the project first.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/undo", operation_id = "undo",
     security(("key" = [])),

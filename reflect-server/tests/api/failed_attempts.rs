@@ -59,7 +59,7 @@ async fn burst_of_wrong_keys_is_mostly_429() {
 }
 
 #[tokio::test]
-async fn valid_key_works_at_once_from_the_address_of_a_guesser() {
+async fn valid_key_works_immediately_from_the_address_of_a_guesser() {
     let service = Service::start().await;
     guess(&service, GUESSER, 100).await;
     // Never used before, and one made meanwhile.
@@ -74,7 +74,7 @@ async fn valid_key_works_at_once_from_the_address_of_a_guesser() {
 }
 
 #[tokio::test]
-async fn valid_revoked_and_missing_keys_are_no_guesses() {
+async fn valid_revoked_and_missing_keys_are_not_guesses() {
     let service = Service::start().await;
     let key = service.key(PROJECT, &[Scope::TraceRead]).await;
     let listed = service.get(&at("/api-keys")).await;

@@ -61,7 +61,7 @@ async fn default_body_limit_is_eight_mebibytes() {
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_often_is_429_and_told_when_to_come_back() {
+async fn a_key_over_its_rate_limit_is_429_with_retry_after() {
     let settings = Settings {
         rate_limit: NonZeroU32::new(1),
         ..Settings::default()
@@ -180,7 +180,7 @@ async fn wrong_bootstrap_tokens_leave_the_rate_limit_to_the_right_one() {
 }
 
 #[tokio::test]
-async fn body_that_never_comes_times_out() {
+async fn body_that_never_arrives_times_out() {
     let settings = Settings {
         request_timeout: std::time::Duration::from_millis(20),
         ..Settings::default()

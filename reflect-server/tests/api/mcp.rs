@@ -116,7 +116,7 @@ async fn agent_creates_a_memory_and_retrieves_it() {
     assert_eq!(queued["ingest_status"], "queued");
     let listed = service.get(&at("/traces")).await;
     assert_eq!(listed.body.as_array().unwrap().len(), 2);
-    // An agent that judges itself is no person.
+    // An agent that judges itself is not a person.
     for trace in listed.body.as_array().unwrap() {
         assert_eq!(trace["review"]["reviewer"], json!({"model": "mcp"}));
     }

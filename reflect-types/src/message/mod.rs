@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_no_object_is_refused_with_the_right_shape() {
+    fn a_message_that_is_not_an_object_is_refused_with_the_right_shape() {
         let error = serde_json::from_value::<Message>(json!("hello")).unwrap_err();
         assert!(
             error.to_string().contains("must be an object such as"),

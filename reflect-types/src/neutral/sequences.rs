@@ -47,7 +47,7 @@ fn after_escape(text: &str) -> &str {
     }
 }
 
-/// What follows the parameters of a control sequence; the text itself if it is no sequence.
+/// What follows the parameters of a control sequence; the text itself if it is not a sequence.
 fn after_parameters(text: &str) -> &str {
     let end = text.trim_start_matches(|c| matches!(c, '0'..='?'));
     let end = end.trim_start_matches(|c| matches!(c, ' '..='/'));

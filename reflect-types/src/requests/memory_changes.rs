@@ -13,8 +13,8 @@ pub struct MemoryUpdate {
     /// The fields of the reflection to set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflection: Option<ReflectionEdit>,
-    /// `quarantined` sets the memory aside: it is part of no answer and goes on learning. `active`
-    /// takes it back.
+    /// `quarantined` leaves the memory out of queries and skills, but lets it keep learning. `active`
+    /// restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_listed_status))]
     pub status: Option<MemoryStatus>,

@@ -202,7 +202,7 @@ operations! {
     /// Removes traces.
     DeleteTraces -> DeletedTraces:
         "delete_traces" Post "/v1/projects/{project_id}/traces/delete" [TraceWrite | TraceAdmin] Freely;
-    /// Queues a failed ingestion again.
+    /// Retries a failed ingestion.
     RetryTrace -> TraceReceipt:
         "retry_trace" Post "/v1/projects/{project_id}/traces/{trace_id}/retry" [TraceWrite] IfNotDone;
 
@@ -216,7 +216,7 @@ operations! {
     WithdrawReview -> Trace:
         "withdraw_review" Delete "/v1/projects/{project_id}/traces/{trace_id}/review" [ReviewWrite]
         IfNotDone;
-    /// Takes back what a key, a reviewer or a time has taught.
+    /// Undoes the reviews of a key, a reviewer, a trace or a period.
     Undo -> UndoReport:
         "undo" Post "/v1/projects/{project_id}/undo" [ProjectAdmin] Freely;
     /// The records of undos, newest first.

@@ -133,7 +133,7 @@ pub struct GetTrace {
     pub trace_id: TraceId,
 }
 
-/// Queues a failed ingestion again.
+/// Retries a failed ingestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryTrace {
     /// The trace whose ingestion failed.

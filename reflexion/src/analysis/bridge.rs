@@ -64,7 +64,7 @@ impl SelfReflection for ReflectorReflection {
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
             history.add(result);
         }
-        // The reason for a missing analysis is no reflection.
+        // The reason for a missing analysis is not a reflection.
         failure.map_or(Ok(text), |reason| Err(reason.into()))
     }
 }

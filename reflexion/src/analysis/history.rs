@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_history_loads_and_goes_on() {
+    fn a_saved_history_loads_and_continues() {
         let mut history = filled(ReflectionHistory::with_capacity_limit(3), 5);
         let json = serde_json::to_string(&history).unwrap();
         let mut loaded: ReflectionHistory = serde_json::from_str(&json).unwrap();

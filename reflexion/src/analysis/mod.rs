@@ -41,7 +41,7 @@
 //! - a string in place of a list becomes a list of one, `null` an empty list;
 //! - the flags `parse_error` and `error` reach the result's metadata, if true;
 //! - unknown fields reach the result's `extra`;
-//! - `suggest` sees the insights; `null` in a context is no value; the latest 0 of a history are
+//! - `suggest` sees the insights; `null` in a context is not a value; the latest 0 of a history are
 //!   none; and a history can be bounded.
 
 #[expect(

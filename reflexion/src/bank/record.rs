@@ -141,7 +141,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Puts the error that ended a run before the feedback. Running out of trials is no such error:
+    /// Puts the error that ended a run before the feedback. Running out of trials is not such an error:
     /// the status says it.
     fn because_of(mut self, error: &ReflexionError) -> Self {
         if matches!(

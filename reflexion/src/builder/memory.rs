@@ -14,7 +14,7 @@ impl ReflexionBuilder {
     /// reflections.
     ///
     /// They are retrieved once per run, before the first trial. If they do not arrive within the
-    /// client's `retrieval_timeout`, the run goes on without them, and
+    /// client's `retrieval_timeout`, the run continues without them, and
     /// [`Outcome::recall_error`](crate::Outcome::recall_error) says why.
     ///
     /// Inside a traced function, pass the trace's context to [`run`](crate::Reflexion::run)

@@ -17,7 +17,7 @@ pub(super) struct LineVerdict<'a> {
 ///
 /// The first word, after markup and words like "verdict", must be SUCCESS, PASS, FAILURE or FAIL in
 /// any case, and stand as a verdict: alone, before punctuation or a reason, or in capitals before a
-/// new sentence. "Success would need a test" is no verdict, nor is "SUCCESS NOT ACHIEVED".
+/// new sentence. "Success would need a test" is not a verdict, nor is "SUCCESS NOT ACHIEVED".
 pub(super) fn read(line: &str) -> Option<LineVerdict<'_>> {
     let words = words(line, MAX_LINE);
     let mut rest = words.as_slice();

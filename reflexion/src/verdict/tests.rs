@@ -123,7 +123,7 @@ fn a_score_that_is_not_a_number_is_dropped() {
 }
 
 #[test]
-fn denials_of_a_passing_verdict_are_no_pass() {
+fn denials_of_a_passing_verdict_are_not_a_pass() {
     for reply in [
         // Denied by the text beside the verdict.
         "SUCCESS: FAILURE",

@@ -20,7 +20,7 @@ async fn reflect(reply: &str) -> ReflectionResult {
 }
 
 #[tokio::test]
-async fn braces_in_strings_are_no_problem() {
+async fn braces_in_strings_are_not_counted() {
     for reply in [
         r#"{"summary": "a lone { brace"}"#,
         r#"{"summary": "a lone } brace", "insights": ["}}{{"]}"#,
@@ -147,7 +147,7 @@ fn an_empty_system_prompt_keeps_the_default() {
 }
 
 #[test]
-fn null_is_no_section_and_an_empty_string_is_one() {
+fn null_is_not_a_section_and_an_empty_string_is_one() {
     let reflector = GeneralReflector::builder().system_prompt("P").build();
     let context: ReflectionContext =
         json!({"iteration": 3, "error": null, "output": "", "input": {"a": [1]}, "other": 1})

@@ -46,7 +46,7 @@ async fn without_memories_the_first_prompt_is_the_task_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_run_goes_on_without_memories_that_are_refused() {
+async fn a_run_continues_without_memories_that_are_refused() {
     let (server, bench) = (Server::start().await, Bench::default());
     server.recalls(ResponseTemplate::new(401)).await;
     let client = server.client();
@@ -60,7 +60,7 @@ async fn a_run_goes_on_without_memories_that_are_refused() {
 }
 
 #[tokio::test]
-async fn a_run_goes_on_without_memories_that_time_out() {
+async fn a_run_continues_without_memories_that_time_out() {
     let (server, bench) = (Server::start().await, Bench::default());
     let never = ResponseTemplate::new(200).set_delay(Duration::from_secs(600));
     server.recalls(never).await;

@@ -126,7 +126,7 @@ async fn tool_errors_are_results_for_the_model() {
 }
 
 #[tokio::test]
-async fn text_beside_tool_calls_is_no_answer() {
+async fn text_beside_tool_calls_is_not_an_answer() {
     let mut thinking_aloud = call("c1", "weather", json!({"city": "Oslo"}));
     thinking_aloud.content = Some("Let me see.".into());
     let (_, actor) = scripted(vec![

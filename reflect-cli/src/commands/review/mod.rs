@@ -21,7 +21,7 @@ pub(crate) struct Options {
     /// The run passed.
     #[arg(long)]
     pass: bool,
-    /// The run failed, and why: the reason is what is learned.
+    /// The run failed, with the reason to learn from.
     #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = walk::NO_REASON)]
     fail: Option<String>,
     /// Replace the run's review.
@@ -82,7 +82,7 @@ fn show(trace: &Trace) -> Result<(), Failure> {
     let reason = trace
         .last_ingest_error
         .as_deref()
-        .unwrap_or("waiting for its turn");
+        .unwrap_or("waiting in the queue");
     output::say(format_args!(
         "{}: stored, its memory is {}: {}",
         review.result,

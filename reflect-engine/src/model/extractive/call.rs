@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_tools_are_told_from_acting_ones_by_name() {
+    fn reading_tools_are_recognised_by_name() {
         for tool in "get_user listOrders mcp__files__read_file web.search think".split(' ') {
             assert!(call(tool, "").only_reads(), "{tool}");
         }

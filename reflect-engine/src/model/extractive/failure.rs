@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_answers_are_no_errors() {
+    fn ordinary_answers_are_not_errors() {
         for answer in [
             "",
             "  ",

@@ -33,7 +33,7 @@ impl Extractive {
     /// The reflection on a run.
     pub fn write(self, run: &JudgedRun<'_>) -> Reflection {
         let steps = steps(run.messages);
-        // A run written as prose is a single message, which is no answer.
+        // A run written as prose is a single message, not an answer.
         let final_response = match run.final_response {
             prose if is_a_run(prose) => "",
             answer => answer,

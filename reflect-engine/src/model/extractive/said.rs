@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_talk_is_no_answer() {
+    fn small_talk_is_not_an_answer() {
         let steps = [
             Step::Said("The refund of order 7 is 40 euros. Is there anything else?".into()),
             Step::Said("You’re welcome! Safe travels!".into()),

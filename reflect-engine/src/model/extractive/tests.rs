@@ -47,7 +47,7 @@ fn a_refusal_and_what_then_went_through_are_named() {
 }
 
 #[test]
-fn a_refusal_that_stayed_is_no_success() {
+fn a_refusal_that_stayed_is_not_a_success() {
     for until in [4, 5] {
         let messages = &paid_twice()[..until];
         let reflection = Extractive.write(&run("Pay my order", messages, Verdict::Fail));

@@ -20,16 +20,15 @@ pub struct ModelEmbedder {
     /// 0 until known.
     dims: AtomicUsize,
     asked_dims: Option<u32>,
-    noise_floor: f32,
     batch: usize,
     max_tokens: usize,
     cache: Mutex<Cache>,
 }
 
 impl ModelEmbedder {
-    /// The default similarity below which texts are unrelated. It fits models like
-    /// `text-embedding-3-small`; measure it for others.
-    pub const DEFAULT_NOISE_FLOOR: f32 = 0.2;
+    /// The similarity below which texts are unrelated. It fits models like `text-embedding-3-small`; for
+    /// others, measure it and set [`Builder::similarity_floor`](crate::Builder::similarity_floor).
+    pub const NOISE_FLOOR: f32 = 0.2;
     /// The default number of texts in one request.
     pub const DEFAULT_BATCH: usize = 64;
     /// The default number of cached vectors.
@@ -45,7 +44,6 @@ impl ModelEmbedder {
             client,
             dims: AtomicUsize::new(0),
             asked_dims: None,
-            noise_floor: Self::DEFAULT_NOISE_FLOOR,
             batch: Self::DEFAULT_BATCH,
             max_tokens: Self::DEFAULT_MAX_TOKENS,
             cache: Mutex::new(Cache::new(Self::DEFAULT_CACHE)),
@@ -59,13 +57,6 @@ impl ModelEmbedder {
         self.id = id(&self.client, Some(dims));
         self.asked_dims = Some(dims);
         self.dims = AtomicUsize::new(usize::try_from(dims).unwrap_or(usize::MAX));
-        self
-    }
-
-    /// Sets the similarity below which texts are unrelated.
-    #[must_use]
-    pub fn with_noise_floor(mut self, floor: f32) -> Self {
-        self.noise_floor = floor;
         self
     }
 
@@ -111,7 +102,7 @@ impl ModelEmbedder {
         }
         let vectors: Option<_> = vectors.into_iter().map(unit).collect();
         let vectors = vectors
-            .ok_or_else(|| self.wrong("gave a vector with a component that is no number"))?;
+            .ok_or_else(|| self.wrong("returned a vector with a component that is not a number"))?;
         self.agree_on(got).await?;
         Ok(vectors)
     }
@@ -151,7 +142,7 @@ impl ModelEmbedder {
 
     fn odd(&self, got: usize, expected: usize) -> Error {
         self.wrong(&format!(
-            "gave a vector of {got} dimensions, where {expected} were expected"
+            "returned a vector of {got} dimensions instead of {expected}"
         ))
     }
 
@@ -208,7 +199,7 @@ impl Embedder for ModelEmbedder {
     }
 
     fn noise_floor(&self) -> f32 {
-        self.noise_floor
+        Self::NOISE_FLOOR
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {

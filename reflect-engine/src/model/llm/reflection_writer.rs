@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_template_is_no_reflection() {
+    fn a_repeated_template_is_not_a_reflection() {
         for text in [
             "What to do next time, in one to three sentences",
             "...",

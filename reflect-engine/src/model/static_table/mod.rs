@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_in_any_script_are_found_again_and_told_apart() {
+    fn tasks_in_any_script_are_found_and_distinguished() {
         let tasks = [
             ("退款订单七", "请把第七个订单退款"),
             ("注文7を返金してください", "注文9を返金してください"),

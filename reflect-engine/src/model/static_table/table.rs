@@ -61,7 +61,7 @@ impl Table {
             .metadata
             .pieces
             .parse()
-            .map_err(|_| "no number of pieces")?;
+            .map_err(|_| "its number of pieces is not a number")?;
         let vocabulary = Vocabulary::new(vocabulary, pieces)?;
         let count = vocabulary.len();
         let table = header.table.bytes(data, "U8", &[count, ROW])?;
@@ -74,7 +74,9 @@ impl Table {
                     scales,
                 })
             }
-            _ => Err(format!("it has not one row for each of the {count} words")),
+            _ => Err(format!(
+                "it does not have one row for each of the {count} words"
+            )),
         }
     }
 

@@ -186,8 +186,8 @@ fn a_replacement_waits_only_for_the_job_of_an_inline_review() {
         assert_eq!(admit_change(&trace, &Review::pass()), expected, "row {n}");
     }
     let model = Review::pass().judged_by("n");
-    let person_s = trace(Completed, Some(("no", Deferred)));
-    assert_eq!(admit_change(&person_s, &model), Err(Refusal::ByPerson));
+    let by_person = trace(Completed, Some(("no", Deferred)));
+    assert_eq!(admit_change(&by_person, &model), Err(Refusal::ByPerson));
     let model_s = judged(Completed, Deferred);
     assert_eq!(admit_change(&model_s, &model), Ok(replaces_model()));
 }

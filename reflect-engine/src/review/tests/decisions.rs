@@ -265,8 +265,8 @@ fn the_verdict_of_a_model_outlives_its_review() {
         let changes = decide(Some(standing), withdraw()).unwrap();
         changes.trace.withdrawn_verdict
     };
-    let person_s = stored(Verdict::Pass);
-    assert_eq!(withdrawn(person_s.clone(), None), None);
+    let by_person = stored(Verdict::Pass);
+    assert_eq!(withdrawn(by_person.clone(), None), None);
     let by_model = ReviewVersion {
         reviewer: Reviewer::model("m"),
         ..stored(Verdict::Fail)
@@ -277,12 +277,12 @@ fn the_verdict_of_a_model_outlives_its_review() {
         ..stored(Verdict::Fail)
     };
     assert_eq!(withdrawn(after_model, None), Some(said(Verdict::Pass)));
-    let kept = withdrawn(person_s, Some(said(Verdict::Fail)));
+    let kept = withdrawn(by_person, Some(said(Verdict::Fail)));
     assert_eq!(kept, Some(said(Verdict::Fail)));
 }
 
 #[test]
-fn a_model_does_not_replace_a_person_s_review_that_failed() {
+fn a_model_does_not_replace_a_failed_review_of_a_person() {
     let learned = LearnedReview {
         review: NewReview {
             reviewer: Reviewer::model("m"),

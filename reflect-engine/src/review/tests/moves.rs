@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn a_withdrawn_review_counts_as_if_it_had_never_been(history in any_history()) {
+    fn a_withdrawn_review_counts_as_if_it_was_never_given(history in any_history()) {
         let memory = moved(history.clone());
         let standing = reviewed(vec![memory.clone()]);
         let changes = decide(Some(standing), withdraw()).unwrap();

@@ -127,7 +127,7 @@ pub(super) async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn St
     drain(store).await;
 }
 
-pub(super) async fn an_outage_is_no_attempt(store: &dyn Store) {
+pub(super) async fn an_outage_does_not_count_as_an_attempt(store: &dyn Store) {
     let project = ProjectId::from("conformance/outage");
     insert(store, &project, new_trace("t-outage"), Intake::Unjudged).await;
     for (counts, attempts) in [(false, 1), (false, 1), (true, 1), (false, 2)] {

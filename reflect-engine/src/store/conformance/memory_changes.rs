@@ -95,7 +95,7 @@ pub(super) async fn an_edit_sets_fields_and_is_recorded_with_its_key(store: &dyn
     );
 }
 
-pub(super) async fn a_quarantined_memory_is_set_aside_and_goes_on_learning(store: &dyn Store) {
+pub(super) async fn a_quarantined_memory_is_set_aside_and_keeps_learning(store: &dyn Store) {
     let project = ProjectId::from("conformance/quarantine");
     for id in ["aside", "other"] {
         teach(store, &project, new_trace(id), "owner", Verdict::Pass).await;

@@ -80,7 +80,7 @@ pub async fn all(store: &dyn Store) {
     undo::a_key_deletes_only_traces_it_recorded(store).await;
     undo::a_skill_written_from_an_undone_memory_goes(store).await;
     memory_changes::an_edit_sets_fields_and_is_recorded_with_its_key(store).await;
-    memory_changes::a_quarantined_memory_is_set_aside_and_goes_on_learning(store).await;
+    memory_changes::a_quarantined_memory_is_set_aside_and_keeps_learning(store).await;
     memory_changes::a_deleted_memory_leaves_a_record_without_text(store).await;
     memory_changes::a_memory_deleted_with_its_trace_leaves_the_same_record(store).await;
     memory_changes::a_repeated_change_is_recorded_once(store).await;
@@ -103,7 +103,7 @@ pub async fn all(store: &dyn Store) {
     undo_finality::only_what_was_shown_is_undone(store).await;
     undo_finality::a_report_counts_what_no_list_shows(store).await;
     undo_finality::a_skill_of_a_missing_memory_goes(store).await;
-    undo_worlds::an_undone_key_leaves_the_bank_as_if_it_had_never_been(store).await;
+    undo_worlds::an_undone_key_leaves_the_bank_as_if_it_never_existed(store).await;
     undo_imports::an_undo_after_an_import_changes_what_it_would_have_before(store).await;
     undo_records::an_undo_leaves_a_record_of_who_asked_for_what(store).await;
     undo_records::records_are_listed_in_pages_and_imported_once(store).await;
@@ -116,7 +116,7 @@ pub async fn all(store: &dyn Store) {
     judgements::a_parked_judgement_is_not_queued_again(store).await;
     judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;
     judgements::only_traces_that_wait_for_a_review_are_judged(store).await;
-    judgements::an_outage_is_no_attempt(store).await;
+    judgements::an_outage_does_not_count_as_an_attempt(store).await;
     judgements::the_kinds_are_claimed_apart(store).await;
     traces::deleted_traces_leave_their_memories_or_take_them(store).await;
     index_feed::changes_cover_what_an_index_holds(store).await;

@@ -70,7 +70,7 @@ pub(super) async fn a_review_put_aside_replaces_another_once_learned(store: &dyn
     let jobs = claim(10).await;
     assert_eq!((jobs.len(), jobs[0].attempts), (1, 2));
     let Subject::Reflection { review, .. } = &jobs[0].subject else {
-        panic!("{jobs:?} is no reflection");
+        panic!("{jobs:?} is not a reflection");
     };
     assert_eq!(review.id, "r-t-wait-1");
     let lesson = LearnedReview {

@@ -36,7 +36,7 @@ pub(super) async fn drain(store: &dyn Store) {
                 review,
             } = claimed.subject
             else {
-                panic!("{claimed:?} is no reflection");
+                panic!("{claimed:?} is not a reflection");
             };
             let lesson = LearnedReview {
                 memory: memory(trace.id.as_str()),

@@ -1,4 +1,4 @@
-//! Undoing what was taught.
+//! Undoing reviews and changes to memories.
 
 use super::*;
 

@@ -107,7 +107,7 @@ pub(super) async fn only_what_was_shown_is_undone(store: &dyn Store) {
         plan.unwrap().digest
     };
     let shown = plan().await;
-    // Others may go on learning meanwhile.
+    // Others may keep learning meanwhile.
     let fan = using("fan", &["m-good"]);
     teach(store, &project, fan, "owner", Verdict::Pass).await;
     assert_eq!(plan().await, shown);

@@ -319,7 +319,7 @@ pub(super) async fn attacked(store: &dyn Store, project: &ProjectId, seed: u64) 
     live(store, project, seed, None, false).await;
 }
 
-pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_had_never_been(store: &dyn Store) {
+pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_never_existed(store: &dyn Store) {
     for seed in 0..16 {
         let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
         let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));

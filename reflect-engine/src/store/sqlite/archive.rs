@@ -64,7 +64,7 @@ pub(super) fn traces(
         bytes += past_reviews::page_bytes(&past_reviews);
         found.push(row::undecoded_trace(row)?.map(|mut trace| {
             if is_queued {
-                // Also a failed trace that will be retried by itself.
+                // Also a failed trace that will be retried automatically.
                 trace.ingest_status = IngestStatus::Queued;
             }
             ArchivedTrace {

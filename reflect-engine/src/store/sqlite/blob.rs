@@ -16,7 +16,7 @@ pub(super) fn decode(row: &Row<'_>, column: usize) -> Result<Vec<f32>, Fault> {
         .map_err(rusqlite::Error::from)?;
     let (components, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(Fault::Data("a vector of a broken length".to_owned()));
+        return Err(Fault::Data("a vector has an invalid length".to_owned()));
     }
     Ok(components.iter().map(|x| f32::from_le_bytes(*x)).collect())
 }

@@ -350,7 +350,7 @@ pub(super) fn model_verdict(row: &Row<'_>, column: usize) -> Result<Option<Model
 
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
     let number: i64 = row.get(column)?;
-    u64::try_from(number).map_err(|_| Fault::Data(format!("a count of {number}")))
+    u64::try_from(number).map_err(|_| Fault::Data(format!("a count is negative: {number}")))
 }
 
 /// A count as it is stored.

@@ -59,7 +59,7 @@ pub(super) fn put(
     sources: &[MemoryRecord],
 ) -> Result<SkillWrite, Fault> {
     let version = i64::try_from(skill.version)
-        .map_err(|_| Fault::Data(format!("a skill of version {}", skill.version)))?;
+        .map_err(|_| Fault::Data(format!("a skill has the invalid version {}", skill.version)))?;
     let project = projects::existing(db, id)?;
     for source in sources {
         if !is_unchanged(db, project, source)? {

@@ -44,7 +44,7 @@ pub(super) fn undo(
             },
             _,
         ) if *digest != changes.digest() => {
-            let problem = "what this undo takes back has changed since it was shown: look at it again. \
+            let problem = "the changes of this undo are no longer those that were shown: preview it again. \
                  Revoke the key first if it is still in use";
             return Err(Error::Conflict(problem.to_owned()).into());
         }
