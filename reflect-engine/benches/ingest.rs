@@ -168,7 +168,10 @@ async fn open_large_file() {
     let cpu = cpu_time();
     for n in 0..BASELINE_QUERIES {
         let (query, id) = (query(n), |id: &reflect_types::MemoryId| id.to_string());
-        let explained = engine.explain(&project, &query).await.expect("all of it");
+        let explained = engine
+            .explain_memories(&project, &query)
+            .await
+            .expect("all of it");
         let exact = explained.memories.iter().filter(|m| m.rank.is_some());
         let exact: Vec<_> = exact.map(|memory| id(&memory.id)).collect();
         let found = engine.query_memories(&project, &query).await;

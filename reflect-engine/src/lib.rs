@@ -21,4 +21,3 @@ mod task;
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
-pub use recall::{Evidence, ExplainedMemory, Explanation};

@@ -4,6 +4,7 @@
 mod archive;
 mod backoff;
 mod error;
+mod explanation;
 mod id;
 mod integer;
 mod judge_note;
@@ -39,6 +40,7 @@ pub use archive::{
 };
 pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
+pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
@@ -52,10 +54,11 @@ pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
-    DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
-    GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
-    ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request,
-    RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
+    DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
+    GetMemory, GetSkill, GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories,
+    ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation,
+    QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory,
+    UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

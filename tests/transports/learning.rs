@@ -1,5 +1,6 @@
 //! A reviewed run changes what the next similar run is shown.
 
+use reflect_sdk::types::Dropped;
 use reflect_sdk::{IngestStatus, MemoryId, Review, ReviewStatus, Verdict};
 
 use crate::on_every_transport;
@@ -18,6 +19,7 @@ on_every_transport!(
     utility_decides_between_memories_that_are_equally_near,
     metadata_is_inherited_and_can_be_filtered_on,
     nothing_unrelated_is_recalled,
+    an_answer_is_explained_with_what_its_runs_say,
     projects_do_not_see_each_other,
 );
 
@@ -209,4 +211,26 @@ fn projects_do_not_see_each_other(world: &World) {
     let absent = other.get_trace(&trace.id).call().unwrap_err();
     assert_eq!(absent.status(), Some(404));
     assert!(other.list_traces().call().unwrap().is_empty());
+}
+
+fn an_answer_is_explained_with_what_its_runs_say(world: &World) {
+    world.learn("Refund order 7", Some("too old"), &[]);
+    world.learn("Water the plants", None, &[]);
+    let [given] = &world.recall("Refund order 8")[..] else {
+        panic!("one memory expected")
+    };
+    world.learn("Refund order 8", None, &[given]);
+
+    let query = world.client().query_memories("Refund order 9").limit(1);
+    let explained = query.explain().call().unwrap();
+    assert_eq!(explained.considered, 3);
+    let ranks: Vec<_> = explained.memories.iter().map(|m| m.rank).collect();
+    assert_eq!(ranks, [Some(1), None, None]);
+    let of = |task| {
+        let mut memories = explained.memories.iter();
+        memories.find(|memory| memory.task == task).unwrap()
+    };
+    let evidence = of("Refund order 7").evidence.unwrap();
+    assert_eq!((evidence.runs, evidence.passed), (1, 1));
+    assert_eq!(of("Water the plants").dropped, Some(Dropped::Floor));
 }

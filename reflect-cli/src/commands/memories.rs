@@ -8,7 +8,7 @@ use reflect_types::{
 };
 use serde_json::Value;
 
-use super::memory_changes;
+use super::{explanation, memory_changes};
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -81,6 +81,9 @@ struct Query {
     /// Only memories with this metadata; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     filter: Vec<(String, Value)>,
+    /// Show why: what each memory scores, what its runs say, and what left it out.
+    #[arg(long)]
+    explain: bool,
 }
 
 impl List {
@@ -144,6 +147,14 @@ async fn query(place: &Place, options: Query) -> Result<(), Failure> {
     }
     for (key, value) in options.filter {
         call = call.metadata_filter(key, value);
+    }
+    if options.explain {
+        let explained = call.explain().await?;
+        return if place.json {
+            output::json(&explained)
+        } else {
+            explanation::show(&explained)
+        };
     }
     let found = call.await?;
     if place.json {

@@ -4,6 +4,7 @@ pub(crate) mod bundle;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 mod expiry;
+mod explanation;
 pub(crate) mod judge;
 pub(crate) mod keys;
 pub(crate) mod memories;

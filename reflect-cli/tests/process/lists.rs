@@ -123,6 +123,26 @@ fn query_shows_the_rank_and_the_rank_by_score() {
     };
     let ranks: Vec<_> = shown.lines().skip(1).map(ranks).collect();
     assert_eq!(ranks, ["1 1", "2 3", "3 2"], "{shown}");
+
+    let explain = [
+        "memories",
+        "query",
+        "Refund order 7",
+        "--limit",
+        "1",
+        "--explain",
+    ];
+    let shown = String::from_utf8(on_file(&data, &explain, "").stdout).unwrap();
+    let lines: Vec<_> = shown.lines().collect();
+    assert!(lines[0].contains("LEFT OUT BY"), "{shown}");
+    assert!(lines[1].starts_with('1'), "{shown}");
+    assert!(lines[2].contains(" limit "), "{shown}");
+    assert!(
+        lines[4].starts_with("3 of 3 memories, by the learned ranking"),
+        "{shown}"
+    );
+    let explained = json(&on_file(&data, &[&explain[..], &["--json"]].concat(), ""));
+    assert_eq!(explained["considered"], 3);
 }
 
 #[test]

@@ -15,6 +15,9 @@ impl Engine {
             Request::QueryMemories(query) => {
                 Reply::QueryMemories(self.query_memories(project, query).await?)
             }
+            Request::ExplainMemories(explain) => {
+                Reply::ExplainMemories(self.explain_memories(project, &explain.0).await?)
+            }
             Request::ListMemories(list) => {
                 Reply::ListMemories(self.list_memories(project, list).await?)
             }

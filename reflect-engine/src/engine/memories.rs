@@ -1,13 +1,14 @@
 //! Querying, reading and changing memories.
 
 use reflect_types::{
-    ChangeRecord, DeletedMemory, ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId,
-    MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit, UpdateMemory, neutral,
+    ChangeRecord, DeletedMemory, Explanation, ListMemories, ListMemoryChanges, Memory,
+    MemoryHistory, MemoryId, MemoryUpdate, Page, ProjectId, QueryMemories, ReflectionEdit,
+    UpdateMemory, neutral,
 };
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
-use crate::recall::{self, Explanation};
+use crate::recall;
 
 impl Engine {
     /// The memories that rank best for a task, best first.
@@ -21,7 +22,11 @@ impl Engine {
     }
 
     /// The numbers behind the answer of a query.
-    pub async fn explain(&self, project: &ProjectId, query: &QueryMemories) -> Result<Explanation> {
+    pub async fn explain_memories(
+        &self,
+        project: &ProjectId,
+        query: &QueryMemories,
+    ) -> Result<Explanation> {
         let core = self.checked(project, query)?;
         recall::explain(core, project, query).await
     }

@@ -1,13 +1,13 @@
 //! The numbers behind a ranking.
 
-use reflect_types::Metadata;
+use reflect_types::{Dropped, Metadata};
 use serde::Serialize;
 
 use super::vector::Direction;
 use super::{Candidate, Params, Ranked, Scored, by_score, filter, keep_best, variety};
 
 /// A candidate with its numbers and its place in the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// The candidate's key.
     pub key: i64,
@@ -24,27 +24,6 @@ pub struct Explained {
     pub rank: Option<usize>,
     /// Why the candidate is not in the answer.
     pub dropped: Option<Dropped>,
-}
-
-/// Why a candidate is not in the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Dropped {
-    /// The metadata does not match the filter.
-    Metadata,
-    /// The vector differs from the probe in dimensions, or one of the two is not finite.
-    Incomparable,
-    /// The similarity is below the floor.
-    Floor,
-    /// Reviews say that it would do more harm than good.
-    Harm,
-    /// The pool was full of better scores.
-    Pool,
-    /// The score would have sufficed, but the memory is too similar to the chosen ones.
-    Variety,
-    /// The limit was reached with better ones.
-    Limit,
 }
 
 /// Ranks all candidates and keeps their numbers: the answer in its order, then the others by score.

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 use reflect_types::{Metadata, QueryMemories};
 
-pub use explain::{Dropped, Explained, explain};
+pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
 pub use rule::{Learned, Merit, Rule};

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use reflect_types::QueryMemories;
+use reflect_types::{Dropped, QueryMemories};
 use serde_json::json;
 
 use super::*;
@@ -151,8 +151,8 @@ fn an_explanation_says_why_each_was_dropped() {
     let explained = explain(&[1.0, 0.0], &candidates, &params, Some(&ours));
     assert_eq!(explained.len(), candidates.len());
     let of = |key| explained.iter().find(|e| e.key == key).unwrap();
-    assert_eq!((of(1).rank, of(1).dropped), (Some(1), None));
-    assert_eq!((of(3).rank, of(3).dropped), (Some(2), None));
+    assert_eq!((of(1).rank, of(1).dropped.clone()), (Some(1), None));
+    assert_eq!((of(3).rank, of(3).dropped.clone()), (Some(2), None));
     assert_eq!(of(2).dropped, Some(Dropped::Variety));
     assert!(of(2).mmr < of(3).mmr);
     assert_eq!(of(4).dropped, Some(Dropped::Limit));

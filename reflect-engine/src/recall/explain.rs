@@ -3,74 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reflect_types::{Memory, MemoryId, ProjectId, QueryMemories, Ranking, neutral};
-use serde::Serialize;
+use reflect_types::{
+    Evidence, ExplainedMemory, Explanation, Memory, ProjectId, QueryMemories, neutral,
+};
 
 use super::catch_up::{PAGE, current_index};
 use super::query::probe;
 use crate::core::Core;
 use crate::credit::{Account, Credit};
 use crate::error::Result;
-use crate::rank::{self, Candidate, Dropped, Learned, Merit, Params, Rule};
+use crate::rank::{self, Candidate, Learned, Merit, Params, Rule};
 use crate::store::{IndexedMemory, MemoryChange, MemoryKey, Revision};
 use crate::task::compute;
-
-/// The numbers behind a query's answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explanation {
-    /// How the memories were ranked.
-    pub ranking: Ranking,
-    /// The cosine similarity below which memories were left out.
-    pub floor: f64,
-    /// The number of the project's memories with a vector of this embedder.
-    pub considered: usize,
-    /// Up to [`MAX_MEMORIES`](Self::MAX_MEMORIES) memories with their numbers: the answer in its
-    /// order, then the others by score.
-    pub memories: Vec<ExplainedMemory>,
-}
-
-impl Explanation {
-    /// The largest number of explained memories.
-    pub const MAX_MEMORIES: usize = 1_000;
-}
-
-/// A memory with its numbers and its place in the answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ExplainedMemory {
-    /// The memory's id.
-    pub id: MemoryId,
-    /// The memory's task.
-    pub task: String,
-    /// The cosine similarity with the query's task.
-    pub similarity: f64,
-    /// The memory's utility.
-    pub q_value: f64,
-    /// What it is ranked by: see [`Memory::score`].
-    pub score: f64,
-    /// What its runs say about it; `None` by the classic ranking.
-    pub evidence: Option<Evidence>,
-    /// The score with the diversity penalty; `None` if the memory did not reach that step.
-    pub mmr: Option<f64>,
-    /// The place in the answer, from 1.
-    pub rank: Option<usize>,
-    /// Why the memory is not in the answer.
-    pub dropped: Option<Dropped>,
-}
-
-/// What the reviewed runs that were given a memory say about it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Evidence {
-    /// The number of reviewed runs that were given it.
-    pub runs: u32,
-    /// How many of them passed.
-    pub passed: u32,
-    /// How likely it hurts, whatever the task.
-    pub hurts: f64,
-    /// How likely it helps, whatever the task.
-    pub helps: f64,
-    /// How likely it helps with tasks like its own only.
-    pub helps_if_similar: f64,
-}
 
 impl From<Account> for Evidence {
     fn from(account: Account) -> Self {
@@ -92,7 +36,7 @@ pub(crate) async fn explain(
 ) -> Result<Explanation> {
     let probe = probe(core, &query.task).await?;
     let Some(index) = current_index(core, project).await? else {
-        return Ok(Explanation::of_nothing(core, query));
+        return Ok(of_nothing(core, query));
     };
     let all = all_memories(core, project).await?;
     let considered = all.len();
@@ -135,16 +79,14 @@ pub(crate) async fn explain(
     })
 }
 
-impl Explanation {
-    /// That of a project without memories.
-    fn of_nothing(core: &Core, query: &QueryMemories) -> Self {
-        let rule = Rule::of(query, &core.ranking, Learned::from(&Credit::new()));
-        Self {
-            ranking: rule.ranking(),
-            floor: Params::new(query, rule, core.floor).floor,
-            considered: 0,
-            memories: Vec::new(),
-        }
+/// The explanation of a project without memories.
+fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
+    let rule = Rule::of(query, &core.ranking, Learned::from(&Credit::new()));
+    Explanation {
+        ranking: rule.ranking(),
+        floor: Params::new(query, rule, core.floor).floor,
+        considered: 0,
+        memories: Vec::new(),
     }
 }
 

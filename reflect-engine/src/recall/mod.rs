@@ -10,5 +10,4 @@ mod query;
 #[cfg(test)]
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
-pub use explain::{Evidence, ExplainedMemory, Explanation};
 pub(crate) use query::query;

@@ -100,7 +100,7 @@ async fn vectors_of_two_embedders_are_never_compared(home: &Home) {
     assert_eq!(recalled(&changed, &query).await, 0);
     assert_eq!(
         changed
-            .explain(&project(), &query)
+            .explain_memories(&project(), &query)
             .await
             .unwrap()
             .considered,

@@ -1,8 +1,7 @@
 //! The learned ranking: what reviews teach it, and that nothing is left of what is taken back.
 
 use reflect_engine::Engine;
-use reflect_engine::rank::Dropped;
-use reflect_types::{MemoryId, QueryMemories, Ranking, Review, Verdict};
+use reflect_types::{Dropped, MemoryId, QueryMemories, Ranking, Review, Verdict};
 
 use crate::common::{Home, learn, project, record, run, run_with};
 use crate::on_every_store;
@@ -62,7 +61,7 @@ async fn a_memory_that_hurts_is_left_out_once_there_is_evidence(home: &Home) {
         learn(&engine, run_with(&task, &[&bad]), Verdict::Fail).await;
     }
     let query = QueryMemories::new(TASK);
-    let explained = engine.explain(&project(), &query).await.unwrap();
+    let explained = engine.explain_memories(&project(), &query).await.unwrap();
     let of = |id: &MemoryId| explained.memories.iter().find(|memory| memory.id == *id);
     assert!(of(&good).unwrap().rank.is_some());
     assert_eq!(of(&bad).unwrap().dropped, Some(Dropped::Harm));
@@ -141,7 +140,7 @@ async fn a_lambda_of_its_own_asks_for_the_classic_ranking(home: &Home) {
         let blend = 0.75 * memory.similarity + 0.25 * memory.q_value;
         assert!((memory.score - blend).abs() < 1e-9);
     }
-    let explained = engine.explain(&project(), &query).await.unwrap();
+    let explained = engine.explain_memories(&project(), &query).await.unwrap();
     assert_eq!(explained.ranking, Ranking::Classic);
 }
 
@@ -149,7 +148,7 @@ async fn an_explanation_names_the_evidence(home: &Home) {
     let engine = home.engine();
     let (good, _) = taught(&engine, 6).await;
     let query = QueryMemories::new(TASK);
-    let explained = engine.explain(&project(), &query).await.unwrap();
+    let explained = engine.explain_memories(&project(), &query).await.unwrap();
     assert_eq!(explained.ranking, Ranking::Learned);
     let first = &explained.memories[0];
     assert_eq!(first.id, good);

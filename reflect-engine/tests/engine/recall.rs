@@ -117,7 +117,7 @@ async fn an_explanation_agrees_with_the_answer(home: &Home) {
             ..QueryMemories::new("Refund the lamp of order 12")
         };
         let answer = engine.query_memories(&project(), &query).await.unwrap();
-        let explanation = engine.explain(&project(), &query).await.unwrap();
+        let explanation = engine.explain_memories(&project(), &query).await.unwrap();
         assert_eq!(explanation.considered, 64);
         assert_eq!(explanation.memories.len(), 64);
         let ranked: Vec<_> = explanation

@@ -1,8 +1,9 @@
 use std::mem;
 
 use reflect_types::{
-    DeleteMemory, GetMemory, InvalidField, ListMemories, ListMemoryChanges, MemoryId, MemoryStatus,
-    MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory, Validate,
+    DeleteMemory, ExplainMemories, GetMemory, InvalidField, ListMemories, ListMemoryChanges,
+    MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory,
+    Validate,
 };
 use serde_json::Value;
 
@@ -185,6 +186,14 @@ impl Action for AugmentWithMemories {
         let task = self.query.task.clone();
         let memories = core.call(self.query).await?;
         Ok(AugmentedTask::styled(task, memories, self.style))
+    }
+}
+
+impl<M> Call<QueryMemories, M> {
+    /// Asks for the numbers behind the answer instead: what every memory scores, what the reviewed runs
+    /// that were given it say, and why it is in the answer or not. It reads all memories of the project.
+    pub fn explain(self) -> Call<ExplainMemories, M> {
+        self.map(ExplainMemories)
     }
 }
 

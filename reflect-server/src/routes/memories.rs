@@ -3,9 +3,9 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use reflect_types::{
-    ChangeRecord, DeleteMemory, DeletedMemory, GetMemory, ListMemories, ListMemoryChanges, Memory,
-    MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Operation as _, ProjectId, QueryMemories,
-    UpdateMemory,
+    ChangeRecord, DeleteMemory, DeletedMemory, ExplainMemories, Explanation, GetMemory,
+    ListMemories, ListMemoryChanges, Memory, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate,
+    Operation as _, ProjectId, QueryMemories, UpdateMemory,
 };
 
 use crate::access::{Access, MemoryPath};
@@ -29,6 +29,25 @@ pub(super) async fn query(
 ) -> Result<Json<Vec<Memory>>, ApiError> {
     let found = app.engine().query_memories(&access.project, &query).await?;
     Ok(Json(found))
+}
+
+/// The numbers behind the answer to a query: what every memory scores, and why it is in the answer or not.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/memory/explain", operation_id = "explain_memories",
+    params(("project_id" = ProjectId, Path)), security(("key" = [])),
+    request_body = QueryMemories,
+    responses((status = 200, body = Explanation), Refusals)
+)]
+pub(super) async fn explain(
+    State(app): State<App>,
+    access: Access<ExplainMemories>,
+    Body(ExplainMemories(query)): Body<ExplainMemories>,
+) -> Result<Json<Explanation>, ApiError> {
+    let _slot = app.replies().acquire().await?;
+    let engine = app.engine();
+    Ok(Json(
+        engine.explain_memories(&access.project, &query).await?,
+    ))
 }
 
 /// The project's memories with the events of their utility, newest first. `Link: rel="next"` is the

@@ -63,6 +63,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(projects::update, projects::delete))
         .routes(routes!(projects::stats))
         .routes(routes!(memories::query))
+        .routes(routes!(memories::explain))
         .routes(routes!(memories::list))
         .routes(routes!(memories::get, memories::update, memories::delete))
         .routes(routes!(memories::changes))

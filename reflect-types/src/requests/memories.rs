@@ -132,6 +132,23 @@ impl Layout for QueryMemories {
     }
 }
 
+/// Explains the answer to a query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExplainMemories(pub QueryMemories);
+
+impl Validate for ExplainMemories {
+    fn validate(&self) -> Result<(), InvalidField> {
+        self.0.validate()
+    }
+}
+
+impl Layout for ExplainMemories {
+    fn body(&self) -> serde_json::Result<Vec<u8>> {
+        self.0.body()
+    }
+}
+
 /// Lists memories, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListMemories {

@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 pub use self::archive::{ExportMemories, ExportOverview, ExportTraces, ImportProject};
 pub use self::create_trace::CreateTrace;
 pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
-pub use self::memories::{GetMemory, ListMemories, QueryMemories};
+pub use self::memories::{ExplainMemories, GetMemory, ListMemories, QueryMemories};
 pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
 pub use self::project::{
     Bootstrap, DeleteProject, GetHealth, GetStats, ListProjects, UpdateProject,
@@ -30,6 +30,7 @@ pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::ListUndos;
 use crate::archive::{ArchivedMemory, ArchivedTrace, ImportReport, Overview};
+use crate::explanation::Explanation;
 use crate::id::ProjectId;
 use crate::key::{ApiKey, CreatedApiKey, Scope};
 use crate::layout::{Layout, Method, Repeat, path};
@@ -174,6 +175,9 @@ operations! {
     /// The memories that rank best for a task, best first.
     QueryMemories -> Vec<Memory>:
         "query_memories" Post "/v1/projects/{project_id}/memory/query" [MemoryRead] Freely;
+    /// The numbers behind the answer to a query, for all of the project's memories.
+    ExplainMemories -> Explanation:
+        "explain_memories" Post "/v1/projects/{project_id}/memory/explain" [MemoryRead] Freely;
     /// Memories with their events, newest first.
     ListMemories -> Page<MemoryHistory>:
         "list_memories" Get "/v1/projects/{project_id}/memories" [MemoryRead] Freely;

@@ -1,0 +1,63 @@
+//! `reflect memories query --explain`.
+
+use reflect_types::{Evidence, ExplainedMemory, Explanation};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// The number of memories that are shown beside the answer.
+const OTHERS: usize = 10;
+
+/// Prints the answer with its numbers, and the memories that came next with the reason why they are not
+/// in it.
+pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
+    let answer = explanation.memories.iter().filter(|m| m.rank.is_some());
+    let shown = answer.count() + OTHERS;
+    let rows: Vec<_> = explanation.memories.iter().take(shown).map(row).collect();
+    output::table(
+        [
+            "RANK",
+            "SCORE",
+            "SIMILARITY",
+            "UTILITY",
+            "EVIDENCE",
+            "LEFT OUT BY",
+            "ID",
+            "TASK",
+        ],
+        &rows,
+    )?;
+    let considered = explanation.considered;
+    output::say(format_args!(
+        "{} of {considered} memories, by the {} ranking; least similarity {:.2}.",
+        rows.len(),
+        explanation.ranking,
+        explanation.floor
+    ))
+}
+
+fn row(memory: &ExplainedMemory) -> [String; 8] {
+    let rank = memory.rank.map(|rank| rank.to_string());
+    let dropped = memory.dropped.as_ref().map(ToString::to_string);
+    [
+        rank.unwrap_or_default(),
+        format!("{:.2}", memory.score),
+        format!("{:.2}", memory.similarity),
+        format!("{:.2}", memory.q_value),
+        memory.evidence.as_ref().map_or_else(String::new, words),
+        dropped.unwrap_or_default(),
+        memory.id.to_string(),
+        output::line(&memory.task, 60),
+    ]
+}
+
+/// The evidence in words: `8 of 9 runs passed; helps 71 %, hurts 4 %`.
+fn words(evidence: &Evidence) -> String {
+    format!(
+        "{} of {} runs passed; helps {:.0} %, hurts {:.0} %",
+        evidence.passed,
+        evidence.runs,
+        (evidence.helps + evidence.helps_if_similar) * 100.0,
+        evidence.hurts * 100.0
+    )
+}
