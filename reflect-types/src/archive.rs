@@ -12,7 +12,7 @@ use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::skill::Skill;
 use crate::trace::{IngestStatus, ReviewStatus, Trace};
 use crate::undo::UndoRecord;
-use crate::validate::{InvalidField, Validate, at_most, within};
+use crate::validate::{InvalidField, Validate, within};
 use crate::verdict::Verdict;
 
 /// One part of a project's export. Memories come before traces, because a queued review changes
@@ -199,8 +199,7 @@ impl Validate for Piece {
         match self {
             Self::Memory(archived) => {
                 let history = &archived.history;
-                history.memory.id.validate()?;
-                at_most("id", history.memory.id.as_str(), MemoryId::MAX_LENGTH)?;
+                history.memory.id.validate_imported()?;
                 within("q_value", history.memory.q_value, 0.0..=1.0)?;
                 if let Some(alpha) = history.memory.alpha {
                     within("alpha", alpha, 0.0..=1.0)?;

@@ -139,6 +139,20 @@ impl MemoryId {
     /// shorter ones.
     pub const MAX_LENGTH: usize = 128;
 
+    /// Checks the id of a memory that is about to be imported. It stands in prompts, so it has nothing that
+    /// could end a tag or a line there: 1 to 128 ASCII letters, digits and `-_.:`.
+    pub(crate) fn validate_imported(&self) -> Result<(), InvalidField> {
+        self.validate()?;
+        at_most("id", &self.0, Self::MAX_LENGTH)?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        if self.0.chars().all(is_plain) {
+            return Ok(());
+        }
+        let problem = "of a memory must be ASCII letters, digits, `-`, `_`, `.` or `:`: rename it and \
+                       whatever refers to it";
+        Err(InvalidField::new("id", problem))
+    }
+
     pub(crate) fn is_short(&self) -> bool {
         at_most("memory_id", &self.0, Self::MAX_LENGTH).is_ok()
     }
@@ -181,6 +195,26 @@ mod tests {
             );
         }
         assert!(ProjectId::from("team/support ü").validate().is_ok());
+    }
+
+    #[test]
+    fn an_imported_memory_has_an_id_that_cannot_end_a_tag_or_a_line() {
+        for id in ["m1", "0198c0de-7e57-7000-8000-000000000001", "a_b.c:d"] {
+            assert_eq!(MemoryId::from(id).validate_imported(), Ok(()), "{id:?}");
+        }
+        let long = "m".repeat(129);
+        for id in [
+            "",
+            ".",
+            "a b",
+            "x\"></memory>",
+            "a\nb",
+            "a\u{202e}",
+            "ü",
+            &long,
+        ] {
+            assert!(MemoryId::from(id).validate_imported().is_err(), "{id:?}");
+        }
     }
 
     #[test]

@@ -101,6 +101,9 @@ pub struct ApiKey {
     /// The largest `alpha` of a review with this key; `None` for any.
     #[serde(default)]
     pub max_alpha: Option<f64>,
+    /// The project key that created it; `None` for a master key, the command line and a bootstrap.
+    #[serde(default)]
+    pub created_by: Option<KeyId>,
 }
 
 /// A new key. Its text is shown this once.

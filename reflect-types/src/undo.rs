@@ -8,8 +8,11 @@ use crate::validate::{InvalidField, Validate};
 
 /// Undoes reviews, and edits, quarantines and restorations of memories. Every condition that is set must
 /// hold, and at least one must be set. Edits, quarantines and restorations have no reviewer and no trace.
+///
+/// Unknown fields are refused, because a misspelt condition would undo more than was meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Undo {
     /// The API key of the reviews and changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

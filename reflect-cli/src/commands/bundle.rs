@@ -285,7 +285,12 @@ async fn store(
 
 /// Whether the line is an [`Ending`], by its prefix: lines are not parsed twice.
 fn is_ending(line: &str) -> bool {
-    line.trim_start().starts_with(r#"{"kind":"end""#)
+    let mut rest = line;
+    [r"{", r#""kind""#, ":", r#""end""#].iter().all(|token| {
+        let after = rest.trim_start().strip_prefix(token);
+        rest = after.unwrap_or(rest);
+        after.is_some()
+    })
 }
 
 #[expect(

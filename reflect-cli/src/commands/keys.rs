@@ -164,6 +164,9 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
                 key.max_alpha
                     .map_or_else(|| "any".to_owned(), |alpha| alpha.to_string()),
                 output::line(&key.label, 30),
+                key.created_by
+                    .as_ref()
+                    .map_or_else(String::new, ToString::to_string),
                 if every {
                     "all".to_owned()
                 } else {
@@ -181,6 +184,7 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
             "EXPIRES",
             "MAX ALPHA",
             "LABEL",
+            "CREATED BY",
             "SCOPES",
         ],
         &rows,

@@ -135,7 +135,7 @@ impl Credit {
     }
 
     /// Brings the state up to date; returns the memories whose effect has changed. After a change of an old
-    /// run it is computed from all runs, and if that took long, the next such change waits: until then,
+    /// run it is computed from all runs, and if they are many, the next such change waits: until then,
     /// the state is the one before it.
     ///
     /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know.
@@ -180,7 +180,7 @@ impl Credit {
         let mut changed = self.attribution.take_changed();
         if is_new {
             let now = Instant::now();
-            self.pace.took(now - begun, now);
+            self.pace.took(self.runs.len(), now - begun, now);
             // Also those that no run was given any more.
             changed = (0..self.keys.len()).collect();
         }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// A computation that took less is repeated at any time.
-const SHORT: Duration = Duration::from_millis(20);
+/// A computation of fewer runs is repeated at any time. A count, because time alone depends on what else the
+/// machine does.
+const FEW_RUNS: usize = 2_000;
 /// How many times as long as a computation took the next one waits.
 const REST: u32 = 10;
 
@@ -19,9 +20,9 @@ impl Pace {
         self.rests_until.is_none_or(|until| until <= now)
     }
 
-    /// A computation took this long.
-    pub(super) fn took(&mut self, time: Duration, now: Instant) {
-        self.rests_until = (time >= SHORT).then(|| now + time * REST);
+    /// A computation of so many runs took this long.
+    pub(super) fn took(&mut self, runs: usize, time: Duration, now: Instant) {
+        self.rests_until = (runs >= FEW_RUNS).then(|| now + time * REST);
     }
 }
 
@@ -30,12 +31,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_computation_is_followed_by_a_rest_and_a_short_one_is_not() {
+    fn a_computation_of_many_runs_is_followed_by_a_rest_and_one_of_few_is_not() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         assert!(pace.allows(now));
-        pace.took(Duration::from_millis(5), now);
+        pace.took(FEW_RUNS - 1, Duration::from_secs(2), now);
         assert!(pace.allows(now));
-        pace.took(Duration::from_secs(2), now);
+        pace.took(FEW_RUNS, Duration::from_secs(2), now);
         assert!(!pace.allows(now + Duration::from_secs(19)));
         assert!(pace.allows(now + Duration::from_secs(20)));
     }

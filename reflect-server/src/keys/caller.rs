@@ -1,4 +1,4 @@
-use reflect_types::{KeyId, ProjectId, Scope};
+use reflect_types::{ApiKey, KeyId, ProjectId, Scope};
 
 use super::store::KeyRecord;
 
@@ -50,6 +50,14 @@ impl Caller {
     /// The caller's name in logs and rate limits: the public id of the key.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the key has a larger `max_alpha` or a later expiry than the caller's.
+    pub(crate) fn is_more_limited_than(&self, key: &ApiKey) -> bool {
+        let alpha = |most: f64| key.max_alpha.is_none_or(|alpha| alpha > most);
+        // Stored times compare as texts.
+        let expiry = |end: &String| key.expires_at.as_ref().is_none_or(|other| other > end);
+        self.max_alpha.is_some_and(alpha) || self.expires_at.as_ref().is_some_and(expiry)
     }
 
     /// The id of the key: [`KeyId::MASTER`] for the configured master key.

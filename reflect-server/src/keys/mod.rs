@@ -118,7 +118,9 @@ impl Keys {
         project: &ProjectId,
         create: CreateApiKey,
     ) -> Result<Option<CreatedApiKey>> {
-        let (record, created) = new_key(Some(project), create, None)?;
+        let (mut record, mut created) = new_key(Some(project), create, None)?;
+        record.key.created_by = Some(creator.key().clone());
+        created.key.created_by.clone_from(&record.key.created_by);
         let stored = self.shared.store.insert_by(creator.name(), record).await?;
         self.relist().await;
         Ok(stored.then_some(created))

@@ -40,6 +40,7 @@ pub(super) fn new_key(
         revoked_at: None,
         expires_at: expires_at.transpose()?,
         max_alpha: create.max_alpha,
+        created_by: None,
     };
     let record = KeyRecord {
         key: listed.clone(),

@@ -19,13 +19,14 @@ use super::text::SecretHash;
 const MIGRATIONS: &[&str] = &[
     include_str!("0001_keys.sql"),
     include_str!("0002_key_limits.sql"),
+    include_str!("0003_created_by.sql"),
 ];
 
 /// Time to wait for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const COLUMNS: &str = "id, public_id, hash, project, owner, label, scopes, environment, \
-                       created_at, last_used_at, revoked_at, expires_at, max_alpha";
+                       created_at, last_used_at, revoked_at, expires_at, max_alpha, created_by";
 
 /// Stores keys in the engine's SQLite file, or in memory.
 #[derive(Clone, Debug)]
@@ -296,7 +297,7 @@ fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
     db.execute(
         &format!(
             "INSERT INTO api_key ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-             ?12, ?13)"
+             ?12, ?13, ?14)"
         ),
         params![
             key.id.as_str(),
@@ -312,6 +313,7 @@ fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
             key.revoked_at,
             key.expires_at,
             key.max_alpha,
+            key.created_by.as_ref().map(KeyId::as_str),
         ],
     )?;
     Ok(())
@@ -341,6 +343,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
             revoked_at,
             expires_at: row.get("expires_at")?,
             max_alpha: row.get("max_alpha")?,
+            created_by: row.get::<_, Option<String>>("created_by")?.map(KeyId::from),
         },
         project: project.map(Into::into),
         owner: row.get("owner")?,

@@ -55,8 +55,9 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// Revokes a key. A repeated call changes nothing. A project key revokes itself, and keys that have no
-/// scope that it has not.
+/// Revokes a key. A repeated call changes nothing. A project key revokes itself, and keys that it could have
+/// created: without a scope that it has not, a larger `max_alpha` or a later expiry. Keys that the revoked one
+/// created stay valid; their `created_by` names it.
 #[utoipa::path(
     post, path = "/v1/projects/{project_id}/api-keys/{key_id}/revoke", operation_id = "revoke_api_key",
     security(("key" = [])),
@@ -74,6 +75,11 @@ pub(super) async fn revoke(
         let missing = caller.lacking(&key.scopes);
         if !missing.is_empty() {
             return Err(ApiError::stronger_key("revoke", &missing));
+        }
+        if caller.is_more_limited_than(&key) {
+            return Err(ApiError::forbidden(
+                "this key cannot revoke a key with a larger `max_alpha` or a later expiry than its own",
+            ));
         }
     }
     Ok(Json(keys.revoke(Some(&access.project), &id).await?))

@@ -35,6 +35,12 @@ fn endpoints() -> Vec<Endpoint> {
             Scope::MemoryRead,
             Some(json!({"task": "t"})),
         ),
+        endpoint(
+            Method::POST,
+            "/memory/explain",
+            Scope::MemoryRead,
+            Some(json!({"task": "t"})),
+        ),
         endpoint(Method::POST, "/traces", Scope::TraceWrite, Some(trace)),
         endpoint(Method::POST, "/traces", Scope::MemoryWrite, Some(authored)),
         endpoint(Method::GET, "/traces", Scope::TraceRead, None),

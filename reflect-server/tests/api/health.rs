@@ -7,7 +7,7 @@ use reflect_engine::Engine;
 use reflect_engine::store::Sqlite;
 use reflect_server::Settings;
 
-use super::support::Service;
+use super::support::{Service, at};
 
 #[tokio::test]
 async fn lost_database_is_not_ready_but_alive() {
@@ -28,6 +28,13 @@ async fn lost_database_is_not_ready_but_alive() {
     let folder = folder.path().to_str().unwrap();
     assert!(!reason.contains(folder), "{reason}");
     assert!(unready.headers.contains_key("retry-after"));
+    let run = serde_json::json!({"task": "t", "trajectory": "done"});
+    let refused = service.post(&at("/traces"), run).await;
+    assert_eq!(
+        refused.status,
+        StatusCode::SERVICE_UNAVAILABLE,
+        "{refused:?}"
+    );
     let alive = service.get("/health/live").await;
     assert_eq!(
         (alive.status, &alive.body["status"]),

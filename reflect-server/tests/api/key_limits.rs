@@ -94,6 +94,35 @@ async fn key_revokes_itself_and_weaker_keys_but_no_stronger_one() {
 }
 
 #[tokio::test]
+async fn key_revokes_no_key_with_wider_limits() {
+    let service = Service::start().await;
+    let (soon, later) = (in_milliseconds(3_600_000), in_milliseconds(7_200_000));
+    let key = |alpha: Value, end: Value| json!({"label": "l", "scopes": ["key:admin"], "max_alpha": alpha, "expires_at": end});
+    let own = key(json!(0.2), json!(soon.to_string()));
+    let (caller, caller_id) = created(&service, own.clone()).await;
+    for (alpha, end) in [
+        (Value::Null, json!(soon.to_string())),
+        (json!(0.3), json!(soon.to_string())),
+        (json!(0.2), json!(later.to_string())),
+        (json!(0.2), Value::Null),
+    ] {
+        let (_, id) = created(&service, key(alpha, end)).await;
+        let refused = revoke_as(&service, &caller, &id).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{refused:?}");
+    }
+    let child = create_as(&service, &caller, own).await;
+    assert_eq!(
+        child.body["key"]["created_by"],
+        caller_id.as_str(),
+        "{child:?}"
+    );
+    let id = child.body["key"]["id"].as_str().unwrap();
+    let revoked = revoke_as(&service, &caller, id).await;
+    assert_eq!(revoked.body["status"], "revoked", "{revoked:?}");
+    assert_eq!(revoked.body["created_by"], caller_id.as_str());
+}
+
+#[tokio::test]
 async fn key_hands_its_limits_to_the_keys_it_creates() {
     let service = Service::start().await;
     let end = format!("{:.3}", in_milliseconds(3_600_000));

@@ -131,6 +131,14 @@ async fn what_a_key_has_taught_is_taken_back_after_it_has_covered_its_tracks() {
     );
     let bad = json!({"since": "yesterday"});
     assert_eq!(service.post(&at("/undo"), bad).await.status, 422);
+    // A condition that is not understood would undo more than was meant.
+    for misspelt in ["kye_id", "dryrun"] {
+        let bad = json!({"since": "2026-01-01T00:00:00Z", misspelt: true});
+        let refused = service.post(&at("/undo"), bad).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+        assert!(refused.body.to_string().contains(misspelt), "{refused:?}");
+    }
+    assert_eq!(memories(&service).await, before);
 }
 
 #[tokio::test]

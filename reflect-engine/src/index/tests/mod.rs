@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::credit::Curve;
-use crate::rank::{self, Candidate, Dropped, Learned, Ranked, Rule, explain, rank};
+use reflect_types::Dropped;
+
+use crate::rank::{self, Candidate, Learned, Ranked, Rule, explain, rank};
 
 /// The memories of an index, with their exact vectors.
 #[derive(Clone, Debug)]

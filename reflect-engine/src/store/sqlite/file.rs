@@ -168,14 +168,16 @@ fn use_wal(db: &Connection) -> Result<(), Fault> {
     }
 }
 
-/// Writes a row, after a check that the file is still there: SQLite keeps writing to a deleted one.
-pub(super) fn check_writable(db: &Connection) -> Result<(), Fault> {
+/// Whether the file was deleted or moved away. SQLite keeps writing to it, and what it writes is lost when the
+/// process ends.
+pub(super) fn is_gone(db: &Connection) -> bool {
     // A database in memory has an empty path.
     let path = db.path().filter(|path| !path.is_empty());
-    if path.is_some_and(|path| !Path::new(path).exists()) {
-        let problem = "the database file is gone: restore it and restart";
-        return Err(Error::unavailable(problem).into());
-    }
+    path.is_some_and(|path| !Path::new(path).exists())
+}
+
+/// Writes a row.
+pub(super) fn check_writable(db: &Connection) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT OR REPLACE INTO setting (name, value) VALUES ('writable', hex(randomblob(16384)))",
     )?

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault::Fault;
+use super::file;
 use crate::error::{Error, Result};
 
 /// The most writes that share a commit, which bounds how long each one waits.
@@ -198,7 +199,7 @@ fn commit_all(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<bool, Fai
             return Ok(false);
         }
     }
-    execute(db, "COMMIT")?;
+    finish(db)?;
     Ok(true)
 }
 
@@ -216,8 +217,16 @@ fn commit_each(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Fail
         }
         execute(db, "RELEASE one")?;
     }
-    execute(db, "COMMIT")?;
+    finish(db)?;
     Ok(())
+}
+
+/// Commits, if the file is still there.
+fn finish(db: &Connection) -> Result<(), Failure> {
+    if file::is_gone(db) {
+        return Err(Failure::Gone);
+    }
+    Ok(execute(db, "COMMIT")?)
 }
 
 fn execute(db: &Connection, sql: &str) -> rusqlite::Result<()> {
@@ -228,6 +237,7 @@ fn execute(db: &Connection, sql: &str) -> rusqlite::Result<()> {
 enum Failure {
     Sql(rusqlite::Error),
     Neighbour,
+    Gone,
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -243,6 +253,11 @@ impl Failure {
             Self::Neighbour => {
                 return Error::unavailable(
                     "the disk failed or is full, nothing was stored: check it and try again",
+                );
+            }
+            Self::Gone => {
+                return Error::unavailable(
+                    "the database file is gone, nothing was stored: restore it and restart",
                 );
             }
             Self::Sql(rusqlite::Error::SqliteFailure(code, message)) => {
