@@ -15,6 +15,7 @@ pub mod model;
 pub mod rank;
 mod recall;
 pub mod review;
+pub mod statistics;
 pub mod store;
 mod task;
 

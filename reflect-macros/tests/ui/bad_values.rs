@@ -2,6 +2,7 @@ use reflect_sdk::{TraceContext, reflect_trace};
 
 #[reflect_trace(
     limit = 500,
+    control = 1.5,
     returns = "both",
     strict = maybe,
     on_cancel = "panic",
@@ -13,7 +14,7 @@ async fn answer(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
 
-#[reflect_trace(limit = "5", client = 7)]
+#[reflect_trace(limit = "5", control = "half", client = 7)]
 fn wrong_types(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
