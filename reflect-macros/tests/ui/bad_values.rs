@@ -14,7 +14,7 @@ async fn answer(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
 
-#[reflect_trace(limit = "5", control = "half", client = 7)]
+#[reflect_trace(limit = "5", client = 7)]
 fn wrong_types(ctx: &TraceContext, question: &str) -> String {
     ctx.task().to_owned()
 }
