@@ -107,6 +107,6 @@ pub(super) fn number(count: u64) -> f64 {
     clippy::cast_sign_loss,
     reason = "a float beyond the range becomes the end of it"
 )]
-fn whole(number: f64) -> u64 {
+pub(super) fn whole(number: f64) -> u64 {
     number as u64
 }

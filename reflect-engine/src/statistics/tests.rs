@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::rate::{number, whole};
 use super::*;
 
 fn rate(passed: u64, of: u64) -> Rate {
@@ -153,8 +154,8 @@ proptest! {
         let without = Rate { passed: without.0, failed: without.1 };
         let needed = more_runs_needed(with, without, 0.05, 0.5);
         let so_far = with.runs() + without.runs();
-        let times = (so_far + needed) as f64 / so_far as f64;
-        let grown = |count: u64| (count as f64 * times).round() as u64;
+        let times = number(so_far + needed) / number(so_far);
+        let grown = |count: u64| whole((number(count) * times).round());
         let with = Rate { passed: grown(with.passed), failed: grown(with.failed) };
         let without = Rate { passed: grown(without.passed), failed: grown(without.failed) };
         let (_, interval) = difference(with, without).unwrap();

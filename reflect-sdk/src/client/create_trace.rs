@@ -67,7 +67,7 @@ impl<A: HasTrace, M> Call<A, M> {
     /// of the comparison, if there is one.
     pub fn given(self, augmented: &AugmentedTask) -> Self {
         self.retrieved(augmented.memory_ids())
-            .set_trace(|trace| trace.arm = augmented.arm.clone())
+            .set_trace(|trace| trace.arm.clone_from(&augmented.arm))
     }
 
     /// The model that ran.
