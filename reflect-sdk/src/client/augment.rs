@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use reflect_types::{Memory, MemoryId, markup, neutral};
 
-/// A task with retrieved memories appended.
+/// A task with retrieved memories.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AugmentedTask {
@@ -22,7 +22,7 @@ pub enum Style {
     /// Tags, outcome, utility and instructions on how to weigh them.
     #[default]
     Full,
-    /// Two short lines a memory, for small models, which long instructions distract.
+    /// Two short lines a memory, before the task, for small models, which long instructions distract.
     Compact,
 }
 
@@ -37,7 +37,7 @@ of the task.";
 const COMPACT_HEADING: &str = "Notes on similar tasks, as advice:";
 
 impl AugmentedTask {
-    /// Appends the memories to the task. Their texts are neutral and escaped, whatever server they come
+    /// Puts the memories after the task. Their texts are neutral and escaped, whatever server they come
     /// from, so that none of them can close its own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
         Self::styled(task, memories, Style::Full)
@@ -82,7 +82,7 @@ pub(crate) fn augmented(task: &str, memories: &[Memory], style: Style) -> String
             "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{blocks}\n\
              </relevant_memories>"
         ),
-        Style::Compact => format!("{task}\n\n{COMPACT_HEADING}\n{blocks}"),
+        Style::Compact => format!("{COMPACT_HEADING}\n{blocks}\n\nTask: {task}"),
     }
 }
 
@@ -94,31 +94,27 @@ fn blocks(memories: &[Memory], style: Style) -> String {
     memories.iter().map(block).collect::<Vec<_>>().join(between)
 }
 
-/// The memory in two lines: its task, and the reviewer's words with what was done or is advised.
+/// The memory in two lines: its task, and the reviewer's words with what is advised or was done. What a
+/// failed run did is left out where the reviewer says more: a small model repeats what it reads.
 fn note(memory: &Memory) -> String {
     const TASK: usize = 60;
     const FEEDBACK: usize = 120;
     const DONE: usize = 40;
-    let (label, done) = [
-        ("Next time: ", &memory.guidance),
-        ("", &memory.summary),
-        ("", &memory.reflection),
-    ]
-    .into_iter()
-    .find(|(_, text)| !text.trim().is_empty())
-    .unwrap_or(("", &memory.summary));
-    let mut note = format!("- Similar task: {}\n ", one_line(&memory.task, TASK));
-    for (label, text, words) in [
-        ("Reviewer: ", &memory.feedback, FEEDBACK),
-        (label, done, DONE),
-    ] {
-        let text = one_line(text, words);
-        if !text.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(note, " {label}{text}");
-        }
-    }
-    note
+    let feedback = one_line(&memory.feedback, FEEDBACK);
+    let repeats_a_failure = memory.success == Some(false) && !feedback.is_empty();
+    let done = [&memory.guidance, &memory.summary, &memory.reflection]
+        .into_iter()
+        .take(if repeats_a_failure { 1 } else { 3 })
+        .map(|text| one_line(text, DONE))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default();
+    let between = if feedback.is_empty() || done.is_empty() {
+        ""
+    } else {
+        " "
+    };
+    let task = one_line(&memory.task, TASK);
+    format!("- Task: {task}\n  Note: {feedback}{between}{done}")
 }
 
 /// The first words of a text on one line, escaped.
@@ -256,8 +252,12 @@ mod tests {
         let memories = vec![
             memory(&json!({
                 "task": "Which topic:\nmy card?", "feedback": "The topic is cards & cash.",
-                "summary": "Failed: answered \"loans\"", "key_mistake": "not shown",
+                "summary": "Failed: answered \"loans\"", "success": false, "key_mistake": "not shown",
             })),
+            memory(&json!({
+                "feedback": "Right.", "summary": "Passed: answered \"cash\"", "success": true,
+            })),
+            memory(&json!({"summary": "Failed: timed out", "success": false})),
             memory(&json!({"guidance": "Ask first.", "summary": "not shown"})),
             memory(&json!({"summary": "word ".repeat(50)})),
         ];
@@ -265,11 +265,12 @@ mod tests {
         assert_eq!(
             augmented.augmented_task,
             format!(
-                "Which topic: my loan?\n\nNotes on similar tasks, as advice:\n\
-                 - Similar task: Which topic: my card?\n  \
-                 Reviewer: The topic is cards &amp; cash. Failed: answered &quot;loans&quot;\n\
-                 - Similar task: old task\n  Next time: Ask first.\n\
-                 - Similar task: old task\n  {}…",
+                "Notes on similar tasks, as advice:\n\
+                 - Task: Which topic: my card?\n  Note: The topic is cards &amp; cash.\n\
+                 - Task: old task\n  Note: Right. Passed: answered &quot;cash&quot;\n\
+                 - Task: old task\n  Note: Failed: timed out\n\
+                 - Task: old task\n  Note: Ask first.\n\
+                 - Task: old task\n  Note: {}…\n\nTask: Which topic: my loan?",
                 "word ".repeat(40)
             )
         );

@@ -31,7 +31,7 @@ impl<M> ReflectClient<M> {
         self.call(QueryMemories::new(task))
     }
 
-    /// The task with retrieved memories appended, for a prompt.
+    /// The task with retrieved memories as one text for a prompt.
     ///
     /// ```no_run
     /// use reflect_sdk::ReflectClient;
@@ -167,7 +167,7 @@ impl<M> Call<ListMemories, M> {
     }
 }
 
-/// Appends memories to a task; see [`ReflectClient::augment_with_memories`].
+/// Puts memories into a task; see [`ReflectClient::augment_with_memories`].
 #[derive(Clone, Debug)]
 pub struct AugmentWithMemories {
     query: QueryMemories,
