@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 
 use reflect_types::{
-    KeyId, Memory, MemoryHistory, MemoryRecord, MemoryStatus, QueryMemories, Ranking, Reviewer, UtilityEvent,
+    KeyId, Memory, MemoryHistory, MemoryRecord, MemoryStatus, QueryMemories, Ranking, Reviewer,
+    UtilityEvent,
 };
 use serde_json::Value;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Account, Tally};
 use super::kinds::{Effect, GENERAL_HELP, Kinds, Weights, harm};
 use super::noise::{Noise, seen};
 use super::response::{Curve, Position, Response};
+use super::{Account, Tally};
 
 /// The log-odds of a pass without memories, before anything is learned.
 const EASE: f64 = -0.5;

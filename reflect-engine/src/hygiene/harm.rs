@@ -102,7 +102,8 @@ mod tests {
 
     /// The share of 40 histories in which the memory is set aside.
     fn share(with: f64, without: f64, similarity: f64) -> f64 {
-        let aside = (0..40).filter(|seed| set_aside_after(with, without, similarity, *seed).is_some());
+        let aside =
+            (0..40).filter(|seed| set_aside_after(with, without, similarity, *seed).is_some());
         f64::from(u32::try_from(aside.count()).unwrap()) / 40.0
     }
 

@@ -68,7 +68,10 @@ impl Upkeep {
     /// Decides about all memories, by what the runs say about each and by all runs.
     pub(crate) fn settle(&mut self, credit: &Credit) {
         for key in std::mem::take(&mut self.touched) {
-            let is_aside = self.known.get(&key).is_some_and(|known| known.aside.is_some());
+            let is_aside = self
+                .known
+                .get(&key)
+                .is_some_and(|known| known.aside.is_some());
             let account = credit.account(key);
             if is_aside || account.as_ref().is_some_and(harm::is_suspect) {
                 self.suspects.insert(key);

@@ -157,7 +157,9 @@ impl Index {
     /// The cosine similarity of two memories, which either of these indexes may hold, to about a thousandth.
     pub(crate) fn similarity(indexes: [&Self; 2], a: i64, b: i64) -> Option<f64> {
         let of = |key: i64| {
-            let mut held = indexes.iter().filter_map(|index| Some((index, *index.slots.get(&key)?)));
+            let mut held = indexes
+                .iter()
+                .filter_map(|index| Some((index, *index.slots.get(&key)?)));
             let (index, slot) = held.next()?;
             let (block, row) = (&index.blocks[slot / ROWS], slot % ROWS);
             Some((block.code(row), block.scales()[row].step))

@@ -74,10 +74,7 @@ async fn tidied(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -
 /// Applies all changes that the index lacks.
 async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -> Result<()> {
     let embedder = core.embedder.id();
-    let after = |revision| {
-        core.store
-            .memory_changes(project, embedder, revision, PAGE)
-    };
+    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
     let mut page = after(index.revision()).await?;
     loop {
         let (more, revision) = (page.more, page.revision);

@@ -8,8 +8,8 @@ use reflect_types::{
 };
 
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};

@@ -2,8 +2,8 @@
 
 use reflect_engine::Engine;
 use reflect_types::{
-    ChangeKind, ExportMemories, ListMemories, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, Piece,
-    QueryMemories, Review, TraceId, Undo, UpdateMemory, Verdict,
+    ChangeKind, ExportMemories, ListMemories, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate,
+    Piece, QueryMemories, Review, TraceId, Undo, UpdateMemory, Verdict,
 };
 
 use crate::common::{Home, learn, project, record, run, run_with};
@@ -30,7 +30,10 @@ async fn after_a_query(engine: &Engine, id: &MemoryId) -> MemoryHistory {
 }
 
 async fn is_answered(engine: &Engine, id: &MemoryId) -> bool {
-    let query = QueryMemories::new(TASK);
+    let query = QueryMemories {
+        limit: QueryMemories::MAX_LIMIT,
+        ..QueryMemories::new(TASK)
+    };
     let found = engine.query_memories(&project(), &query).await.unwrap();
     found.iter().any(|memory| memory.id == *id)
 }
@@ -200,7 +203,9 @@ async fn an_archive_carries_what_was_set_aside(home: &Home) {
     let aside = after_a_query(&engine, &bad).await;
     let page = ExportMemories::default();
     let memories = engine.export_memories(&project(), &page).await.unwrap();
-    let pieces = memories.into_iter().map(|memory| Piece::Memory(Box::new(memory)));
+    let pieces = memories
+        .into_iter()
+        .map(|memory| Piece::Memory(Box::new(memory)));
     let other = Home::in_memory().engine();
     other.import(&project(), pieces.collect()).await.unwrap();
     let imported = other.get_memory(&project(), &bad).await.unwrap();

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict, ProjectId,
-    ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -142,7 +142,7 @@ pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
 
 /// The length of the texts in a row of [`MEMORY`].
 pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
-    text_bytes(row, columns(MEMORY))
+    text_bytes(row, MEMORY_COLUMNS)
 }
 
 /// The length of the texts in these first columns of a row.
