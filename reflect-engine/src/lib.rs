@@ -6,6 +6,7 @@ mod credit;
 mod embedding;
 mod engine;
 mod error;
+mod hygiene;
 mod id;
 pub mod index;
 mod ingest;

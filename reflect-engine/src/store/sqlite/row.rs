@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    Arm, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
     ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
@@ -148,7 +148,7 @@ pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
 
 /// The length of the texts in a row of [`MEMORY`].
 pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
-    text_bytes(row, columns(MEMORY))
+    text_bytes(row, MEMORY_COLUMNS)
 }
 
 /// The length of the texts in these first columns of a row.
@@ -191,11 +191,12 @@ fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given, \
-     m.alpha";
+     m.uses, m.metadata, m.created_at, iif(m.status = 'active', coalesce(m.aside, 'active'), m.status), \
+     m.key_id, m.reviewer_model, m.given, m.alpha, iif(m.status = 'active', m.aside_reason, NULL), \
+     m.aside_at";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 15;
+pub(super) const MEMORY_COLUMNS: usize = 17;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -214,6 +215,10 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         reviewer: Some(reviewer(row, 12)?),
         retrieved_memory_ids: json(row, 13)?,
         alpha: Some(row.get(14)?),
+        aside: match (row.get(15)?, row.get(16)?) {
+            (Some(reason), Some(since)) => Some(Aside { reason, since }),
+            _ => None,
+        },
     })
 }
 
@@ -272,6 +277,12 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault
         .as_str()
         .map_err(rusqlite::Error::from)?;
     Ok(IngestStatus::from(text))
+}
+
+/// The status that Reflect itself has given a memory.
+pub(super) fn aside(row: &Row<'_>, column: usize) -> Result<Option<MemoryStatus>, Fault> {
+    let status: Option<String> = row.get(column)?;
+    Ok(status.map(|status| MemoryStatus::from(status.as_str())))
 }
 
 pub(super) fn memory_status(row: &Row<'_>, column: usize) -> Result<MemoryStatus, Fault> {
