@@ -16,8 +16,7 @@ pub struct Explanation {
     pub floor: f64,
     /// The number of the project's memories with a vector of this embedder.
     pub considered: usize,
-    /// Up to [`MAX_MEMORIES`](Self::MAX_MEMORIES) memories with their numbers: the answer in its
-    /// order, then the others by score.
+    /// Up to 1,000 memories with their numbers: the answer in its order, then the others by score.
     pub memories: Vec<ExplainedMemory>,
 }
 
@@ -38,7 +37,7 @@ pub struct ExplainedMemory {
     pub similarity: f64,
     /// The memory's utility.
     pub q_value: f64,
-    /// What it is ranked by: see [`Memory::score`](crate::Memory::score).
+    /// What it is ranked by.
     pub score: f64,
     /// What its runs say about it; `None` by the classic ranking.
     pub evidence: Option<Evidence>,

@@ -20,12 +20,12 @@ fn hostile(name: &str) -> String {
 /// An archive with hostile text in every field that takes one.
 fn bundle() -> String {
     let memory = json!({
-        "kind": "memory", "id": hostile("m"), "trace_id": hostile("t"), "task": hostile("task"),
+        "kind": "memory", "id": "m", "trace_id": hostile("t"), "task": hostile("task"),
         "feedback": hostile("feedback"), "summary": hostile("summary"),
         "guidance": hostile("guidance"), "applicable_tools": [hostile("tool")],
         "written_by": hostile("writer"), "success": false, "q_value": 0.5, "uses": 1,
         "metadata": {}, "created_at": TIME, "key_id": hostile("key"), "events": [{
-            "memory_id": hostile("m"), "trace_id": hostile("t"), "review_id": hostile("r"),
+            "memory_id": "m", "trace_id": hostile("t"), "review_id": hostile("r"),
             "alpha": 0.3, "reward": 1.0, "before": 0.5, "after": 0.65, "key_id": hostile("key"),
             "created_at": TIME,
         }],

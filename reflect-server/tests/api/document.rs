@@ -211,7 +211,7 @@ async fn replies_have_every_required_field_of_the_document() {
         assert_eq!(answered, required, "{name}");
         // All but the optional fields.
         let optional = match name {
-            "Trace" => 2,
+            "Trace" => 3,
             "Memory" => 1,
             _ => 0,
         };
