@@ -13,10 +13,14 @@ mod archive;
     reason = "it is a test, which a store of another crate may run too"
 )]
 pub mod conformance;
+mod encoded_trace;
 mod job;
 mod legacy_note;
 mod memory;
+mod page;
 mod port;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod restored;
 mod skill;
 mod sqlite;
@@ -30,6 +34,8 @@ pub use memory::{
     IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
 pub use port::Store;
+#[cfg(feature = "postgres")]
+pub use postgres::{DatabaseClock, Postgres};
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace, TraceDeletion};
