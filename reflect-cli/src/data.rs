@@ -45,6 +45,13 @@ impl Data {
         }
     }
 
+    /// Logs a warning if other users of this machine have access to the file.
+    pub(crate) fn warn_if_shared(&self) {
+        if let Self::File(path) = self {
+            permissions::warn_if_shared("the database", path);
+        }
+    }
+
     /// Opens the engine's store. A missing file is created for its owner only, missing tables of a
     /// database too.
     pub(crate) async fn open(&self) -> reflect_engine::Result<Opened> {

@@ -6,6 +6,7 @@ mod credit;
 mod embedding;
 mod engine;
 mod error;
+mod hygiene;
 mod id;
 pub mod index;
 mod ingest;
@@ -15,6 +16,7 @@ pub mod model;
 pub mod rank;
 mod recall;
 pub mod review;
+pub mod statistics;
 pub mod store;
 mod task;
 

@@ -169,9 +169,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         ))
     })?;
     let opened = options.data.open().await?;
-    if let Some(path) = options.data.file() {
-        permissions::warn_if_shared("the database", path);
-    }
+    options.data.warn_if_shared();
     let (key_store, is_new) = opened.keys().await?;
     // A database from an import or an embedded engine has projects, and no server has used it.
     let is_new = is_new || opened.store().projects().await?.is_empty();

@@ -31,7 +31,7 @@ mod undo_run;
 pub use archive::EmbeddedPiece;
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{
-    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
 pub use port::Store;
 #[cfg(feature = "postgres")]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
+    ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
     ProjectId, Review, ReviewStatus, Reviewer, Skill, TraceId,
 };
 
@@ -174,9 +174,10 @@ async fn restore_trace(
             "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, \
              ingest_status, ingest_attempts, last_ingest_error, created_memory, model, \
              metadata, retrieved, ignored, created_at, task, final_response, \
-             reference_context, trajectory, withdrawn_model, withdrawn_verdict, key_id) \
+             reference_context, trajectory, withdrawn_model, withdrawn_verdict, key_id, \
+             arm) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-             $17, $18, $19, $20, $21) RETURNING key",
+             $17, $18, $19, $20, $21, $22) RETURNING key",
             params![
                 project,
                 trace.id.as_str(),
@@ -202,6 +203,7 @@ async fn restore_trace(
                 withdrawn.as_ref().map(|verdict| &verdict.model),
                 withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
                 trace.key_id.as_ref().map(KeyId::as_str),
+                trace.arm.as_ref().map(Arm::as_str),
             ],
         )
         .await?
@@ -229,6 +231,7 @@ async fn restore_memory(
         set_aside,
     } = archived;
     let memory = &history.memory;
+    let aside = memory.aside.as_ref();
     match memories::status(db, project, &memory.id).await?.as_deref() {
         None => {}
         Some("withdrawn") if memory.status != MemoryStatus::Withdrawn => {
@@ -241,11 +244,11 @@ async fn restore_memory(
         .one(
             "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, \
              created_at, metadata, task, reflection, status, key_id, reviewer_model, \
-             generation, given, alpha) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+             generation, given, alpha, aside, aside_reason, aside_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
              $12, $13, $14, $15, coalesce(nullif($16::text, '[]'), ( SELECT t.retrieved FROM \
              trace t WHERE t.project = $1 AND t.id = $3), '[]'), coalesce($17::float8, ( \
              SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key WHERE t.project = \
-             $1 AND t.id = $3), $18)) RETURNING key",
+             $1 AND t.id = $3), $18), $19, $20, $21) RETURNING key",
             params![
                 project,
                 memory.id.as_str(),
@@ -258,7 +261,10 @@ async fn restore_memory(
                 row::to_json(&memory.metadata)?,
                 memory.task,
                 row::to_json(&memory.reflection)?,
-                memory.status.as_str(),
+                match aside {
+                    Some(_) => MemoryStatus::Active.as_str(),
+                    None => memory.status.as_str(),
+                },
                 memory.key_id.as_ref().map(KeyId::as_str),
                 memory.reviewer.as_ref().and_then(Reviewer::model_name),
                 row::stored_count(*generation),
@@ -266,6 +272,9 @@ async fn restore_memory(
                 row::to_json(&memory.retrieved_memory_ids)?,
                 memory.alpha,
                 Review::DEFAULT_ALPHA,
+                aside.map(|_| memory.status.as_str()),
+                aside.map(|aside| &aside.reason),
+                aside.map(|aside| &aside.since),
             ],
         )
         .await?

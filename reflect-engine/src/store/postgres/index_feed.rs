@@ -137,10 +137,14 @@ async fn put_since(
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let rows = db
         .query(
-            "SELECT m.revision, m.key, m.q, m.metadata, CASE WHEN e.embedder = $2 AND \
-             m.status = 'active' THEN e.vector ELSE NULL END, m.id, m.success, m.given, \
-             m.alpha FROM memory m JOIN embedding e ON e.memory = m.key WHERE m.project = $1 \
-             AND m.revision > $3 ORDER BY m.revision LIMIT $4",
+            "SELECT m.revision, m.key, m.q, m.metadata, \
+                 CASE WHEN e.embedder = $2 AND m.status <> 'withdrawn' THEN e.vector END, m.id, \
+                 m.success, m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, \
+                 m.uses, CASE WHEN m.uses > 0 THEN coalesce(( \
+                     SELECT max(c.uses) FROM memory_change c WHERE c.project = m.project \
+                         AND c.memory_id = m.id AND NOT c.closed), 0) ELSE 0 END \
+             FROM memory m JOIN embedding e ON e.memory = m.key \
+             WHERE m.project = $1 AND m.revision > $3 ORDER BY m.revision LIMIT $4",
             params![project, embedder, since, row::limit(limit)],
         )
         .await?;
@@ -158,6 +162,10 @@ async fn put_since(
                 passed: found.get(6)?,
                 given: row::json(found, 7)?,
                 alpha: found.get(8)?,
+                shown: found.get(9)?,
+                aside: row::aside(found, 10)?,
+                uses: row::count(found, 11)?,
+                excused: row::count(found, 12)?,
             })),
         };
         changes.push((revision, change));

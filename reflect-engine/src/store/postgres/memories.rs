@@ -314,7 +314,8 @@ pub(super) async fn list(
     // One more than the limit shows whether another page follows.
     let rows = db.query(&format!(
         "SELECT {} FROM memory m WHERE m.project = $1 AND m.key < $2 AND m.status <> 'withdrawn' \
-             AND ($4::text IS NULL OR m.status = $4) \
+             AND ($4::text IS NULL OR $4 = \
+                 CASE m.status WHEN 'active' THEN coalesce(m.aside, 'active') ELSE m.status END) \
          ORDER BY m.key DESC LIMIT $3",
         row::MEMORY
     ), params![project, before, row::limit(limit + 1), status]).await?;
@@ -341,7 +342,7 @@ pub(super) async fn best(
         .query(
             &format!(
                 "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
-         WHERE p.id = $1 AND m.success = $2 AND m.status = 'active' \
+         WHERE p.id = $1 AND m.success = $2 AND m.status = 'active' AND m.aside IS NULL \
          ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT $3",
                 row::MEMORY
             ),
@@ -382,7 +383,7 @@ pub(super) async fn by_key(
 ) -> Result<Vec<(MemoryKey, MemoryRecord)>, Fault> {
     let select = format!(
         "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
-         WHERE m.key = ANY($1) AND p.id = $2 AND m.status = 'active'",
+         WHERE m.key = ANY($1) AND p.id = $2 AND m.status = 'active' AND m.aside IS NULL",
         row::MEMORY
     );
     let rows = db.query(&select, params![keys, project.as_str()]).await?;

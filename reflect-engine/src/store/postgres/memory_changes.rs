@@ -1,4 +1,4 @@
-//! Changes of memories by the holders of keys.
+//! Changes of memories by the holders of keys, and by Reflect itself.
 
 use reflect_types::{
     ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryId, MemoryStatus, Page, ProjectId,
@@ -16,7 +16,7 @@ use crate::store::page::PAGE_BYTES;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation";
+     c.generation, c.automatic, c.uses";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -78,14 +78,17 @@ pub(super) async fn of_memory(db: &Db<'_>, key: MemoryKey) -> Result<Vec<ChangeR
     Ok(changes)
 }
 
-/// The changes of a memory as a replay needs them, oldest first.
+/// The changes of a memory as a replay needs them, without those of Reflect itself, oldest first.
 pub(super) async fn recorded(db: &Db<'_>, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
     let rows = db.query(&format!(
         "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
-             c.edit FROM {OF_MEMORY}"
+             c.edit, c.automatic FROM {OF_MEMORY}"
     ), params![key]).await?;
     let mut changes = Vec::new();
     for found in &rows {
+        if found.get(8)? {
+            continue;
+        }
         let act = match kind(found, 5)? {
             ChangeKind::Edited => Act::Edit {
                 edit: row::json(found, 7)?,
@@ -151,6 +154,8 @@ pub(super) async fn import(
                 key: change.key_id.as_ref(),
                 at: &change.created_at,
                 closed: false,
+                automatic: change.automatic,
+                uses: change.uses,
             },
         )
         .await?;
@@ -170,13 +175,15 @@ pub(super) struct Change<'a> {
     pub(super) key: Option<&'a KeyId>,
     pub(super) at: &'a str,
     pub(super) closed: bool,
+    pub(super) automatic: bool,
+    pub(super) uses: Option<u64>,
 }
 
 pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.execute(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, \
-             before, edit, note, key_id, created_at, closed) VALUES ($1, $2, $3, $4, $5, $6, \
-             $7, $8, $9, $10, $11)",
+             before, edit, note, key_id, created_at, closed, automatic, uses) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         params![
             project,
             change.memory,
@@ -188,7 +195,9 @@ pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Re
             change.note,
             change.key.map(KeyId::as_str),
             change.at,
-            change.closed
+            change.closed,
+            change.automatic,
+            change.uses.map(row::stored_count),
         ],
     )
     .await?;
@@ -215,5 +224,10 @@ fn record(row: &Row) -> Result<ChangeRecord, Fault> {
         superseded: row.get(9)?,
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<i64>(10)?).ok(),
+        automatic: row.get(11)?,
+        uses: match row.get::<Option<i64>>(12)? {
+            Some(_) => Some(row::count(row, 12)?),
+            None => None,
+        },
     })
 }

@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::memory_changes::{Change, insert, recorded};
 use super::sql::Db;
 use super::value::params;
-use super::{memories, projects, row, skills};
+use super::{asides, memories, projects, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -27,8 +27,8 @@ pub(super) async fn update(
     };
     let rows = db
         .query(
-            "SELECT key, generation, reflection, status FROM memory WHERE id = $1 AND project \
-             = $2 AND status <> 'withdrawn'",
+            "SELECT key, generation, reflection, status, aside IS NOT NULL, uses FROM memory \
+             WHERE id = $1 AND project = $2 AND status <> 'withdrawn'",
             params![id.as_str(), project_key],
         )
         .await?;
@@ -40,8 +40,10 @@ pub(super) async fn update(
         reflection: row::json(found, 2)?,
         status: row::memory_status(found, 3)?,
     };
+    let (is_aside, uses): (bool, u64) = (found.get(4)?, row::count(found, 5)?);
+    let restores = is_aside && update.status == Some(MemoryStatus::Active);
     let known = recorded(db, key).await?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by, restores);
     for NewChange {
         kind,
         status_before,
@@ -66,9 +68,14 @@ pub(super) async fn update(
                 key: by,
                 at: &clock::text(now),
                 closed: false,
+                automatic: false,
+                uses: (restores && *kind == ChangeKind::Restored).then_some(uses),
             },
         )
         .await?;
+    }
+    if restores {
+        asides::clear(db, key).await?;
     }
     write_state(db, project_key, key, &state.reflection, Some(&state.status)).await?;
     if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
@@ -123,6 +130,8 @@ pub(super) async fn delete_in(
             key: by,
             at: &clock::text(now),
             closed: true,
+            automatic: false,
+            uses: None,
         },
     )
     .await?;

@@ -16,14 +16,15 @@ use reflect_types::{
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 
 mod address;
 mod archive;
+mod asides;
 mod clock;
 mod database;
 mod deleted_reviews;
@@ -259,6 +260,15 @@ impl Store for Postgres {
         write!(self, |db| memory_edits::update(
             db, project, id, update, key, now
         ))
+    }
+
+    async fn set_aside(
+        &self,
+        project: &ProjectId,
+        decisions: Vec<AsideWrite>,
+        now: Timestamp,
+    ) -> Result<()> {
+        write!(self, |db| asides::write(db, project, &decisions, now))
     }
 
     async fn delete_memory(

@@ -148,15 +148,22 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
     };
     let found = db
         .one(
-            "SELECT count(*), count(*) FILTER (WHERE NOT t.reviewed AND t.ingest_status = \
-             'completed'), count(*) FILTER (WHERE t.reviewed AND r.verdict = 'pass'), \
-             count(*) FILTER (WHERE t.reviewed AND r.verdict = 'fail'), count(*) FILTER \
-             (WHERE t.ingest_status IN ('queued', 'processing')), count(*) FILTER (WHERE \
-             t.ingest_status = 'failed'), (SELECT count(*) FROM memory m WHERE m.project = $1 \
-             AND m.status <> 'withdrawn'), (SELECT count(*) FROM memory m WHERE m.project = \
-             $1 AND m.uses > 0 AND m.status <> 'withdrawn'), (SELECT coalesce(sum(m.uses), \
-             0)::bigint FROM memory m WHERE m.project = $1 AND m.status <> 'withdrawn') FROM \
-             trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = $1",
+            "SELECT count(*), \
+                 count(*) FILTER (WHERE NOT t.reviewed AND t.ingest_status = 'completed'), \
+                 count(*) FILTER (WHERE t.reviewed AND r.verdict = 'pass'), \
+                 count(*) FILTER (WHERE t.reviewed AND r.verdict = 'fail'), \
+                 count(*) FILTER (WHERE t.ingest_status IN ('queued', 'processing')), \
+                 count(*) FILTER (WHERE t.ingest_status = 'failed') \
+             FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = $1",
+            params![project],
+        )
+        .await?;
+    let learned = db
+        .one(
+            "SELECT count(*), count(*) FILTER (WHERE uses > 0), \
+                 coalesce(sum(uses), 0)::bigint, count(*) FILTER (WHERE status = 'quarantined' \
+                     OR (status = 'active' AND aside = 'quarantined')) \
+             FROM memory WHERE project = $1 AND status <> 'withdrawn'",
             params![project],
         )
         .await?;
@@ -168,8 +175,9 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
         failed: sum(3)?,
         queued: sum(4)?,
         ingest_failed: sum(5)?,
-        memories: sum(6)?,
-        used_memories: sum(7)?,
-        events: sum(8)?,
+        memories: row::count(&learned, 0)?,
+        used_memories: row::count(&learned, 1)?,
+        events: row::count(&learned, 2)?,
+        quarantined: row::count(&learned, 3)?,
     })
 }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict, ProjectId,
-    ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,7 +47,7 @@ pub(super) const TRACE: &str = concat!(
      ELSE t.ingest_attempts END, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id"
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm"
 );
 /// The number of columns in [`TRACE`].
 pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
@@ -117,6 +117,9 @@ pub(super) fn undecoded_trace(row: &Row) -> Result<Undecoded<Trace>, Fault> {
         withdrawn_verdict: model_verdict(row, 23)?,
         judge_note: None,
         key_id: row.get::<Option<String>>(25)?.map(KeyId::new),
+        arm: row
+            .get::<Option<String>>(26)?
+            .map(|arm| Arm::from(arm.as_str())),
         created_at: row.get(14)?,
     };
     let long = LongFields {
@@ -130,11 +133,13 @@ pub(super) fn undecoded_trace(row: &Row) -> Result<Undecoded<Trace>, Fault> {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given, \
-     m.alpha";
+     m.uses, m.metadata, m.created_at, \
+     CASE m.status WHEN 'active' THEN coalesce(m.aside, 'active') ELSE m.status END, m.key_id, \
+     m.reviewer_model, m.given, m.alpha, CASE WHEN m.status = 'active' THEN m.aside_reason END, \
+     m.aside_at";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 15;
+pub(super) const MEMORY_COLUMNS: usize = 17;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
@@ -153,6 +158,10 @@ pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
         reviewer: Some(reviewer(row, 12)?),
         retrieved_memory_ids: json(row, 13)?,
         alpha: Some(row.get(14)?),
+        aside: match (row.get(15)?, row.get(16)?) {
+            (Some(reason), Some(since)) => Some(Aside { reason, since }),
+            _ => None,
+        },
     })
 }
 
@@ -204,6 +213,12 @@ pub(super) fn review(row: &Row) -> Result<NewReview, Fault> {
 pub(super) fn status(row: &Row, column: usize) -> Result<IngestStatus, Fault> {
     let text = row.name(column)?;
     Ok(IngestStatus::from(text))
+}
+
+/// The status that Reflect itself has given a memory.
+pub(super) fn aside(row: &Row, column: usize) -> Result<Option<MemoryStatus>, Fault> {
+    let status: Option<String> = row.get(column)?;
+    Ok(status.map(|status| MemoryStatus::from(status.as_str())))
 }
 
 pub(super) fn memory_status(row: &Row, column: usize) -> Result<MemoryStatus, Fault> {

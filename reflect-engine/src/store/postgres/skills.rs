@@ -41,7 +41,8 @@ pub(super) async fn sources(db: &Db<'_>, project: i64) -> Result<(Vec<MemoryId>,
     let ids: Vec<String> = ids.into_iter().collect();
     let active = db
         .column::<i64>(
-            "SELECT key FROM memory WHERE project = $1 AND id = ANY($2) AND status = 'active'",
+            "SELECT key FROM memory WHERE project = $1 AND id = ANY($2) AND status = 'active' \
+                 AND aside IS NULL",
             params![project, ids.as_slice()],
         )
         .await?;
@@ -112,7 +113,8 @@ async fn is_unchanged(db: &Db<'_>, project: i64, read: &MemoryRecord) -> Result<
     let rows = db
         .query(
             "SELECT reflection, success, task FROM memory WHERE project = $1 AND id = $2 AND \
-             status = 'active'",
+             status = 'active' \
+                 AND aside IS NULL",
             params![project, read.id.as_str()],
         )
         .await?;

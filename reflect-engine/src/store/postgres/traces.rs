@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use reflect_types::{
-    DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
+    Arm, DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
     Reviewer, Trace, TraceId, TraceReceipt,
 };
 
@@ -49,8 +49,8 @@ pub(super) async fn insert(
         .value(
             "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, \
              metadata, retrieved, created_at, task, final_response, reference_context, \
-             trajectory, key_id) VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, \
-             $12, $13) ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT \
+             trajectory, key_id, arm) VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, \
+             $12, $13, $14) ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT \
              NULL DO NOTHING RETURNING key",
             params![
                 project,
@@ -65,7 +65,8 @@ pub(super) async fn insert(
                 trace.final_response,
                 trace.reference_context,
                 encoded.trajectory,
-                trace.key_id.as_ref().map(KeyId::as_str)
+                trace.key_id.as_ref().map(KeyId::as_str),
+                trace.arm.as_ref().map(Arm::as_str),
             ],
         )
         .await?;
