@@ -1,6 +1,7 @@
-//! Durable storage: the [`Store`] port, its data, and the [`Sqlite`] adapter.
+//! Durable storage: the [`Store`] port, its data, the [`Sqlite`] adapter, and with the feature `postgres`
+//! the one of PostgreSQL.
 //!
-//! A second adapter implements [`Store`] and passes the suite behind the feature `conformance`. It
+//! Another adapter implements [`Store`] and passes the suite behind the feature `conformance`. It
 //! needs no rule of reviews or utilities: see [`review`](crate::review).
 
 mod archive;
