@@ -21,6 +21,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
 mod blob;
+mod browse;
 mod claims;
 mod database;
 mod deleted_reviews;
