@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_line_has_no_breaks_and_an_end() {
-        assert_eq!(line("Refund\n  order 7 today", 14), "Refund order…");
+        assert_eq!(line("Refund\n  order 7 today", 13), "Refund order…");
     }
 
     #[test]

@@ -107,7 +107,11 @@ impl TracesPage {
                 .collect(),
             frame: frame.on("traces"),
             filters,
-            models,
+            // A name with hidden characters could not be told from another one.
+            models: models
+                .into_iter()
+                .filter(|model| shown(model) == *model)
+                .collect(),
             rows,
             next,
             first,
