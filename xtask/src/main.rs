@@ -3,6 +3,7 @@
 mod bench;
 mod budget;
 mod compile_time;
+mod postgres;
 mod python;
 mod run;
 mod steps;
@@ -23,6 +24,8 @@ The project's own commands.
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
     cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
+    cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
+    cargo xtask postgres stop     stops it
     cargo xtask help              this text
 
 `cargo test` alone is hermetic: it needs nothing but the crates.";
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["compile-time"] => only(&compile_time::STEP),
+        ["postgres"] => exit(postgres::start()),
+        ["postgres", "stop"] => exit(postgres::stop()),
         ["steps"] => {
             for step in steps::ALL {
                 println!("{:<12} {}", step.name, step.about);

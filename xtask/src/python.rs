@@ -8,7 +8,7 @@ use crate::run::{Outcome, cargo, target};
 const CANNOT: i32 = 77;
 
 pub(crate) fn check() -> Outcome {
-    if !has_python() && !install_python() {
+    if !is_available() {
         return Outcome::Skipped(
             "needs Python 3.11 or newer with venv: install python3 and python3-venv".to_owned(),
         );
@@ -34,6 +34,11 @@ pub(crate) fn check() -> Outcome {
         Ok(status) => Outcome::Failed(format!("`tests/python/run.py` ended with {status}")),
         Err(error) => Outcome::Failed(format!("python3 could not be started: {error}")),
     }
+}
+
+/// Whether Python is there, after installing it if permitted.
+pub(crate) fn is_available() -> bool {
+    has_python() || install_python()
 }
 
 fn has_python() -> bool {

@@ -1,6 +1,7 @@
 //! What `cargo xtask test` checks, cheapest first.
 
 use crate::budget;
+use crate::postgres;
 use crate::python;
 use crate::run::{Outcome, Step, all, cargo, command, target};
 
@@ -10,6 +11,11 @@ pub(crate) const ALL: &[Step] = &[
     Step::new("clippy", "no warnings anywhere", clippy),
     Step::new("features", "each feature builds alone", features),
     Step::new("tests", "unit, integration and documentation tests", tests),
+    Step::new(
+        "postgres",
+        "the tests that need PostgreSQL with pgvector",
+        postgres::check,
+    ),
     Step::new(
         "python",
         "the published Python client, MCP and a fuzzer against the server",

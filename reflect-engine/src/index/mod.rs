@@ -72,6 +72,14 @@ impl Index {
         }
     }
 
+    /// An empty index whose [fingerprints](Self::fingerprint_of) compare with those of this one.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self {
+            hasher: self.hasher.clone(),
+            ..Self::new(self.dims)
+        }
+    }
+
     /// The number of components of a vector.
     pub fn dims(&self) -> usize {
         self.dims
@@ -146,11 +154,14 @@ impl Index {
         Some(self.blocks[slot / ROWS].row(slot % ROWS).entry.fingerprint)
     }
 
-    /// The cosine similarity of two memories, to about a thousandth.
-    pub(crate) fn similarity(&self, a: i64, b: i64) -> Option<f64> {
+    /// The cosine similarity of two memories, which either of these indexes may hold, to about a thousandth.
+    pub(crate) fn similarity(indexes: [&Self; 2], a: i64, b: i64) -> Option<f64> {
         let of = |key: i64| {
-            let slot = *self.slots.get(&key)?;
-            let (block, row) = (&self.blocks[slot / ROWS], slot % ROWS);
+            let mut held = indexes
+                .iter()
+                .filter_map(|index| Some((index, *index.slots.get(&key)?)));
+            let (index, slot) = held.next()?;
+            let (block, row) = (&index.blocks[slot / ROWS], slot % ROWS);
             Some((block.code(row), block.scales()[row].step))
         };
         Some(code::similarity(of(a)?, of(b)?))

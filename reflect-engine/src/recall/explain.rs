@@ -214,6 +214,9 @@ async fn all_memories(
         }
         for change in changes.changes {
             match change {
+                MemoryChange::Put(memory) if !memory.shown => {
+                    all.remove(&memory.key);
+                }
                 MemoryChange::Put(memory) => {
                     all.insert(memory.key, *memory);
                 }

@@ -1,8 +1,8 @@
 use std::fmt::Write;
 
-use reflect_types::{Memory, MemoryId, markup, neutral};
+use reflect_types::{Arm, Memory, MemoryId, markup, neutral};
 
-/// A task with retrieved memories appended.
+/// A task with retrieved memories.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AugmentedTask {
@@ -12,6 +12,10 @@ pub struct AugmentedTask {
     pub memories: Vec<Memory>,
     /// The task and the memories as one text for a prompt; the task alone if there are none.
     pub augmented_task: String,
+    /// The side of the comparison with and without memories; `None` without a
+    /// [control arm](crate::ClientBuilder::control). Pass it on with
+    /// [`given`](crate::calls::Call::given).
+    pub arm: Option<Arm>,
     style: Style,
 }
 
@@ -22,7 +26,7 @@ pub enum Style {
     /// Tags, outcome, utility and instructions on how to weigh them.
     #[default]
     Full,
-    /// Two short lines a memory, for small models, which long instructions distract.
+    /// Two short lines a memory, before the task, for small models, which long instructions distract.
     Compact,
 }
 
@@ -37,7 +41,7 @@ of the task.";
 const COMPACT_HEADING: &str = "Notes on similar tasks, as advice:";
 
 impl AugmentedTask {
-    /// Appends the memories to the task. Their texts are neutral and escaped, whatever server they come
+    /// Puts the memories after the task. Their texts are neutral and escaped, whatever server they come
     /// from, so that none of them can close its own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
         Self::styled(task, memories, Style::Full)
@@ -55,8 +59,19 @@ impl AugmentedTask {
             task,
             memories,
             augmented_task,
+            arm: None,
             style,
         }
+    }
+
+    /// The task alone, for a run of the control arm.
+    pub(super) fn control(task: String, style: Style) -> Self {
+        Self::styled(task, Vec::new(), style).in_arm(Some(Arm::Control))
+    }
+
+    pub(super) fn in_arm(mut self, arm: Option<Arm>) -> Self {
+        self.arm = arm;
+        self
     }
 
     /// The memories alone, escaped, for a prompt with words of its own around them; empty if there
@@ -82,7 +97,7 @@ pub(crate) fn augmented(task: &str, memories: &[Memory], style: Style) -> String
             "{task}\n\n<relevant_memories>\n<instructions>{INSTRUCTIONS}</instructions>\n\n{blocks}\n\
              </relevant_memories>"
         ),
-        Style::Compact => format!("{task}\n\n{COMPACT_HEADING}\n{blocks}"),
+        Style::Compact => format!("{COMPACT_HEADING}\n{blocks}\n\nTask: {task}"),
     }
 }
 
@@ -94,31 +109,27 @@ fn blocks(memories: &[Memory], style: Style) -> String {
     memories.iter().map(block).collect::<Vec<_>>().join(between)
 }
 
-/// The memory in two lines: its task, and the reviewer's words with what was done or is advised.
+/// The memory in two lines: its task, and the reviewer's words with what is advised or was done. What a
+/// failed run did is left out where the reviewer says more: a small model repeats what it reads.
 fn note(memory: &Memory) -> String {
     const TASK: usize = 60;
     const FEEDBACK: usize = 120;
     const DONE: usize = 40;
-    let (label, done) = [
-        ("Next time: ", &memory.guidance),
-        ("", &memory.summary),
-        ("", &memory.reflection),
-    ]
-    .into_iter()
-    .find(|(_, text)| !text.trim().is_empty())
-    .unwrap_or(("", &memory.summary));
-    let mut note = format!("- Similar task: {}\n ", one_line(&memory.task, TASK));
-    for (label, text, words) in [
-        ("Reviewer: ", &memory.feedback, FEEDBACK),
-        (label, done, DONE),
-    ] {
-        let text = one_line(text, words);
-        if !text.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(note, " {label}{text}");
-        }
-    }
-    note
+    let feedback = one_line(&memory.feedback, FEEDBACK);
+    let repeats_a_failure = memory.success == Some(false) && !feedback.is_empty();
+    let done = [&memory.guidance, &memory.summary, &memory.reflection]
+        .into_iter()
+        .take(if repeats_a_failure { 1 } else { 3 })
+        .map(|text| one_line(text, DONE))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default();
+    let between = if feedback.is_empty() || done.is_empty() {
+        ""
+    } else {
+        " "
+    };
+    let task = one_line(&memory.task, TASK);
+    format!("- Task: {task}\n  Note: {feedback}{between}{done}")
 }
 
 /// The first words of a text on one line, escaped.
@@ -256,8 +267,12 @@ mod tests {
         let memories = vec![
             memory(&json!({
                 "task": "Which topic:\nmy card?", "feedback": "The topic is cards & cash.",
-                "summary": "Failed: answered \"loans\"", "key_mistake": "not shown",
+                "summary": "Failed: answered \"loans\"", "success": false, "key_mistake": "not shown",
             })),
+            memory(&json!({
+                "feedback": "Right.", "summary": "Passed: answered \"cash\"", "success": true,
+            })),
+            memory(&json!({"summary": "Failed: timed out", "success": false})),
             memory(&json!({"guidance": "Ask first.", "summary": "not shown"})),
             memory(&json!({"summary": "word ".repeat(50)})),
         ];
@@ -265,11 +280,12 @@ mod tests {
         assert_eq!(
             augmented.augmented_task,
             format!(
-                "Which topic: my loan?\n\nNotes on similar tasks, as advice:\n\
-                 - Similar task: Which topic: my card?\n  \
-                 Reviewer: The topic is cards &amp; cash. Failed: answered &quot;loans&quot;\n\
-                 - Similar task: old task\n  Next time: Ask first.\n\
-                 - Similar task: old task\n  {}…",
+                "Notes on similar tasks, as advice:\n\
+                 - Task: Which topic: my card?\n  Note: The topic is cards &amp; cash.\n\
+                 - Task: old task\n  Note: Right. Passed: answered &quot;cash&quot;\n\
+                 - Task: old task\n  Note: Failed: timed out\n\
+                 - Task: old task\n  Note: Ask first.\n\
+                 - Task: old task\n  Note: {}…\n\nTask: Which topic: my loan?",
                 "word ".repeat(40)
             )
         );

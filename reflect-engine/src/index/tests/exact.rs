@@ -1,0 +1,122 @@
+//! The shortlist against the exact ranking, over arbitrary memories, queries and changes.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// Vectors around a few centres, some of them exactly there, some zero, some far out of scale.
+fn vector(dims: usize, centres: Vec<Vec<f32>>) -> impl Strategy<Value = Vec<f32>> {
+    let centre = prop::sample::select(centres);
+    let noise = prop::collection::vec(-1.0_f32..1.0, dims);
+    let spread = prop_oneof![2 => Just(0.0_f32), 3 => Just(0.05), 1 => Just(1.0)];
+    let size = prop_oneof![1 => Just(0.0_f32), 8 => Just(1.0), 1 => Just(1e-30), 1 => Just(1e30)];
+    (centre, noise, spread, size).prop_map(|(centre, noise, spread, size)| {
+        let around = centre
+            .iter()
+            .zip(noise)
+            .map(|(c, n)| (c + spread * n) * size);
+        around.collect()
+    })
+}
+
+fn metadata() -> impl Strategy<Value = Metadata> {
+    let value = prop_oneof![
+        Just(json!({"team": "a"})),
+        Just(json!({"team": ["a", "b"]})),
+        Just(json!({"team": "b", "n": 1})),
+        Just(json!({})),
+    ];
+    let some = value.prop_map(|v| serde_json::from_value(v).unwrap());
+    prop_oneof![Just(Metadata::new()), some]
+}
+
+fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
+    let dims = prop_oneof![1_usize..5, 30_usize..36, Just(64), Just(100)];
+    let centres = dims.prop_flat_map(|dims| {
+        let centre = prop::collection::vec(-1.0_f32..1.0, dims);
+        (Just(dims), prop::collection::vec(centre, 1..4))
+    });
+    centres.prop_flat_map(|(dims, centres)| {
+        let q = prop_oneof![3 => Just(0.5), 1 => Just(0.65), 2 => 0.0..1.0];
+        let vector = vector(dims, centres).boxed();
+        let stored = (vector.clone(), q, metadata()).prop_map(|(vector, q, metadata)| Stored {
+            vector,
+            merit: merit(q),
+            metadata,
+        });
+        let memories = prop::collection::btree_map(-2000_i64..2000, stored, 0..700);
+        (memories, vector)
+    })
+}
+
+fn params() -> impl Strategy<Value = Params> {
+    let weight = || prop_oneof![Just(0.0), Just(1.0), Just(0.5), 0.0..1.0];
+    let floor = prop_oneof![Just(-1.0), Just(0.0), -0.2..1.0];
+    let least = prop_oneof![Just(f64::NEG_INFINITY), -0.6..0.6];
+    let rule = prop_oneof![
+        weight().prop_map(|lambda| Rule::Classic { lambda }),
+        least.prop_map(learned),
+    ];
+    (rule, weight(), floor, 1_usize..15).prop_map(|(rule, mmr_lambda, floor, limit)| Params {
+        rule,
+        mmr_lambda,
+        floor,
+        limit,
+    })
+}
+
+fn filter() -> impl Strategy<Value = Option<Metadata>> {
+    let filter = prop_oneof![
+        Just(json!({"team": "a"})),
+        Just(json!({"team": ["b", "c"]})),
+        Just(json!({"team": "b", "n": 1.0})),
+        Just(json!({})),
+    ];
+    prop::option::of(filter.prop_map(|v| serde_json::from_value(v).unwrap()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn the_shortlist_holds_the_exact_pool(
+        (memories, probe) in memories(),
+        params in params(),
+        filter in filter(),
+    ) {
+        let index = index_of(probe.len(), &memories);
+        checked_shortlist(&index, &memories, &probe, &params, filter.as_ref());
+    }
+
+    #[test]
+    fn it_holds_what_was_last_said_of_each_memory(
+        (first, probe) in memories(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4, 0.0..1.0), 0..400),
+        params in params(),
+    ) {
+        let dims = probe.len();
+        let mut index = index_of(dims, &first);
+        let mut memories = first.clone();
+        for (which, change, q) in changes {
+            let Some(key) = first.keys().nth(which.index(first.len().max(1))).copied() else {
+                break;
+            };
+            if change == 0 {
+                let effect = memories.get(&key).map_or_else(Effect::untested, |m| m.merit.effect);
+                let stored = Stored { merit: Merit { q, effect }, ..first[&key].clone() };
+                index.upsert(key, &stored.vector, q, &stored.metadata).unwrap();
+                memories.insert(key, stored);
+            } else if change == 1 {
+                let effect = Effect::untested();
+                index.set_effect(key, effect);
+                memories.entry(key).and_modify(|m| m.merit.effect = effect);
+            } else {
+                prop_assert_eq!(index.remove(key), memories.remove(&key).is_some());
+            }
+            prop_assert_eq!(index.len(), memories.len());
+        }
+        prop_assert!(first.keys().all(|k| index.contains(*k) == memories.contains_key(k)));
+        checked_shortlist(&index, &memories, &probe, &params, None);
+    }
+}
