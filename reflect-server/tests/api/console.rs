@@ -19,15 +19,15 @@ impl<'a> Browser<'a> {
         assert_eq!(signed_in.status, 303, "{signed_in:?}");
         let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
         let cookie = cookie.split(';').next().unwrap().to_owned();
-        let mut browser = Self {
+        let unknown = Self {
             service,
             cookie,
             csrf: String::new(),
         };
-        let page = browser.page(&format!("/p/{PROJECT}/traces")).await;
+        let page = unknown.page(&format!("/p/{PROJECT}/traces")).await;
         let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap();
-        browser.csrf = rest.split('"').next().unwrap().to_owned();
-        browser
+        let csrf = rest.split('"').next().unwrap().to_owned();
+        Self { csrf, ..unknown }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
