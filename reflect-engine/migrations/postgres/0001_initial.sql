@@ -31,12 +31,14 @@ CREATE TABLE trace (
     key_id             TEXT,
     -- The side of the comparison with and without memories; NULL where the run took part in none.
     arm                TEXT,
-    model              TEXT,
+    model              TEXT COLLATE "C",
     created_at         TEXT NOT NULL,
     metadata           TEXT NOT NULL,
     retrieved          TEXT NOT NULL,
     ignored            TEXT NOT NULL DEFAULT '[]',
     task               TEXT NOT NULL,
+    -- The words of the task that people search for.
+    task_words         TSVECTOR NOT NULL,
     final_response     TEXT NOT NULL,
     reference_context  TEXT,
     trajectory         TEXT NOT NULL,
@@ -45,6 +47,8 @@ CREATE TABLE trace (
 );
 
 CREATE INDEX trace_by_project ON trace (project, key);
+CREATE INDEX trace_by_model ON trace (project, model, key);
+CREATE INDEX trace_by_words ON trace USING gin (task_words);
 CREATE INDEX trace_pending ON trace (project, key) WHERE NOT reviewed;
 CREATE INDEX trace_failed ON trace (project, key) WHERE ingest_status = 'failed';
 CREATE UNIQUE INDEX trace_by_idempotency_key ON trace (project, idempotency_key)
@@ -66,6 +70,9 @@ CREATE TABLE review (
     overruled_model    TEXT,
     overruled_verdict  TEXT
 );
+
+-- Reviews of models, which people confirm or replace.
+CREATE INDEX review_of_model ON review (trace) WHERE reviewer_model IS NOT NULL;
 
 -- What a trace's review was before, oldest first. A row without an `id` is a withdrawal.
 CREATE TABLE past_review (

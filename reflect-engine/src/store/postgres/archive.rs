@@ -12,7 +12,7 @@ use super::sql::Db;
 use super::value::params;
 use super::{
     events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
-    undo_records,
+    undo_records, words,
 };
 use crate::clock;
 use crate::error::Error;
@@ -175,9 +175,9 @@ async fn restore_trace(
              ingest_status, ingest_attempts, last_ingest_error, created_memory, model, \
              metadata, retrieved, ignored, created_at, task, final_response, \
              reference_context, trajectory, withdrawn_model, withdrawn_verdict, key_id, \
-             arm) \
+             arm, task_words) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-             $17, $18, $19, $20, $21, $22) RETURNING key",
+             $17, $18, $19, $20, $21, $22, strip(to_tsvector('simple', $23))) RETURNING key",
             params![
                 project,
                 trace.id.as_str(),
@@ -204,6 +204,7 @@ async fn restore_trace(
                 withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
                 trace.key_id.as_ref().map(KeyId::as_str),
                 trace.arm.as_ref().map(Arm::as_str),
+                words::of(&trace.task),
             ],
         )
         .await?

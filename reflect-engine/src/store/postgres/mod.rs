@@ -25,6 +25,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 mod address;
 mod archive;
 mod asides;
+mod browse;
 mod clock;
 mod database;
 mod deleted_reviews;
@@ -48,6 +49,7 @@ mod undo;
 mod undo_records;
 mod undone;
 mod value;
+mod words;
 
 use fault::Fault;
 use sql::Db;

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::reviews::TraceRow;
 use super::sql::Db;
 use super::value::params;
-use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, undone};
+use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, undone, words};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing, Teacher};
@@ -49,8 +49,8 @@ pub(super) async fn insert(
         .value(
             "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, \
              metadata, retrieved, created_at, task, final_response, reference_context, \
-             trajectory, key_id, arm) VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, \
-             $12, $13, $14) ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT \
+             trajectory, key_id, arm, task_words) VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, \
+             $12, $13, $14, strip(to_tsvector('simple', $15))) ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT \
              NULL DO NOTHING RETURNING key",
             params![
                 project,
@@ -67,6 +67,7 @@ pub(super) async fn insert(
                 encoded.trajectory,
                 trace.key_id.as_ref().map(KeyId::as_str),
                 trace.arm.as_ref().map(Arm::as_str),
+                words::of(&trace.task),
             ],
         )
         .await?;
