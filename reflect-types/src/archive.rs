@@ -3,7 +3,6 @@ use serde::{Deserialize, Serialize};
 use crate::id::{KeyId, MemoryId, path_segment};
 use crate::integer;
 use crate::memory::{MemoryHistory, UtilityEvent};
-#[cfg(doc)]
 use crate::memory_status::MemoryStatus;
 use crate::project::Stats;
 use crate::reflection::{AuthoredReflection, Reflection};
@@ -222,6 +221,11 @@ impl Validate for Piece {
                         "status",
                         "or a kind or status of `changes` is newer than this version: upgrade Reflect",
                     ));
+                }
+                let is_aside = history.memory.status == MemoryStatus::Quarantined;
+                if history.memory.aside.is_some() && !is_aside {
+                    let problem = "needs a `status` that keeps the memory out of answers";
+                    return Err(InvalidField::new("aside", problem));
                 }
                 Ok(())
             }

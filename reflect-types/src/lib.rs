@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod arm;
 mod backoff;
 mod error;
 mod id;
@@ -37,12 +38,13 @@ pub use archive::{
     ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
     ReplacedReview, SetAsideEvent,
 };
+pub use arm::Arm;
 pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
-pub use memory::{Memory, MemoryHistory, MemoryRecord, UtilityEvent};
+pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, UtilityEvent};
 pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};

@@ -101,6 +101,9 @@ pub struct MemoryRecord {
     /// Whether it may be part of an answer.
     #[serde(default)]
     pub status: MemoryStatus,
+    /// Why Reflect itself keeps it out of answers; absent if it does not, or if a person does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<Aside>,
     /// The API key that taught it: of the review, or for a judge's review of the trace.
     #[serde(default)]
     pub key_id: Option<KeyId>,
@@ -146,6 +149,17 @@ impl MemoryRecord {
             tools_used: reflection.tools_used,
         }
     }
+}
+
+/// Why Reflect itself keeps a memory out of answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Aside {
+    /// The reason, such as "harm: given to 14 runs, 12 failed".
+    pub reason: String,
+    /// Since when, in RFC 3339.
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
+    pub since: String,
 }
 
 /// One change of a memory's utility, with its cause.

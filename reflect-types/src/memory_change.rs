@@ -21,7 +21,7 @@ wire_enum! {
     }
 }
 
-/// One change of a memory by the holder of a key.
+/// One change of a memory by the holder of a key, or by Reflect itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangeRecord {
@@ -34,6 +34,9 @@ pub struct ChangeRecord {
     /// The API key of the change.
     #[serde(default)]
     pub key_id: Option<KeyId>,
+    /// Whether Reflect itself made the change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub automatic: bool,
     /// The reason, as given with the change.
     #[serde(default)]
     pub note: Option<String>,
@@ -57,6 +60,14 @@ pub struct ChangeRecord {
         deserialize_with = "integer::read_optional"
     )]
     pub generation: Option<u64>,
+    /// Of a restoration of a memory that Reflect had set aside: the number of reviewed runs that had been
+    /// given it. Reflect does not set it aside for harm by these again.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "integer::read_optional"
+    )]
+    pub uses: Option<u64>,
     /// When, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,

@@ -7,7 +7,7 @@ wire_enum! {
         /// It may.
         #[default]
         Active = "active",
-        /// A person has set it aside.
+        /// A person has set it aside, or Reflect itself because it does harm.
         Quarantined = "quarantined",
         /// Its review was withdrawn. Only archives have such a memory.
         Withdrawn = "withdrawn",

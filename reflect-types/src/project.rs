@@ -88,4 +88,7 @@ pub struct Stats {
     pub used_memories: u64,
     /// Utility events.
     pub events: u64,
+    /// Memories that are quarantined, by a person or by Reflect itself.
+    #[serde(default)]
+    pub quarantined: u64,
 }

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 
 use reflect_types::{
-    KeyId, Memory, MemoryHistory, MemoryStatus, QueryMemories, Ranking, Reviewer, UtilityEvent,
+    KeyId, Memory, MemoryHistory, MemoryRecord, MemoryStatus, QueryMemories, Ranking, Reviewer,
+    UtilityEvent,
 };
 use serde_json::Value;
 
@@ -220,7 +221,7 @@ fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
                 format!("{:.2}", memory.q_value),
                 memory.uses.to_string(),
                 outcome(Some(memory.success)).to_owned(),
-                memory.status.to_string(),
+                output::line(&status_text(memory), 100),
                 memory
                     .key_id
                     .as_ref()
@@ -251,7 +252,7 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", output::id(memory.id.as_str()))?;
     writeln!(out, "task     {}", output::line(&memory.task, 400))?;
     writeln!(out, "outcome  {}", outcome(Some(memory.success)))?;
-    writeln!(out, "status   {}", output::line(memory.status.as_str(), 40))?;
+    writeln!(out, "status   {}", output::line(&status_text(memory), 400))?;
     writeln!(
         out,
         "utility  {:.3} after {} uses",
@@ -288,6 +289,14 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n{}", memory_changes::summary(change))?;
     }
     Ok(())
+}
+
+/// The status, and why Reflect itself has set it.
+fn status_text(memory: &MemoryRecord) -> String {
+    match &memory.aside {
+        Some(aside) => format!("{} ({})", memory.status, aside.reason),
+        None => memory.status.to_string(),
+    }
 }
 
 /// The reviewer and the key that caused something.

@@ -201,10 +201,11 @@ pub(crate) async fn changes(place: &Place, options: Changes) -> Result<(), Failu
 
 /// A change on one line: when, what, by whom, and what an edit has set.
 pub(crate) fn summary(change: &ChangeRecord) -> String {
-    let by = change
-        .key_id
-        .as_ref()
-        .map_or_else(|| "without a key".to_owned(), |key| format!("by key {key}"));
+    let by = match &change.key_id {
+        Some(key) => format!("by key {key}"),
+        None if change.automatic => "by Reflect itself".to_owned(),
+        None => "without a key".to_owned(),
+    };
     let mut text = format!("{}  {} {by}", change.created_at, change.kind);
     if let Some(note) = &change.note {
         text = format!("{text}: {note}");

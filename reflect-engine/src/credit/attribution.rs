@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::Account;
 use super::kinds::{Effect, GENERAL_HELP, Kinds, Weights, harm};
 use super::noise::{Noise, seen};
 use super::response::{Curve, Position, Response};
+use super::{Account, Tally};
 
 /// The log-odds of a pass without memories, before anything is learned.
 const EASE: f64 = -0.5;
@@ -20,6 +20,7 @@ const NEWTON_STEPS: usize = 4;
 /// The state of the model after some runs.
 pub(super) struct Attribution {
     runs: Vec<Run>,
+    tally: Tally,
     /// The number of runs that were given memories, each by its weight.
     informed: f64,
     memories: Vec<Memory>,
@@ -73,6 +74,7 @@ impl Attribution {
     pub(super) fn new() -> Self {
         Self {
             runs: Vec::new(),
+            tally: Tally::default(),
             informed: 0.0,
             memories: Vec::new(),
             tasks: HashMap::new(),
@@ -112,6 +114,8 @@ impl Attribution {
         let expected = self.ease(task) + self.cavities(&run).map(|c| c.expected).sum::<f64>();
         self.noise
             .observe(probability(expected, run.passed), run.weight);
+        self.tally.runs += 1;
+        self.tally.passed += u32::from(run.passed);
         let new = self.runs.len();
         if !run.given.is_empty() {
             self.informed += run.weight;
@@ -136,6 +140,10 @@ impl Attribution {
 
     pub(super) fn curve(&self) -> Curve {
         self.response.curve()
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
     }
 
     pub(super) fn informed_runs(&self) -> f64 {

@@ -86,6 +86,23 @@ pub(crate) struct Account {
     pub(crate) kinds: Kinds,
 }
 
+/// How many runs there are, and how many of them passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) runs: u32,
+    pub(crate) passed: u32,
+}
+
+impl Tally {
+    /// The runs that are not among these.
+    pub(crate) fn without(self, some: Self) -> Self {
+        Self {
+            runs: self.runs.saturating_sub(some.runs),
+            passed: self.passed.saturating_sub(some.passed),
+        }
+    }
+}
+
 impl Credit {
     pub(crate) fn new() -> Self {
         Self {
@@ -196,6 +213,22 @@ impl Credit {
     /// The number of reviewed runs that were given memories, each by its weight.
     pub(crate) fn informed_runs(&self) -> f64 {
         self.attribution.informed_runs()
+    }
+
+    /// Whether the state covers all runs.
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.outdated
+    }
+
+    /// All runs that the state covers.
+    pub(crate) fn tally(&self) -> Tally {
+        self.attribution.tally()
+    }
+
+    /// What is known about a memory.
+    pub(crate) fn account(&self, key: MemoryKey) -> Option<Account> {
+        let place = self.keys.binary_search(&key).ok()?;
+        Some(self.attribution.account(place))
     }
 
     /// What is known about the memories.

@@ -108,6 +108,14 @@ impl Index {
         }
     }
 
+    /// An empty index whose [fingerprints](Self::fingerprint_of) compare with those of this one.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self {
+            hasher: self.hasher.clone(),
+            ..Self::new(self.dims)
+        }
+    }
+
     /// The number of components of a vector.
     pub fn dims(&self) -> usize {
         self.dims
@@ -194,11 +202,15 @@ impl Index {
         Some(entry.fingerprint)
     }
 
-    /// The cosine similarity of two memories, to a few thousandths. It follows from their vectors alone.
-    pub(crate) fn similarity(&self, a: i64, b: i64) -> Option<f64> {
+    /// The cosine similarity of two memories, which either of these indexes may hold, to a few thousandths.
+    /// It follows from their vectors alone.
+    pub(crate) fn similarity(indexes: [&Self; 2], a: i64, b: i64) -> Option<f64> {
         let of = |key: i64| {
-            let slot = self.slots.get(&key)?;
-            Some(self.groups.get(slot.group()).code(slot.row()))
+            let mut held = indexes
+                .iter()
+                .filter_map(|index| Some((index, *index.slots.get(&key)?)));
+            let (index, slot) = held.next()?;
+            Some(index.groups.get(slot.group()).code(slot.row()))
         };
         let ((a, a_step), (b, b_step)) = (of(a)?, of(b)?);
         Some(code::similarity((&a, a_step), (&b, b_step)))

@@ -9,8 +9,9 @@ use reflect_types::{MemoryId, Metadata, ProjectId};
 use super::{Index, Shortlist};
 use crate::credit::{Account, Credit, ReviewedRun};
 use crate::error::{Error, Result};
+use crate::hygiene::Upkeep;
 use crate::rank::{Learned, Params};
-use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
+use crate::store::{AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 /// The indexes of the projects queried last.
 #[derive(Debug)]
@@ -106,20 +107,81 @@ pub(crate) struct ProjectIndex {
 
 #[derive(Debug)]
 struct State {
+    /// The memories that may be part of an answer.
     index: Index,
+    /// The others. Their runs are evidence all the same.
+    hidden: Index,
     credit: Credit,
+    upkeep: Upkeep,
     revision: Revision,
+}
+
+impl State {
+    fn new(index: Index) -> Self {
+        Self {
+            hidden: index.empty_like(),
+            index,
+            credit: Credit::new(),
+            upkeep: Upkeep::default(),
+            revision: Revision::default(),
+        }
+    }
+
+    fn put(&mut self, memory: &IndexedMemory) {
+        let (home, other) = if memory.shown {
+            (&mut self.index, &mut self.hidden)
+        } else {
+            (&mut self.hidden, &mut self.index)
+        };
+        let IndexedMemory { key, vector, .. } = memory;
+        let moved = other.merit(*key);
+        other.remove(*key);
+        if let Err(error) = home.upsert(*key, vector, memory.q, &memory.metadata) {
+            tracing::warn!(key, %error, "a stored memory cannot be found by queries");
+            self.remove(*key);
+            return;
+        }
+        if let Some(merit) = moved {
+            home.set_effect(*key, merit.effect);
+        }
+        let run = ReviewedRun {
+            memory: memory.id.as_str(),
+            task: home.fingerprint_of(*key).unwrap_or_default(),
+            passed: memory.passed,
+            alpha: memory.alpha,
+        };
+        let given = memory.given.iter().map(MemoryId::as_str);
+        self.credit.put(*key, &run, given);
+        self.upkeep.put(memory);
+    }
+
+    fn remove(&mut self, key: MemoryKey) {
+        self.index.remove(key);
+        self.hidden.remove(key);
+        self.credit.remove(key);
+        self.upkeep.remove(key);
+    }
+
+    /// Brings what is learned from the runs up to date.
+    fn settle(&mut self) {
+        let indexes = [&self.index, &self.hidden];
+        let similarity = |a, b| Index::similarity(indexes, a, b);
+        for (key, effect) in self.credit.settle(similarity) {
+            self.index.set_effect(key, effect);
+            self.hidden.set_effect(key, effect);
+            self.upkeep.touch(key);
+        }
+        if self.credit.is_settled() {
+            self.upkeep.settle(&self.credit);
+        }
+    }
 }
 
 impl ProjectIndex {
     fn new(dims: usize) -> Self {
         Self {
             used: AtomicU64::new(0),
-            state: RwLock::new(State {
-                index: Index::new(dims),
-                credit: Credit::new(),
-                revision: Revision::default(),
-            }),
+            state: RwLock::new(State::new(Index::new(dims))),
             catching_up: tokio::sync::Mutex::default(),
         }
     }
@@ -155,36 +217,31 @@ impl ProjectIndex {
 
     /// Applies changes read from the store.
     pub(crate) fn apply(&self, changes: MemoryChanges) {
-        let mut guard = self.write();
-        let State {
-            index,
-            credit,
-            revision,
-        } = &mut *guard;
+        let mut state = self.write();
         if changes.reset {
-            *index = Index::new(index.dims());
-            *credit = Credit::new();
+            *state = State::new(Index::new(state.index.dims()));
         }
         for change in changes.changes {
             match change {
-                MemoryChange::Put(memory) => put(index, credit, &memory),
-                MemoryChange::Gone(key) => {
-                    index.remove(key);
-                    credit.remove(key);
-                }
+                MemoryChange::Put(memory) => state.put(&memory),
+                MemoryChange::Gone(key) => state.remove(key),
             }
         }
         if !changes.more {
-            for (key, effect) in credit.settle(|a, b| index.similarity(a, b)) {
-                index.set_effect(key, effect);
-            }
+            state.settle();
         }
-        *revision = changes.revision;
+        state.revision = changes.revision;
+    }
+
+    /// The decisions about memories that the store does not have yet.
+    pub(crate) fn decisions(&self) -> Vec<AsideWrite> {
+        self.read().upkeep.decisions()
     }
 
     fn bytes(&self) -> usize {
         let state = self.read();
-        state.index.bytes() + state.credit.bytes()
+        let vectors = state.index.bytes() + state.hidden.bytes();
+        vectors + state.credit.bytes() + state.upkeep.bytes()
     }
 
     fn dims(&self) -> usize {
@@ -198,23 +255,4 @@ impl ProjectIndex {
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn put(index: &mut Index, credit: &mut Credit, memory: &IndexedMemory) {
-    let IndexedMemory { key, vector, .. } = memory;
-    if let Err(error) = index.upsert(*key, vector, memory.q, &memory.metadata) {
-        tracing::warn!(key, %error, "a stored memory cannot be found by queries");
-        index.remove(*key);
-        credit.remove(*key);
-        return;
-    }
-    let task = index.fingerprint_of(*key).unwrap_or_default();
-    let given = memory.given.iter().map(MemoryId::as_str);
-    let run = ReviewedRun {
-        memory: memory.id.as_str(),
-        task,
-        passed: memory.passed,
-        alpha: memory.alpha,
-    };
-    credit.put(*key, &run, given);
 }

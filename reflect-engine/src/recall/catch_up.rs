@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use reflect_types::ProjectId;
+use reflect_types::{MemoryStatus, ProjectId};
 
 use crate::core::Core;
 use crate::error::Result;
 use crate::index::ProjectIndex;
+use crate::store::AsideWrite;
 use crate::task::{compute, isolate};
 
 /// The number of changes read from the store at a time. Tests read many pages.
@@ -42,25 +43,43 @@ pub(super) async fn current_index(
         None => core.indexes.get_or_create(project, dims),
     };
     // In its own task: a caller that goes away must not leave a page half applied.
-    let work = catch_up(Arc::clone(core), project.clone(), Arc::clone(&index));
+    let work = tidied(Arc::clone(core), project.clone(), Arc::clone(&index));
     isolate("the index", work).await?;
     core.indexes.make_room(project);
     Ok(Some(index))
 }
 
-/// Applies all changes that the index lacks.
-async fn catch_up(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -> Result<()> {
+/// Applies all changes that the index lacks, and stores the decisions that follow from them.
+async fn tidied(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -> Result<()> {
     let _turn = index.catching_up.lock().await;
+    catch_up(&core, &project, &index).await?;
+    let decisions = index.decisions();
+    if decisions.is_empty() {
+        return Ok(());
+    }
+    for AsideWrite { status, reason, .. } in &decisions {
+        let status = status.as_ref().map_or("active", MemoryStatus::as_str);
+        tracing::info!(%project, status, reason, "a memory gets another status");
+    }
+    match core.store.set_aside(&project, decisions, core.now()).await {
+        Ok(()) => catch_up(&core, &project, &index).await,
+        // An answer is worth more than a decision, which is made again after the next review.
+        Err(error) => {
+            tracing::warn!(%project, %error, "decisions about memories could not be stored");
+            Ok(())
+        }
+    }
+}
+
+/// Applies all changes that the index lacks.
+async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -> Result<()> {
     let embedder = core.embedder.id();
-    let after = |revision| {
-        core.store
-            .memory_changes(&project, embedder, revision, PAGE)
-    };
+    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
     let mut page = after(index.revision()).await?;
     loop {
         let (more, revision) = (page.more, page.revision);
         let applying = {
-            let index = Arc::clone(&index);
+            let index = Arc::clone(index);
             compute(move || index.apply(page))
         };
         if !more {

@@ -1,6 +1,6 @@
 //! Memories as an index follows them.
 
-use reflect_types::{MemoryId, Metadata};
+use reflect_types::{MemoryId, MemoryStatus, Metadata};
 
 /// A memory's key inside its store. A key is never used again.
 pub type MemoryKey = i64;
@@ -57,6 +57,25 @@ pub struct IndexedMemory {
     pub alpha: f64,
     /// The memories that run was given.
     pub given: Vec<MemoryId>,
+    /// Whether it may be part of an answer.
+    pub shown: bool,
+    /// The status that Reflect itself has given it.
+    pub aside: Option<MemoryStatus>,
+    /// The number of reviewed runs that were given it.
+    pub uses: u64,
+    /// How many of them a person knew who restored it after Reflect had set it aside.
+    pub excused: u64,
+}
+
+/// A decision of Reflect itself about a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsideWrite {
+    /// The memory.
+    pub key: MemoryKey,
+    /// The status that it gets instead of `active`; `None` gives it back.
+    pub status: Option<MemoryStatus>,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A memory without a vector of the current embedder.

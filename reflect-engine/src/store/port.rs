@@ -8,8 +8,8 @@ use reflect_types::{
 };
 
 use super::{
-    Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Browse, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    MemoryKey, NewTrace, Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -19,7 +19,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// Every method is one transaction, isolated from all others: it takes effect as a whole or not at
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Browse + Send + Sync + 'static {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 
@@ -218,6 +218,15 @@ pub trait Store: Send + Sync + 'static {
         key: Option<&KeyId>,
         now: Timestamp,
     ) -> Result<Option<MemoryHistory>>;
+
+    /// Writes decisions of Reflect itself to keep memories out of answers or to give them back, and records
+    /// each as an automatic change, unless it stands already. An [undo](Self::undo) ignores these changes.
+    async fn set_aside(
+        &self,
+        project: &ProjectId,
+        decisions: Vec<AsideWrite>,
+        now: Timestamp,
+    ) -> Result<()>;
 
     /// Deletes a memory with its events, the texts of its changes, and a skill that was written from
     /// it. The deletion is recorded. Returns whether the memory existed.

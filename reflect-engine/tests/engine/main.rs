@@ -14,6 +14,7 @@ mod common;
 mod archive;
 mod embedders;
 mod hostile_text;
+mod hygiene;
 mod ingestion;
 mod judging;
 mod learned_ranking;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
+    ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
     ProjectId, Review, ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
@@ -162,9 +162,9 @@ fn restore_trace(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
              ignored, created_at, task, final_response, reference_context, trajectory, \
-             withdrawn_model, withdrawn_verdict, key_id) \
+             withdrawn_model, withdrawn_verdict, key_id, arm) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21)",
+             ?19, ?20, ?21, ?22)",
     )?
     .execute(params![
         project,
@@ -191,6 +191,7 @@ fn restore_trace(
         withdrawn.as_ref().map(|verdict| &verdict.model),
         withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
         trace.key_id.as_ref().map(KeyId::as_str),
+        trace.arm.as_ref().map(Arm::as_str),
     ])?;
     let key = db.last_insert_rowid();
     if let Some(review) = restored::review(archived, now) {
@@ -216,6 +217,7 @@ fn restore_memory(
         set_aside,
     } = archived;
     let memory = &history.memory;
+    let aside = memory.aside.as_ref();
     match memories::status(db, project, &memory.id)?.as_deref() {
         None => {}
         Some("withdrawn") if memory.status != MemoryStatus::Withdrawn => {
@@ -226,13 +228,13 @@ fn restore_memory(
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
              metadata, task, reflection, status, key_id, reviewer_model, generation, given, \
-             alpha) \
+             alpha, aside, aside_reason, aside_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
              coalesce(nullif(?16, '[]'), ( \
                  SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'), \
              coalesce(?17, ( \
                  SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key \
-                 WHERE t.project = ?1 AND t.id = ?3), ?18))",
+                 WHERE t.project = ?1 AND t.id = ?3), ?18), ?19, ?20, ?21)",
     )?
     .execute(params![
         project,
@@ -246,7 +248,10 @@ fn restore_memory(
         row::to_json(&memory.metadata)?,
         memory.task,
         row::to_json(&memory.reflection)?,
-        memory.status.as_str(),
+        match aside {
+            Some(_) => MemoryStatus::Active.as_str(),
+            None => memory.status.as_str(),
+        },
         memory.key_id.as_ref().map(KeyId::as_str),
         memory.reviewer.as_ref().and_then(Reviewer::model_name),
         row::stored_count(*generation),
@@ -254,6 +259,9 @@ fn restore_memory(
         row::to_json(&memory.retrieved_memory_ids)?,
         memory.alpha,
         Review::DEFAULT_ALPHA,
+        aside.map(|_| memory.status.as_str()),
+        aside.map(|aside| &aside.reason),
+        aside.map(|aside| &aside.since),
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;

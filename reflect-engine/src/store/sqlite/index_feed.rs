@@ -123,8 +123,10 @@ fn put_since(
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT m.revision, m.key, m.q, m.metadata, \
-             iif(e.embedder = ?2 AND m.status = 'active', e.vector, NULL), m.id, m.success, m.given, \
-             m.alpha \
+             iif(e.embedder = ?2 AND m.status <> 'withdrawn', e.vector, NULL), m.id, m.success, \
+             m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, m.uses, \
+             iif(m.uses > 0, coalesce((SELECT max(c.uses) FROM memory_change c \
+                 WHERE c.project = m.project AND c.memory_id = m.id AND c.closed = 0), 0), 0) \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -144,6 +146,10 @@ fn put_since(
                 passed: found.get(6)?,
                 given: row::json(found, 7)?,
                 alpha: found.get(8)?,
+                shown: found.get(9)?,
+                aside: row::aside(found, 10)?,
+                uses: row::count(found, 11)?,
+                excused: row::count(found, 12)?,
             }))
         };
         changes.push((revision, change));

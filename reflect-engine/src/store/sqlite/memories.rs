@@ -272,7 +272,7 @@ pub(super) fn list(
     let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM memory m WHERE m.project = ?1 AND m.key < ?2 AND m.status <> 'withdrawn' \
-             AND (?4 IS NULL OR m.status = ?4) \
+             AND (?4 IS NULL OR iif(m.status = 'active', coalesce(m.aside, 'active'), m.status) = ?4) \
          ORDER BY m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
@@ -300,7 +300,7 @@ pub(super) fn best(
 ) -> Result<Vec<MemoryRecord>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
-         WHERE p.id = ?1 AND m.success = ?2 AND m.status = 'active' \
+         WHERE p.id = ?1 AND m.success = ?2 AND m.status = 'active' AND m.aside IS NULL \
          ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT ?3",
         row::MEMORY
     ))?;
@@ -343,7 +343,8 @@ pub(super) fn by_key(
         return Ok(Vec::new());
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {} FROM memory m WHERE m.key = ?1 AND m.project = ?2 AND m.status = 'active'",
+        "SELECT {} FROM memory m WHERE m.key = ?1 AND m.project = ?2 AND m.status = 'active' \
+             AND m.aside IS NULL",
         row::MEMORY
     ))?;
     let mut found = Vec::with_capacity(keys.len());

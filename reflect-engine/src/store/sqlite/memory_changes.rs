@@ -1,4 +1,4 @@
-//! Changes of memories by the holders of keys.
+//! Changes of memories by the holders of keys, and by Reflect itself.
 
 use reflect_types::{
     ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryId, MemoryStatus, Page, ProjectId,
@@ -14,7 +14,7 @@ use crate::store::MemoryKey;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation";
+     c.generation, c.automatic, c.uses";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -72,15 +72,18 @@ pub(super) fn of_memory(db: &Connection, key: MemoryKey) -> Result<Vec<ChangeRec
     Ok(changes)
 }
 
-/// The changes of a memory as a replay needs them, oldest first.
+/// The changes of a memory as a replay needs them, without those of Reflect itself, oldest first.
 pub(super) fn recorded(db: &Connection, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
     let mut select = db.prepare_cached(&format!(
         "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
-             c.edit FROM {OF_MEMORY}"
+             c.edit, c.automatic FROM {OF_MEMORY}"
     ))?;
     let mut rows = select.query([key])?;
     let mut changes = Vec::new();
     while let Some(found) = rows.next()? {
+        if found.get(8)? {
+            continue;
+        }
         let act = match kind(found, 5)? {
             ChangeKind::Edited => Act::Edit {
                 edit: row::json(found, 7)?,
@@ -145,6 +148,8 @@ pub(super) fn import(
                 key: change.key_id.as_ref(),
                 at: &change.created_at,
                 closed: false,
+                automatic: change.automatic,
+                uses: change.uses,
             },
         )?;
     }
@@ -163,14 +168,16 @@ pub(super) struct Change<'a> {
     pub(super) key: Option<&'a KeyId>,
     pub(super) at: &'a str,
     pub(super) closed: bool,
+    pub(super) automatic: bool,
+    pub(super) uses: Option<u64>,
 }
 
 pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, before, \
-             edit, note, key_id, created_at, closed) \
+             edit, note, key_id, created_at, closed, automatic, uses) \
          VALUES (:project, :memory, :kind, :generation, :status_before, :before, :edit, :note, \
-             :key_id, :created_at, :closed)",
+             :key_id, :created_at, :closed, :automatic, :uses)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -184,6 +191,8 @@ pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Resu
         ":key_id": change.key.map(KeyId::as_str),
         ":created_at": change.at,
         ":closed": change.closed,
+        ":automatic": change.automatic,
+        ":uses": change.uses.map(row::stored_count),
     })?;
     Ok(())
 }
@@ -211,5 +220,10 @@ fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
         superseded: row.get(9)?,
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<_, i64>(10)?).ok(),
+        automatic: row.get(11)?,
+        uses: match row.get::<_, Option<i64>>(12)? {
+            Some(_) => Some(row::count(row, 12)?),
+            None => None,
+        },
     })
 }

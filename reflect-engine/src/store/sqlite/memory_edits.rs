@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::memory_changes::{Change, insert, recorded};
-use super::{memories, projects, row, skills};
+use super::{asides, memories, projects, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -25,7 +25,7 @@ pub(super) fn update(
         return Ok(None);
     };
     let mut select = db.prepare_cached(
-        "SELECT key, generation, reflection, status FROM memory \
+        "SELECT key, generation, reflection, status, aside IS NOT NULL, uses FROM memory \
          WHERE id = ?1 AND project = ?2 AND status <> 'withdrawn'",
     )?;
     let mut rows = select.query(params![id.as_str(), project_key])?;
@@ -37,8 +37,10 @@ pub(super) fn update(
         reflection: row::json(found, 2)?,
         status: row::memory_status(found, 3)?,
     };
+    let (is_aside, uses): (bool, u64) = (found.get(4)?, row::count(found, 5)?);
+    let restores = is_aside && update.status == Some(MemoryStatus::Active);
     let known = recorded(db, key)?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by, restores);
     for NewChange {
         kind,
         status_before,
@@ -63,8 +65,13 @@ pub(super) fn update(
                 key: by,
                 at: &clock::text(now),
                 closed: false,
+                automatic: false,
+                uses: (restores && *kind == ChangeKind::Restored).then_some(uses),
             },
         )?;
+    }
+    if restores {
+        asides::clear(db, key)?;
     }
     write_state(db, project_key, key, &state.reflection, Some(&state.status))?;
     if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
@@ -118,6 +125,8 @@ pub(super) fn delete_in(
             key: by,
             at: &clock::text(now),
             closed: true,
+            automatic: false,
+            uses: None,
         },
     )?;
     Ok(true)

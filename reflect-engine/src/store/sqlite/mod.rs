@@ -13,14 +13,16 @@ use reflect_types::{
 };
 
 use super::{
-    Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
 
 mod archive;
+mod asides;
 mod blob;
+mod browse;
 mod claims;
 mod database;
 mod deleted_reviews;
@@ -270,6 +272,17 @@ impl Store for Sqlite {
         let (project, id) = (project.clone(), id.clone());
         let (update, key) = (update.clone(), key.cloned());
         self.write(move |db| memory_edits::update(db, &project, &id, &update, key.as_ref(), now))
+            .await
+    }
+
+    async fn set_aside(
+        &self,
+        project: &ProjectId,
+        decisions: Vec<AsideWrite>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let project = project.clone();
+        self.write(move |db| asides::write(db, &project, &decisions, now))
             .await
     }
 

@@ -113,7 +113,9 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.uses > 0 \
                  AND m.status <> 'withdrawn'), \
-             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn') \
+             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND (m.status = 'quarantined' \
+                 OR (m.status = 'active' AND m.aside = 'quarantined'))) \
          FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
     )?;
     let mut rows = stats.query([project])?;
@@ -135,5 +137,6 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
         memories: sum(6)?,
         used_memories: sum(7)?,
         events: sum(8)?,
+        quarantined: sum(9)?,
     })
 }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict, ProjectId,
-    ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -47,7 +47,7 @@ pub(super) const TRACE: &str = concat!(
      ELSE t.ingest_attempts END, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id"
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm"
 );
 /// The number of columns in [`TRACE`].
 pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
@@ -121,6 +121,7 @@ pub(super) fn undecoded_trace(row: &Row<'_>) -> Result<Undecoded<Trace>, Fault> 
         withdrawn_verdict: model_verdict(row, 23)?,
         judge_note: None,
         key_id: row.get::<_, Option<String>>(25)?.map(KeyId::new),
+        arm: arm(row, 26)?,
         created_at: row.get(14)?,
     };
     let long = LongFields {
@@ -130,6 +131,11 @@ pub(super) fn undecoded_trace(row: &Row<'_>) -> Result<Undecoded<Trace>, Fault> 
         ignored_memory_ids: json_text(row, 5)?,
     };
     Ok(Undecoded::new(trace, long))
+}
+
+fn arm(row: &Row<'_>, column: usize) -> Result<Option<Arm>, Fault> {
+    let text = row.get_ref(column)?.as_str_or_null();
+    Ok(text.map_err(rusqlite::Error::from)?.map(Arm::from))
 }
 
 /// The bytes after which a page ends. A longer record is a page of its own.
@@ -142,7 +148,7 @@ pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
 
 /// The length of the texts in a row of [`MEMORY`].
 pub(super) fn memory_bytes(row: &Row<'_>) -> Result<usize, Fault> {
-    text_bytes(row, columns(MEMORY))
+    text_bytes(row, MEMORY_COLUMNS)
 }
 
 /// The length of the texts in these first columns of a row.
@@ -185,11 +191,12 @@ fn depth(json: &str) -> usize {
 
 /// The columns of [`memory`], from `memory m`.
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
-     m.uses, m.metadata, m.created_at, m.status, m.key_id, m.reviewer_model, m.given, \
-     m.alpha";
+     m.uses, m.metadata, m.created_at, iif(m.status = 'active', coalesce(m.aside, 'active'), m.status), \
+     m.key_id, m.reviewer_model, m.given, m.alpha, iif(m.status = 'active', m.aside_reason, NULL), \
+     m.aside_at";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 15;
+pub(super) const MEMORY_COLUMNS: usize = 17;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -208,6 +215,10 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
         reviewer: Some(reviewer(row, 12)?),
         retrieved_memory_ids: json(row, 13)?,
         alpha: Some(row.get(14)?),
+        aside: match (row.get(15)?, row.get(16)?) {
+            (Some(reason), Some(since)) => Some(Aside { reason, since }),
+            _ => None,
+        },
     })
 }
 
@@ -266,6 +277,12 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault
         .as_str()
         .map_err(rusqlite::Error::from)?;
     Ok(IngestStatus::from(text))
+}
+
+/// The status that Reflect itself has given a memory.
+pub(super) fn aside(row: &Row<'_>, column: usize) -> Result<Option<MemoryStatus>, Fault> {
+    let status: Option<String> = row.get(column)?;
+    Ok(status.map(|status| MemoryStatus::from(status.as_str())))
 }
 
 pub(super) fn memory_status(row: &Row<'_>, column: usize) -> Result<MemoryStatus, Fault> {

@@ -31,7 +31,7 @@ pub(super) fn sources(db: &Connection, project: i64) -> Result<(Vec<MemoryId>, b
     let mut select = db.prepare_cached(
         "SELECT s.sources, EXISTS (SELECT 1 FROM json_each(s.sources) j WHERE NOT EXISTS ( \
              SELECT 1 FROM memory m WHERE m.project = s.project AND m.id = j.value \
-                 AND m.status = 'active')) \
+                 AND m.status = 'active' AND m.aside IS NULL)) \
          FROM skill s WHERE s.project = ?1",
     )?;
     let mut rows = select.query([project])?;
@@ -91,7 +91,7 @@ pub(super) fn put(
 fn is_unchanged(db: &Connection, project: i64, read: &MemoryRecord) -> Result<bool, Fault> {
     let mut select = db.prepare_cached(
         "SELECT reflection, success, task FROM memory \
-         WHERE project = ?1 AND id = ?2 AND status = 'active'",
+         WHERE project = ?1 AND id = ?2 AND status = 'active' AND aside IS NULL",
     )?;
     let mut rows = select.query(params![project, read.id.as_str()])?;
     let Some(found) = rows.next()? else {

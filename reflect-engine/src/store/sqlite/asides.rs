@@ -1,0 +1,99 @@
+//! Decisions of Reflect itself to keep memories out of answers.
+
+use jiff::Timestamp;
+use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
+use rusqlite::{Connection, params};
+
+use super::fault::Fault;
+use super::memory_changes::{Change, insert};
+use super::{memories, projects, row, skills};
+use crate::clock;
+use crate::store::{AsideWrite, MemoryKey};
+
+/// Writes decisions and records each as a change of Reflect itself. Skips those that stand already, and
+/// memories that are gone.
+pub(super) fn write(
+    db: &Connection,
+    project: &ProjectId,
+    writes: &[AsideWrite],
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let Some(project) = projects::key(db, project)? else {
+        return Ok(());
+    };
+    for decision in writes {
+        write_one(db, project, decision, now)?;
+    }
+    Ok(())
+}
+
+fn write_one(
+    db: &Connection,
+    project: i64,
+    decision: &AsideWrite,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT id, generation, status, aside FROM memory \
+         WHERE key = ?1 AND project = ?2 AND status <> 'withdrawn'",
+    )?;
+    let mut rows = select.query(params![decision.key, project])?;
+    let Some(found) = rows.next()? else {
+        return Ok(());
+    };
+    let (id, generation) = (MemoryId::new(found.get::<_, String>(0)?), found.get(1)?);
+    let (by_people, before) = (row::memory_status(found, 2)?, row::aside(found, 3)?);
+    if before == decision.status {
+        return Ok(());
+    }
+    let at = clock::text(now);
+    let status = decision.status.as_ref().map(MemoryStatus::as_str);
+    db.prepare_cached(
+        "UPDATE memory SET aside = ?2, aside_reason = iif(?2 IS NULL, NULL, ?3), \
+             aside_at = iif(?2 IS NULL, NULL, ?4), revision = ?5 WHERE key = ?1",
+    )?
+    .execute(params![
+        decision.key,
+        status,
+        decision.reason,
+        at,
+        memories::next_revision(db, project)?,
+    ])?;
+    if decision.status.is_some() {
+        skills::remove_of(db, project, &id)?;
+    }
+    let status_before = match by_people {
+        MemoryStatus::Active => before.unwrap_or_default(),
+        status => status,
+    };
+    insert(
+        db,
+        project,
+        &Change {
+            memory: id.as_str(),
+            kind: match decision.status {
+                Some(_) => &ChangeKind::Quarantined,
+                None => &ChangeKind::Restored,
+            },
+            generation,
+            status_before: &status_before,
+            before: None,
+            edit: None,
+            note: Some(&decision.reason),
+            key: None,
+            at: &at,
+            closed: false,
+            automatic: true,
+            uses: None,
+        },
+    )
+}
+
+/// A person has decided otherwise. The caller writes the revision.
+pub(super) fn clear(db: &Connection, key: MemoryKey) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL WHERE key = ?1",
+    )?
+    .execute([key])?;
+    Ok(())
+}
