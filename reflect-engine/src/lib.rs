@@ -19,7 +19,10 @@ pub mod review;
 pub mod statistics;
 pub mod store;
 mod task;
+mod triage;
 
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
+pub use recall::Appraisal;
+pub use triage::{QueuedReview, ReviewReason};

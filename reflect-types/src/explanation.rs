@@ -41,6 +41,12 @@ pub struct ExplainedMemory {
     pub score: f64,
     /// What its runs say about it; `None` by the classic ranking.
     pub evidence: Option<Evidence>,
+    /// The number of reviewed runs that were given it, with tasks like the query's.
+    #[serde(default)]
+    pub similar_runs: u32,
+    /// How many of them passed.
+    #[serde(default)]
+    pub similar_passed: u32,
     /// The score with the diversity penalty; `None` if the memory did not reach that step.
     pub mmr: Option<f64>,
     /// The place in the answer, from 1.

@@ -85,7 +85,7 @@ fn imported(folder: &Path) -> std::path::PathBuf {
 fn no_command_shows_what_a_terminal_would_obey() {
     let folder = tempfile::tempdir().unwrap();
     let data = imported(folder.path());
-    let (trace, pending, memory) = (hostile("t"), hostile("pending"), hostile("m"));
+    let (trace, pending, memory) = (hostile("t"), hostile("pending"), "m".to_owned());
     let (trace, pending, memory) = (&*trace, &*pending, &*memory);
     for (command, input) in [
         (&["traces", "list"][..], ""),

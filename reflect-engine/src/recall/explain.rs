@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reflect_types::{
-    Evidence, ExplainedMemory, Explanation, Memory, ProjectId, QueryMemories, neutral,
+    Evidence, ExplainedMemory, Explanation, Memory, MemoryId, ProjectId, QueryMemories, neutral,
 };
 
 use super::catch_up::{PAGE, current_index};
@@ -12,9 +12,12 @@ use super::query::probe;
 use crate::core::Core;
 use crate::credit::{Account, Credit};
 use crate::error::Result;
-use crate::rank::{self, Candidate, Learned, Merit, Params, Rule};
+use crate::rank::{self, Candidate, Explained, Learned, Merit, Params, Rule};
 use crate::store::{IndexedMemory, MemoryChange, MemoryKey, Revision};
 use crate::task::compute;
+
+/// The cosine similarity from which two tasks count as alike.
+const SIMILAR: f64 = 0.5;
 
 impl From<Account> for Evidence {
     fn from(account: Account) -> Self {
@@ -44,10 +47,11 @@ pub(crate) async fn explain(
     let rule = Rule::of(query, &core.ranking, learned);
     let params = Params::new(query, rule, core.floor);
     let filter = query.metadata_filter.clone();
-    let (mut explained, accounts) = compute(move || {
+    let (mut explained, accounts, similar) = compute(move || {
         let candidates: Vec<_> = all.values().map(|m| candidate(m, &accounts)).collect();
         let explained = rank::explain(&probe, &candidates, &params, filter.as_ref());
-        (explained, accounts)
+        let similar = similar_runs(&explained, &all);
+        (explained, accounts, similar)
     })
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
@@ -57,7 +61,10 @@ pub(crate) async fn explain(
     let memories = explained.into_iter().filter_map(|memory| {
         let record = records.remove(&memory.key)?.neutral();
         let account = accounts.get(&memory.key).copied();
+        let (similar_runs, similar_passed) = similar.get(&record.id).copied().unwrap_or_default();
         Some(ExplainedMemory {
+            similar_runs,
+            similar_passed,
             id: record.id,
             task: neutral::excerpt(&record.task, Memory::MAX_TASK).into_owned(),
             similarity: memory.similarity,
@@ -88,6 +95,24 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
         considered: 0,
         memories: Vec::new(),
     }
+}
+
+/// For each memory, the number of runs with a task like the query's that were given it, and how many of
+/// them passed. A memory stands for the run that it was learned from.
+fn similar_runs(
+    explained: &[Explained],
+    all: &HashMap<MemoryKey, IndexedMemory>,
+) -> HashMap<MemoryId, (u32, u32)> {
+    let mut counts = HashMap::<MemoryId, (u32, u32)>::new();
+    let similar = explained.iter().filter(|run| run.similarity >= SIMILAR);
+    for run in similar.filter_map(|run| all.get(&run.key)) {
+        for id in &run.given {
+            let (runs, passed) = counts.entry(id.clone()).or_default();
+            *runs += 1;
+            *passed += u32::from(run.passed);
+        }
+    }
+    counts
 }
 
 /// A memory as the ranking sees it.
