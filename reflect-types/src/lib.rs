@@ -22,6 +22,7 @@ mod page;
 mod project;
 mod ranking;
 mod reflection;
+mod report;
 mod requests;
 mod review;
 mod reviewer;
@@ -52,12 +53,16 @@ pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
+pub use report::{
+    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
+};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
-    DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetSkill,
-    GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories, ListMemoryChanges, ListOrder,
-    ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation, QueryMemories, Reply, Request,
-    RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
+    DeleteTraces, ExportMemories, ExportOverview, ExportTraces, GetHealth, GetMemory, GetReport,
+    GetSkill, GetStats, GetTrace, Grouping, ImportProject, ListApiKeys, ListMemories,
+    ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation,
+    QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory,
+    UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

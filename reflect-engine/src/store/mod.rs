@@ -20,6 +20,7 @@ mod port;
 mod restored;
 mod skill;
 mod sqlite;
+mod tally;
 mod trace;
 mod undecoded;
 mod undo_run;
@@ -32,6 +33,7 @@ pub use memory::{
 pub use port::Store;
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
+pub use tally::{Tally, TallyQuery, UsedMemory};
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};

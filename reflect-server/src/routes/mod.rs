@@ -62,6 +62,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(projects::list))
         .routes(routes!(projects::update, projects::delete))
         .routes(routes!(projects::stats))
+        .routes(routes!(projects::report))
         .routes(routes!(memories::query))
         .routes(routes!(memories::list))
         .routes(routes!(memories::get, memories::update, memories::delete))

@@ -34,7 +34,7 @@ async fn every_endpoint_is_in_the_access_matrix() {
         );
     }
     assert_eq!(documented, matrix().into_iter().collect());
-    assert_eq!(documented.len(), 28);
+    assert_eq!(documented.len(), 29);
 }
 
 #[tokio::test]
