@@ -94,8 +94,8 @@ fn the_step_of_a_model_is_lowered_if_it_agrees_too_little() {
     close(judge(25, 25).step(), 0.1);
     close(judge(0, 50).step(), 0.1);
     // Too few to tell.
-    close(judge(0, 4).step(), 1.0);
-    close(judge(0, 5).step(), 0.1);
+    close(judge(0, 9).step(), 1.0);
+    close(judge(0, 10).step(), 0.1);
     close(Agreement::default().step(), 1.0);
 }
 
