@@ -20,8 +20,10 @@ pub mod review;
 pub mod statistics;
 pub mod store;
 mod task;
+mod triage;
 
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
-pub use recall::{Evidence, ExplainedMemory, Explanation};
+pub use recall::{Appraisal, Evidence, ExplainedMemory, Explanation};
+pub use triage::{QueuedReview, ReviewReason};

@@ -146,8 +146,8 @@ fn memories_are_listed_if_their_runs_differ_clearly_from_the_others() {
     let (helpful, harmful) = helpful_and_harmful(vec![
         used("good", 30, 0),
         used("better", 60, 0),
-        used("usual", 200, 200),
-        used("also usual", 200, 200),
+        used("usual", 140, 60),
+        used("also usual", 140, 60),
         used("few", 3, 2),
         used("bad", 1, 29),
     ]);

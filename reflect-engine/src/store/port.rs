@@ -8,9 +8,9 @@ use reflect_types::{
 };
 
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Tally, TallyQuery, TraceDeletion, Undecoded, UndoRun,
-    UnembeddedMemory, UsedMemory,
+    AsideWrite, Browse, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    MemoryKey, NewTrace, Revision, SkillWrite, Tally, TallyQuery, TraceDeletion, Undecoded,
+    UndoRun, UnembeddedMemory, UsedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -21,7 +21,7 @@ use crate::statistics::Agreement;
 /// Every method is one transaction, isolated from all others: it takes effect as a whole or not at
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Browse + Send + Sync + 'static {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 

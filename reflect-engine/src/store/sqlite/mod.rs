@@ -24,6 +24,7 @@ use crate::statistics::Agreement;
 mod archive;
 mod asides;
 mod blob;
+mod browse;
 mod claims;
 mod database;
 mod deleted_reviews;
