@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, doctor, judge, keys, memories, projects, review, serve, skill, traces,
-    undo,
+    bundle, completions, doctor, judge, keys, memories, projects, report, review, serve, skill,
+    traces, undo,
 };
 use failure::Failure;
 
@@ -56,6 +56,8 @@ enum Command {
     Skill(skill::Options),
     /// Undo reviews and changes by key, reviewer, run or time.
     Undo(undo::Options),
+    /// Show pass rates, and whether memories help.
+    Report(report::Options),
     /// List projects, or change the settings of one.
     Projects(projects::Options),
     /// List, create and revoke API keys.
@@ -94,6 +96,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Memories(options) => memories::run(options).await,
         Command::Skill(options) => skill::run(options).await,
         Command::Undo(options) => undo::run(options).await,
+        Command::Report(options) => report::run(options).await,
         Command::Projects(options) => projects::run(options).await,
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,

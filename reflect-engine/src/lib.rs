@@ -15,6 +15,7 @@ pub mod learn;
 pub mod model;
 pub mod rank;
 mod recall;
+mod report;
 pub mod review;
 pub mod statistics;
 pub mod store;

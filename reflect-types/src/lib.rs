@@ -23,6 +23,7 @@ mod page;
 mod project;
 mod ranking;
 mod reflection;
+mod report;
 mod requests;
 mod review;
 mod reviewer;
@@ -54,12 +55,15 @@ pub use page::Page;
 pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
+pub use report::{
+    Conclusion, Difference, Group, JudgeAgreement, MemoryOutcome, Month, Outcomes, PassRate, Report,
+};
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
-    GetMemory, GetSkill, GetStats, GetTrace, ImportProject, ListApiKeys, ListMemories,
-    ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate, Operation,
-    QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory,
+    GetMemory, GetReport, GetSkill, GetStats, GetTrace, Grouping, ImportProject, ListApiKeys,
+    ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate,
+    Operation, QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory,
     UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};

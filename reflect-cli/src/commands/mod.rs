@@ -11,6 +11,7 @@ pub(crate) mod memories;
 mod memory_changes;
 mod memory_text;
 pub(crate) mod projects;
+pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod serve;
 pub(crate) mod skill;

@@ -218,7 +218,7 @@ fn reviewer(text: &str) -> Result<Reviewer, String> {
     }
 }
 
-fn time(text: &str) -> Result<Timestamp, String> {
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     let help = || {
         format!(
             "`{text}` is not a time: write `2026-11-15T12:00:00Z`, a date such as `2026-11-15`, or an age \

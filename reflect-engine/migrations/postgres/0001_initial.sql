@@ -48,6 +48,8 @@ CREATE TABLE trace (
 
 CREATE INDEX trace_by_project ON trace (project, key);
 CREATE INDEX trace_by_model ON trace (project, model, key);
+-- What a report counts, without reading the texts of runs.
+CREATE INDEX trace_outcome ON trace (project, created_at COLLATE "C", arm, model);
 CREATE INDEX trace_by_words ON trace USING gin (task_words);
 CREATE INDEX trace_pending ON trace (project, key) WHERE NOT reviewed;
 CREATE INDEX trace_failed ON trace (project, key) WHERE ingest_status = 'failed';
@@ -73,6 +75,8 @@ CREATE TABLE review (
 
 -- Reviews of models, which people confirm or replace.
 CREATE INDEX review_of_model ON review (trace) WHERE reviewer_model IS NOT NULL;
+-- The runs that a model and a person reviewed.
+CREATE INDEX review_overruled ON review (overruled_model) WHERE overruled_model IS NOT NULL;
 
 -- What a trace's review was before, oldest first. A row without an `id` is a withdrawal.
 CREATE TABLE past_review (

@@ -71,6 +71,7 @@ impl Engine {
                 Reply::UpdateProject(self.update_project(project, update).await?)
             }
             Request::GetStats(_) => Reply::GetStats(self.stats(project).await?),
+            Request::GetReport(get) => Reply::GetReport(self.report(project, get).await?),
             Request::DeleteProject(_) => Reply::DeleteProject(self.delete_project(project).await?),
             Request::ExportOverview(_) => {
                 Reply::ExportOverview(self.export_overview(project).await?)

@@ -7,6 +7,7 @@ mod call;
 mod handle;
 mod memories;
 mod projects;
+mod report;
 mod review;
 mod skill;
 #[cfg(test)]

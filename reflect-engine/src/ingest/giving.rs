@@ -26,7 +26,8 @@ pub(crate) enum Given {
 }
 
 /// A review as it is stored. Refused if its `alpha` is over the limit of the project; without
-/// one it gets the default, or that limit.
+/// one it gets the default, or that limit. That of a model which agrees too little with people is
+/// lowered.
 pub(crate) async fn new_review(
     core: &Core,
     project: &ProjectId,
@@ -48,6 +49,11 @@ pub(crate) async fn new_review(
         }
         (Some(alpha), _) => alpha,
         (None, limit) => limit.map_or(core.alpha, |limit| core.alpha.min(limit)),
+    };
+    // Stored with the review, so that a replay does not depend on what people review later.
+    let alpha = match review.reviewer.model_name() {
+        Some(model) => alpha * core.store.agreement(project, model).await?.step(),
+        None => alpha,
     };
     Ok(NewReview {
         id: new_id(),

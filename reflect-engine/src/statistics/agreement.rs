@@ -1,3 +1,5 @@
+use reflect_types::Verdict;
+
 use super::rate::number;
 
 /// The verdicts of a model and a person on the same traces.
@@ -13,7 +15,37 @@ pub struct Agreement {
     pub only_person_passed: u64,
 }
 
+/// The fewest traces from which a model's agreement is judged.
+const FEWEST: u64 = 20;
+/// The kappa below which a model agrees too little: "moderate" agreement begins here in the scale of
+/// Landis and Koch, "The measurement of observer agreement for categorical data", Biometrics 33 (1977).
+const LEAST: f64 = 0.4;
+/// The smallest step of a model that disagrees.
+const SMALLEST_STEP: f64 = 0.1;
+
 impl Agreement {
+    /// Counts traces with these verdicts.
+    pub fn add(&mut self, model: Verdict, person: Verdict, traces: u64) {
+        let counter = match (model, person) {
+            (Verdict::Pass, Verdict::Pass) => &mut self.both_passed,
+            (Verdict::Fail, Verdict::Fail) => &mut self.both_failed,
+            (Verdict::Pass, Verdict::Fail) => &mut self.only_model_passed,
+            (Verdict::Fail, Verdict::Pass) => &mut self.only_person_passed,
+            // Of a newer version.
+            _ => return,
+        };
+        *counter += traces;
+    }
+
+    /// The factor of the `alpha` of the model's reviews: 1, unless 20 compared traces or more show a kappa
+    /// below 0.4. Then it is in proportion to the kappa, and at least 0.1.
+    pub fn step(self) -> f64 {
+        match self.kappa() {
+            Some(kappa) if self.traces() >= FEWEST => (kappa / LEAST).clamp(SMALLEST_STEP, 1.0),
+            _ => 1.0,
+        }
+    }
+
     /// The number of traces.
     pub fn traces(self) -> u64 {
         self.both_passed + self.both_failed + self.only_model_passed + self.only_person_passed

@@ -1,3 +1,5 @@
+use reflect_types::Verdict;
+
 use super::Z;
 
 /// Passes among reviewed runs.
@@ -22,6 +24,16 @@ impl Rate {
     /// The number of runs.
     pub fn runs(self) -> u64 {
         self.passed.saturating_add(self.failed)
+    }
+
+    /// Counts runs with this verdict.
+    pub fn count(&mut self, verdict: Verdict, runs: u64) {
+        match verdict {
+            Verdict::Pass => self.passed += runs,
+            Verdict::Fail => self.failed += runs,
+            // Of a newer version.
+            _ => {}
+        }
     }
 
     /// The share of passes; `None` without runs.

@@ -80,6 +80,26 @@ fn kappa_is_the_agreement_beyond_chance() {
 }
 
 #[test]
+fn the_step_of_a_model_is_lowered_if_it_agrees_too_little() {
+    let judge = |right: u64, wrong: u64| Agreement {
+        both_passed: right,
+        both_failed: right,
+        only_model_passed: wrong,
+        only_person_passed: wrong,
+    };
+    close(judge(35, 15).step(), 1.0);
+    // Kappa is 0.2, half of the least.
+    close(judge(30, 20).step(), 0.5);
+    // By chance, and worse.
+    close(judge(25, 25).step(), 0.1);
+    close(judge(0, 50).step(), 0.1);
+    // Too few to tell.
+    close(judge(0, 9).step(), 1.0);
+    close(judge(0, 10).step(), 0.1);
+    close(Agreement::default().step(), 1.0);
+}
+
+#[test]
 fn without_traces_or_with_one_verdict_only_there_is_no_kappa() {
     assert_eq!(Agreement::default().kappa(), None);
     assert_eq!(Agreement::default().bias(), None);

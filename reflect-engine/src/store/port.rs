@@ -8,11 +8,13 @@ use reflect_types::{
 };
 
 use super::{
-    AsideWrite, Browse, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, NewTrace, Revision, SkillWrite, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Browse, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease,
+    MemoryChanges, MemoryKey, NewTrace, Revision, SkillWrite, Tally, TallyQuery, TraceDeletion,
+    Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
+use crate::statistics::Agreement;
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
 ///
@@ -43,6 +45,16 @@ pub trait Store: Browse + Send + Sync + 'static {
 
     /// The project's counts.
     async fn stats(&self, project: &ProjectId) -> Result<Stats>;
+
+    /// The numbers of the project's runs that are alike; none without a project.
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>>;
+
+    /// The active memories that most reviewed runs were given, at least five each, with the verdicts of
+    /// these runs.
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>>;
+
+    /// How far a model agrees with people on the runs of the project that both reviewed.
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement>;
 
     /// Inserts a trace with its review.
     ///

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
     Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
-    ExportOverview, ExportTraces, GetStats, ImportProject, InvalidField, KeyId, ListApiKeys,
-    ListProjects, ListUndos, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId, Undo,
-    UpdateProject, Validate,
+    ExportOverview, ExportTraces, GetReport, GetStats, ImportProject, InvalidField, KeyId,
+    ListApiKeys, ListProjects, ListUndos, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId,
+    Undo, UpdateProject, Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -74,6 +74,22 @@ impl<M> Admin<M> {
         self.0.call(GetStats)
     }
 
+    /// The pass rates of the project, and whether memories help: the runs with memories compared with those
+    /// of the [control arm](crate::ClientBuilder::control).
+    ///
+    /// ```no_run
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// async fn show(client: &ReflectClient) -> reflect_sdk::Result<()> {
+    ///     let report = client.admin().report().since("2026-11-01T00:00:00Z").by("model").await?;
+    ///     println!("{}: {:?}", report.people.conclusion, report.people.difference);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn report(&self) -> Call<GetReport, M> {
+        self.0.call(GetReport::default())
+    }
+
     /// The projects that the key opens: its own, or all with a master key. An embedded client opens all
     /// projects of its file.
     pub fn list_projects(&self) -> Call<ListProjects, M> {
@@ -136,6 +152,23 @@ impl<M> Admin<M> {
     /// Stores parts of an export under their ids, memories before traces: all of them, or none.
     pub fn import_project(&self, pieces: Vec<Piece>) -> Call<ImportProject, M> {
         self.0.call(ImportProject { pieces })
+    }
+}
+
+impl<M> Call<GetReport, M> {
+    /// Only runs stored at this time or later, in RFC 3339.
+    pub fn since(self, time: impl Into<String>) -> Self {
+        self.set(|get| get.since = Some(time.into()))
+    }
+
+    /// Only runs stored before this time, in RFC 3339.
+    pub fn until(self, time: impl Into<String>) -> Self {
+        self.set(|get| get.until = Some(time.into()))
+    }
+
+    /// Groups the runs by `model`, `month`, `day` or `metadata.KEY`.
+    pub fn by(self, group: impl Into<String>) -> Self {
+        self.set(|get| get.by = Some(group.into()))
     }
 }
 

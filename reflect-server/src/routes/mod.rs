@@ -63,6 +63,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
         .routes(routes!(projects::list))
         .routes(routes!(projects::update, projects::delete))
         .routes(routes!(projects::stats))
+        .routes(routes!(projects::report))
         .routes(routes!(memories::query))
         .routes(routes!(memories::explain))
         .routes(routes!(memories::list))

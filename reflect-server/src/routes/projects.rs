@@ -2,15 +2,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
-    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetStats, ProjectId,
-    ProjectSummary, Stats, UpdateProject,
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetReport, GetStats,
+    ProjectId, ProjectSummary, Report, Stats, UpdateProject,
 };
 use secrecy::ExposeSecret as _;
 
 use crate::access::{Access, AnyKey};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Body;
+use crate::extract::{Body, Params};
 use crate::keys::SecretHash;
 use crate::openapi::Refusals;
 
@@ -80,6 +80,27 @@ pub(super) async fn stats(
     access: Access<GetStats>,
 ) -> Result<Json<Stats>, ApiError> {
     Ok(Json(app.engine().stats(&access.project).await?))
+}
+
+/// Pass rates with their 95 % intervals, and whether memories help: the runs with memories compared with
+/// those of the control arm. Reviews by people and by models are counted separately.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/report", operation_id = "report",
+    params(
+        ("project_id" = ProjectId, Path),
+        ("since" = Option<String>, Query, description = "Only runs stored at this time or later, in RFC 3339"),
+        ("until" = Option<String>, Query, description = "Only runs stored before this time, in RFC 3339"),
+        ("by" = Option<String>, Query, description = "Groups: `model`, `month`, `day` or `metadata.KEY`"),
+    ),
+    security(("key" = [])),
+    responses((status = 200, body = Report), Refusals)
+)]
+pub(super) async fn report(
+    State(app): State<App>,
+    access: Access<GetReport>,
+    Params(get): Params<GetReport>,
+) -> Result<Json<Report>, ApiError> {
+    Ok(Json(app.engine().report(&access.project, &get).await?))
 }
 
 /// Deletes the project with its traces, memories, skill and keys.

@@ -83,6 +83,7 @@ fn endpoints() -> Vec<Endpoint> {
         ),
         endpoint(Method::GET, "/undo", Scope::ProjectAdmin, None),
         endpoint(Method::GET, "/stats", Scope::TraceRead, None),
+        endpoint(Method::GET, "/report", Scope::TraceRead, None),
         endpoint(Method::GET, "/memories", Scope::MemoryRead, None),
         endpoint(
             Method::GET,

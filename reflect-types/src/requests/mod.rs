@@ -8,6 +8,7 @@ mod keys;
 mod memories;
 mod memory_changes;
 mod project;
+mod report;
 mod reviews;
 mod skill;
 mod traces;
@@ -25,6 +26,7 @@ pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, Up
 pub use self::project::{
     Bootstrap, DeleteProject, GetHealth, GetStats, ListProjects, UpdateProject,
 };
+pub use self::report::{GetReport, Grouping};
 pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
@@ -38,6 +40,7 @@ use crate::memory::{Memory, MemoryHistory};
 use crate::memory_change::{ChangeRecord, DeletedMemory};
 use crate::page::Page;
 use crate::project::{DeletedProject, Health, ProjectSummary, Stats};
+use crate::report::Report;
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
 use crate::undo::{Undo, UndoRecord, UndoReport};
@@ -252,6 +255,9 @@ operations! {
     /// Project statistics.
     GetStats -> Stats:
         "project_stats" Get "/v1/projects/{project_id}/stats" [TraceRead] Freely;
+    /// Pass rates, and whether memories help.
+    GetReport -> Report:
+        "report" Get "/v1/projects/{project_id}/report" [TraceRead] Freely;
     /// Removes the project with everything in it.
     DeleteProject -> DeletedProject:
         "delete_project" Delete "/v1/projects/{project_id}" [ProjectAdmin] IfNotDone;

@@ -16,11 +16,13 @@ use reflect_types::{
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    MemoryKey, NewTrace, Revision, SkillWrite, Store, Tally, TallyQuery, TraceDeletion, Undecoded,
+    UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
+use crate::statistics::Agreement;
 
 mod address;
 mod archive;
@@ -43,6 +45,7 @@ mod reviews;
 mod row;
 mod skills;
 mod sql;
+mod tallies;
 mod traces;
 mod transaction;
 mod undo;
@@ -87,6 +90,18 @@ impl Store for Postgres {
 
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         read!(self, |db| projects::stats(db, project))
+    }
+
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
+        read!(self, |db| tallies::of_runs(db, project, query))
+    }
+
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+        read!(self, |db| tallies::of_memories(db, project, limit))
+    }
+
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
+        read!(self, |db| tallies::agreement(db, project, model))
     }
 
     async fn insert_trace(

@@ -14,11 +14,13 @@ use reflect_types::{
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    MemoryKey, NewTrace, Revision, SkillWrite, Store, Tally, TallyQuery, TraceDeletion, Undecoded,
+    UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
+use crate::statistics::Agreement;
 
 mod archive;
 mod asides;
@@ -42,6 +44,7 @@ mod readers;
 mod reviews;
 mod row;
 mod skills;
+mod tallies;
 mod traces;
 mod undo;
 mod undo_records;
@@ -87,6 +90,24 @@ impl Store for Sqlite {
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         let project = project.clone();
         self.read(move |db| projects::stats(db, &project)).await
+    }
+
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
+        let (project, query) = (project.clone(), query.clone());
+        self.read(move |db| tallies::of_runs(db, &project, &query))
+            .await
+    }
+
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+        let project = project.clone();
+        self.read(move |db| tallies::of_memories(db, &project, limit))
+            .await
+    }
+
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
+        let (project, model) = (project.clone(), model.to_owned());
+        self.read(move |db| tallies::agreement(db, &project, &model))
+            .await
     }
 
     async fn insert_trace(

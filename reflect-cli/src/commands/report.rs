@@ -1,0 +1,277 @@
+use std::fmt;
+
+use clap::Args;
+use jiff::Timestamp;
+use reflect_types::{Conclusion, MemoryOutcome, Outcomes, PassRate, Report};
+
+use crate::commands::undo;
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Only runs stored at this time or later, such as `2026-11-15T12:00:00Z`, a date, or an age such as
+    /// `30d`.
+    #[arg(long, value_name = "TIME", value_parser = undo::time)]
+    since: Option<Timestamp>,
+    /// Only runs stored before this time.
+    #[arg(long, value_name = "TIME", value_parser = undo::time)]
+    until: Option<Timestamp>,
+    /// Compare the runs of each `model`, `month`, `day` or `metadata.KEY`.
+    #[arg(long, value_name = "GROUP")]
+    by: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let Options {
+        since,
+        until,
+        by,
+        place,
+    } = options;
+    let client = place.client().await?;
+    let mut call = client.admin().report();
+    if let Some(since) = since {
+        call = call.since(since.to_string());
+    }
+    if let Some(until) = until {
+        call = call.until(until.to_string());
+    }
+    if let Some(by) = &by {
+        call = call.by(by);
+    }
+    let report = call.await?;
+    if place.json {
+        return output::json(&report);
+    }
+    show(&report, by.as_deref())
+}
+
+fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
+    output::say(format_args!(
+        "{} runs, {} of them wait for a review\n",
+        report.traces, report.waiting
+    ))?;
+    let sides = [("people", &report.people), ("models", &report.models)];
+    let rows: Vec<_> = sides
+        .iter()
+        .map(|(who, outcomes)| row(who, outcomes))
+        .collect();
+    output::table(
+        [
+            "REVIEWED BY",
+            "ALL RUNS",
+            "WITH MEMORIES",
+            "WITHOUT",
+            "DIFFERENCE",
+        ],
+        &rows,
+    )?;
+    output::say(format_args!("\n{}", Conclusions(report)))?;
+    if let Some(by) = by {
+        groups(report, by)?;
+    }
+    if report.months.len() > 1 && by != Some("month") {
+        months(report)?;
+    }
+    memories("Memories whose runs pass more often", &report.helpful)?;
+    memories("Memories whose runs pass less often", &report.harmful)?;
+    judges(report)
+}
+
+fn row(name: &str, outcomes: &Outcomes) -> [String; 5] {
+    [
+        output::line(name, 60),
+        rate(&outcomes.all),
+        rate(&outcomes.memories),
+        rate(&outcomes.control),
+        difference(outcomes),
+    ]
+}
+
+fn groups(report: &Report, by: &str) -> Result<(), Failure> {
+    for (who, of) in [
+        (
+            "people",
+            (|group| &group.people) as fn(&reflect_types::Group) -> &Outcomes,
+        ),
+        ("models", |group| &group.models),
+    ] {
+        let rows: Vec<_> = report
+            .groups
+            .iter()
+            .filter(|group| of(group).all.rate.is_some())
+            .map(|group| row(group.value.as_deref().unwrap_or("-"), of(group)))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        output::say(format_args!("\nBy {by}, reviewed by {who}"))?;
+        output::table(
+            [
+                "VALUE",
+                "ALL RUNS",
+                "WITH MEMORIES",
+                "WITHOUT",
+                "DIFFERENCE",
+            ],
+            &rows,
+        )?;
+    }
+    if report.groups_left_out > 0 {
+        output::say(format_args!(
+            "{} more are not shown",
+            report.groups_left_out
+        ))?;
+    }
+    Ok(())
+}
+
+fn months(report: &Report) -> Result<(), Failure> {
+    let rows: Vec<_> = report
+        .months
+        .iter()
+        .map(|month| {
+            [
+                month.month.clone(),
+                rate(&month.people),
+                rate(&month.models),
+            ]
+        })
+        .collect();
+    output::say(format_args!("\nPass rate over time"))?;
+    output::table(["MONTH", "PEOPLE", "MODELS"], &rows)
+}
+
+fn memories(title: &str, memories: &[MemoryOutcome]) -> Result<(), Failure> {
+    if memories.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = memories
+        .iter()
+        .map(|memory| {
+            [
+                memory.memory_id.to_string(),
+                rate(&memory.runs),
+                output::line(&memory.task, 60),
+            ]
+        })
+        .collect();
+    output::say(format_args!("\n{title}"))?;
+    output::table(["MEMORY", "RUNS GIVEN IT", "TASK"], &rows)
+}
+
+fn judges(report: &Report) -> Result<(), Failure> {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    if report.judges.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = report
+        .judges
+        .iter()
+        .map(|judge| {
+            [
+                output::line(&judge.judge, 40),
+                judge.compared.to_string(),
+                number(judge.agreement),
+                number(judge.kappa),
+                judge.bias.map_or("-".to_owned(), |bias| points(bias)),
+                format!("{:.2}", judge.step),
+            ]
+        })
+        .collect();
+    output::say(format_args!("\nJudges, compared with people"))?;
+    output::table(
+        [
+            "JUDGE",
+            "COMPARED",
+            "AGREEMENT",
+            "KAPPA",
+            "BIAS TO PASS",
+            "STEP",
+        ],
+        &rows,
+    )?;
+    for judge in report.judges.iter().filter(|judge| judge.step < 1.0) {
+        output::say(format_args!(
+            "{} agrees too little with people: its reviews count {:.0} % as much. Change the judge's \
+             model or its instructions.",
+            output::line(&judge.judge, 40),
+            judge.step * 100.0
+        ))?;
+    }
+    Ok(())
+}
+
+/// A pass rate with its interval and the number of runs.
+fn rate(rate: &PassRate) -> String {
+    match (rate.rate, rate.low, rate.high) {
+        (Some(share), Some(low), Some(high)) => format!(
+            "{:.0} % ({:.0} to {:.0}) of {}",
+            share * 100.0,
+            low * 100.0,
+            high * 100.0,
+            rate.passed + rate.failed
+        ),
+        _ => "-".to_owned(),
+    }
+}
+
+fn difference(outcomes: &Outcomes) -> String {
+    if let Some(found) = &outcomes.difference {
+        return format!(
+            "{} ({} to {})",
+            points(found.value),
+            points(found.low),
+            points(found.high)
+        );
+    }
+    match outcomes.more_runs {
+        Some(more) => format!("not enough runs yet: about {more} more"),
+        None => "-".to_owned(),
+    }
+}
+
+/// A difference of rates in percentage points.
+fn points(difference: f64) -> String {
+    format!("{:+.1}", difference * 100.0)
+}
+
+/// What can be concluded, in words.
+struct Conclusions<'a>(&'a Report);
+
+impl fmt::Display for Conclusions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { people, models, .. } = self.0;
+        // By people, unless only models have reviewed.
+        let (outcomes, who) = if people.all.rate.is_none() && models.all.rate.is_some() {
+            (models, "models")
+        } else {
+            (people, "people")
+        };
+        match &outcomes.conclusion {
+            Conclusion::NoControlArm => f.write_str(
+                "Whether memories help cannot be concluded: no run was drawn for a control arm. The \
+                 pass rate also changes with the tasks, the agent and the model. Give a share of the \
+                 runs no memories: `control(0.1)` on the client, or `control = 0.1` in the attribute.",
+            ),
+            Conclusion::NotEnoughRuns => write!(
+                f,
+                "Not enough runs reviewed by {who} yet: about {} more.",
+                outcomes.more_runs.unwrap_or(1)
+            ),
+            Conclusion::Helps => write!(f, "Memories help, as {who} see it."),
+            Conclusion::Harms => write!(
+                f,
+                "Memories do harm, as {who} see it: look at those below, and at the reviews."
+            ),
+            Conclusion::NoDifference => {
+                write!(f, "Memories make no difference that {who}'s reviews show.")
+            }
+            other => write!(f, "{other}"),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+use jiff::Timestamp;
+use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, Verdict};
+use serde_json::Value;
+
+use crate::statistics::Rate;
+
+/// The runs to count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TallyQuery {
+    /// Only runs stored at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only runs stored before this time.
+    pub until: Option<Timestamp>,
+    /// What they are grouped by.
+    pub by: Option<Grouping>,
+}
+
+/// The number of runs that are alike in all of this.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// The month in which they were stored, such as `2026-11`.
+    pub month: String,
+    /// The value of the grouping; `None` without one.
+    pub group: Option<String>,
+    /// The side of the comparison with and without memories.
+    pub arm: Option<Arm>,
+    /// The verdict of the standing review; `None` without a review.
+    pub verdict: Option<Verdict>,
+    /// The model that gave it; `None` for a person.
+    pub model: Option<String>,
+    /// The verdict of a model that it overruled.
+    pub overruled: Option<ModelVerdict>,
+    /// Their number.
+    pub runs: u64,
+}
+
+/// The reviewed runs that were given a memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenMemory {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its task.
+    pub task: String,
+    /// The verdicts of the runs.
+    pub runs: Rate,
+}
+
+/// A value of the metadata as the name of a group; `None` for null.
+pub(crate) fn shown_metadata(json: &str) -> Option<String> {
+    match serde_json::from_str(json) {
+        Ok(Value::Null) => None,
+        Ok(Value::String(text)) => Some(text),
+        _ => Some(json.to_owned()),
+    }
+}
