@@ -56,6 +56,9 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!("../../../migrations/sqlite/0014_given.sql")),
     schema(include_str!("../../../migrations/sqlite/0015_alpha.sql")),
     schema(include_str!("../../../migrations/sqlite/0016_aside.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0017_max_memories.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.
