@@ -265,6 +265,7 @@ fn lesson(n: usize) -> (NewTrace, LearnedReview) {
         model: None,
         metadata,
         reference_context: None,
+        arm: None,
         idempotency_key: None,
         creates_project: true,
         created_at: now,

@@ -16,10 +16,13 @@ pub mod model;
 pub mod rank;
 mod recall;
 pub mod review;
+pub mod statistics;
 pub mod store;
 mod task;
+mod triage;
 
 pub use engine::{Builder, Engine};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
-pub use recall::{Evidence, ExplainedMemory, Explanation};
+pub use recall::{Appraisal, Evidence, ExplainedMemory, Explanation};
+pub use triage::{QueuedReview, ReviewReason};

@@ -161,7 +161,7 @@ pub(crate) async fn caller(parts: &Parts, app: &App) -> Result<Caller, ApiError>
 /// The holder of a key. Wrong keys are counted per address; after too many of them, unknown ones are
 /// refused without a lookup of each. A valid key works from any address: the limit protects the server's
 /// time, and the key's length protects the key.
-async fn authenticate(key: &str, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+pub(crate) async fn authenticate(key: &str, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     let keys = app.keys();
     if let Some(caller) = keys.recall(key) {
         return Ok(caller);

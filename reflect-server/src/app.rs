@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::body_budget::BodyBudget;
 use crate::client_address::client_address;
+use crate::console::Sessions;
 use crate::failed_attempts::{Attempt, FailedAttempts};
 use crate::judge::CountedJudge;
 use crate::keys::Keys;
@@ -38,6 +39,7 @@ struct Shared {
     replies: ReplySlots,
     readiness: Readiness,
     metrics: Metrics,
+    sessions: Sessions,
 }
 
 /// The settings of the service.
@@ -110,6 +112,7 @@ impl App {
                 replies: ReplySlots::default(),
                 readiness: Readiness::default(),
                 metrics: Metrics::new(),
+                sessions: Sessions::default(),
                 engine,
                 keys,
                 settings,
@@ -172,6 +175,11 @@ impl App {
     /// Slots of replies that may be long.
     pub(crate) fn replies(&self) -> &ReplySlots {
         &self.shared.replies
+    }
+
+    /// The sessions of the console.
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.shared.sessions
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

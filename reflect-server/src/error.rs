@@ -166,6 +166,11 @@ impl ApiError {
         &self.0.body.detail
     }
 
+    /// The status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
     /// Logs the cause.
     pub(crate) fn log(&self) {
         if let Some(cause) = &self.0.cause {

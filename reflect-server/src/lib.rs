@@ -6,6 +6,7 @@ mod body_budget;
 mod client_address;
 mod connection_table;
 mod connections;
+mod console;
 mod error;
 mod extract;
 mod failed_attempts;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod arm;
 mod backoff;
 mod error;
 mod id;
@@ -37,6 +38,7 @@ pub use archive::{
     ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
     ReplacedReview, SetAsideEvent,
 };
+pub use arm::Arm;
 pub use backoff::Backoff;
 pub use error::{ErrorBody, ErrorCode};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Metadata;
+use crate::arm::Arm;
 use crate::id::{KeyId, MemoryId, TraceId};
 use crate::integer;
 use crate::message::Message;
@@ -106,6 +107,9 @@ pub struct Trace {
     /// The API key that recorded it.
     #[serde(default)]
     pub key_id: Option<KeyId>,
+    /// The side of the comparison with and without memories that the run was drawn for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Arm>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_time))]

@@ -8,6 +8,7 @@
 
 mod administration;
 mod attribute;
+mod control;
 mod embedded;
 mod failing;
 mod learning;

@@ -7,7 +7,7 @@ use reflect_types::{
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
-use crate::recall::{self, Explanation};
+use crate::recall::{self, Appraisal, Explanation};
 
 impl Engine {
     /// The memories that rank best for a task, best first.
@@ -24,6 +24,17 @@ impl Engine {
     pub async fn explain(&self, project: &ProjectId, query: &QueryMemories) -> Result<Explanation> {
         let core = self.checked(project, query)?;
         recall::explain(core, project, query).await
+    }
+
+    /// What is known about memories for a task, in the order of their ids, without those that are deleted.
+    pub async fn appraise(
+        &self,
+        project: &ProjectId,
+        task: &str,
+        ids: &[MemoryId],
+    ) -> Result<Vec<Appraisal>> {
+        let core = self.checked(project, project)?;
+        recall::appraise(core, project, task, ids).await
     }
 
     /// A page of memories with their utility events, newest first.

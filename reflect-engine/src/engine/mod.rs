@@ -1,6 +1,7 @@
 //! One method per operation: check the request, call the models, hand the rest to the store.
 
 mod archive;
+mod browse;
 mod builder;
 mod call;
 mod handle;

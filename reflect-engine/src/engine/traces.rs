@@ -154,6 +154,7 @@ impl Engine {
             model: trace.model,
             metadata: trace.metadata,
             reference_context: trace.reference_context,
+            arm: trace.arm,
             idempotency_key: trace.idempotency_key,
             key_id: self.key().cloned(),
             creates_project: self.creates_projects(),

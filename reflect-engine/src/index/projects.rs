@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use reflect_types::{MemoryId, Metadata, ProjectId};
 
-use super::Index;
+use super::{Index, Shortlist};
 use crate::credit::{Account, Credit, ReviewedRun};
 use crate::error::{Error, Result};
 use crate::hygiene::Upkeep;
-use crate::rank::{Learned, Merit, Params};
+use crate::rank::{Learned, Params};
 use crate::store::{AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 /// The indexes of the projects queried last.
@@ -194,22 +194,17 @@ impl ProjectIndex {
         self.read().revision
     }
 
-    /// The memories that may rank among the best, with what reviews say about them, and the parameters
-    /// of the ranking, which depend on what was learned.
+    /// The memories that may rank among the best, by parameters that depend on what was learned.
     pub(crate) fn shortlist(
         &self,
         probe: &[f32],
         params: impl FnOnce(Learned) -> Params,
         filter: Option<&Metadata>,
-    ) -> Result<(Params, Vec<(MemoryKey, Merit)>)> {
+    ) -> Result<Shortlist> {
         let state = self.read();
         let params = params(Learned::from(&state.credit));
-        let keys = state.index.shortlist(probe, &params, filter);
-        let keys = keys.map_err(|error| Error::internal("the index refused the query", error))?;
-        let with_merit = keys
-            .into_iter()
-            .filter_map(|key| Some((key, state.index.merit(key)?)));
-        Ok((params, with_merit.collect()))
+        let shortlist = state.index.shortlist(probe, &params, filter);
+        shortlist.map_err(|error| Error::internal("the index refused the query", error))
     }
 
     /// Whether the effects of memories have to be computed again although the store has nothing new.

@@ -11,9 +11,12 @@ use super::query::probe;
 use crate::core::Core;
 use crate::credit::{Account, Credit};
 use crate::error::Result;
-use crate::rank::{self, Candidate, Dropped, Learned, Merit, Params, Rule};
+use crate::rank::{self, Candidate, Dropped, Explained, Learned, Merit, Params, Rule};
 use crate::store::{IndexedMemory, MemoryChange, MemoryKey, Revision};
 use crate::task::compute;
+
+/// The cosine similarity from which two tasks count as alike.
+const SIMILAR: f64 = 0.5;
 
 /// The numbers behind a query's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,6 +52,10 @@ pub struct ExplainedMemory {
     pub score: f64,
     /// What its runs say about it; `None` by the classic ranking.
     pub evidence: Option<Evidence>,
+    /// The number of reviewed runs that were given it, with tasks like the query's.
+    pub similar_runs: u32,
+    /// How many of them passed.
+    pub similar_passed: u32,
     /// The score with the diversity penalty; `None` if the memory did not reach that step.
     pub mmr: Option<f64>,
     /// The place in the answer, from 1.
@@ -100,10 +107,11 @@ pub(crate) async fn explain(
     let rule = Rule::of(query, &core.ranking, learned);
     let params = Params::new(query, rule, core.floor);
     let filter = query.metadata_filter.clone();
-    let (mut explained, accounts) = compute(move || {
+    let (mut explained, accounts, similar) = compute(move || {
         let candidates: Vec<_> = all.values().map(|m| candidate(m, &accounts)).collect();
         let explained = rank::explain(&probe, &candidates, &params, filter.as_ref());
-        (explained, accounts)
+        let similar = similar_runs(&explained, &all);
+        (explained, accounts, similar)
     })
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
@@ -113,7 +121,10 @@ pub(crate) async fn explain(
     let memories = explained.into_iter().filter_map(|memory| {
         let record = records.remove(&memory.key)?.neutral();
         let account = accounts.get(&memory.key).copied();
+        let (similar_runs, similar_passed) = similar.get(&record.id).copied().unwrap_or_default();
         Some(ExplainedMemory {
+            similar_runs,
+            similar_passed,
             id: record.id,
             task: neutral::excerpt(&record.task, Memory::MAX_TASK).into_owned(),
             similarity: memory.similarity,
@@ -146,6 +157,24 @@ impl Explanation {
             memories: Vec::new(),
         }
     }
+}
+
+/// For each memory, the number of runs with a task like the query's that were given it, and how many of
+/// them passed. A memory stands for the run that it was learned from.
+fn similar_runs(
+    explained: &[Explained],
+    all: &HashMap<MemoryKey, IndexedMemory>,
+) -> HashMap<MemoryId, (u32, u32)> {
+    let mut counts = HashMap::<MemoryId, (u32, u32)>::new();
+    let similar = explained.iter().filter(|run| run.similarity >= SIMILAR);
+    for run in similar.filter_map(|run| all.get(&run.key)) {
+        for id in &run.given {
+            let (runs, passed) = counts.entry(id.clone()).or_default();
+            *runs += 1;
+            *passed += u32::from(run.passed);
+        }
+    }
+    counts
 }
 
 /// A memory as the ranking sees it.

@@ -4,6 +4,7 @@
 //! needs no rule of reviews or utilities: see [`review`](crate::review).
 
 mod archive;
+mod browse;
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
 #[allow(
@@ -25,6 +26,7 @@ mod undecoded;
 mod undo_run;
 
 pub use archive::EmbeddedPiece;
+pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,

@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, KeyId, MemoryId, Message, Metadata, TraceId};
+use reflect_types::{Arm, IngestStatus, KeyId, MemoryId, Message, Metadata, TraceId};
 
 use crate::review::{LearnedReview, NewReview};
 
@@ -22,6 +22,8 @@ pub struct NewTrace {
     pub metadata: Metadata,
     /// The policy or rules of the run.
     pub reference_context: Option<String>,
+    /// The side of the comparison with and without memories.
+    pub arm: Option<Arm>,
     /// The caller's key of this submission.
     pub idempotency_key: Option<String>,
     /// The API key it is recorded with.

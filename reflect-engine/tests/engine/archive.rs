@@ -6,7 +6,7 @@ use std::time::Duration;
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error};
 use reflect_types::{
-    CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
+    Arm, CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
     Overview, Piece, ProjectId, QueryMemories, Review, Reviewer, Trace, Undo, Verdict,
 };
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ async fn fill(engine: &Engine) {
         let mut run = CreateTrace::new("Refund another order", "done");
         run.retrieved_memory_ids = vec![memory.clone(), "never".into()];
         run.reference_context = Some("the refund policy".to_owned());
+        run.arm = Some(Arm::Memories);
         let run = engine.create_trace(&project, run).await.unwrap();
         let review = Review::new(verdict).alpha(alpha);
         engine

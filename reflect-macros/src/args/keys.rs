@@ -18,7 +18,7 @@ pub(super) enum Kind {
 }
 
 /// Each key with its kind and an example.
-pub(super) const KEYS: [(&str, Kind, &str); 21] = [
+pub(super) const KEYS: [(&str, Kind, &str); 22] = [
     ("client", Kind::Client, "client = self.client"),
     ("task", Kind::Task, "task = question"),
     ("query", Kind::Query, "query = QueryOptions::default()"),
@@ -30,6 +30,7 @@ pub(super) const KEYS: [(&str, Kind, &str); 21] = [
         Kind::Number(-1.0, 1.0),
         "similarity_threshold = 0.3",
     ),
+    ("control", Kind::Number(0.0, 1.0), "control = 0.1"),
     (
         "metadata_filter",
         Kind::Map,

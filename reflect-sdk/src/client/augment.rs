@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use reflect_types::{Memory, MemoryId, markup, neutral};
+use reflect_types::{Arm, Memory, MemoryId, markup, neutral};
 
 /// A task with retrieved memories.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,10 @@ pub struct AugmentedTask {
     pub memories: Vec<Memory>,
     /// The task and the memories as one text for a prompt; the task alone if there are none.
     pub augmented_task: String,
+    /// The side of the comparison with and without memories; `None` without a
+    /// [control arm](crate::ClientBuilder::control). Pass it on with
+    /// [`given`](crate::calls::Call::given).
+    pub arm: Option<Arm>,
     style: Style,
 }
 
@@ -55,8 +59,19 @@ impl AugmentedTask {
             task,
             memories,
             augmented_task,
+            arm: None,
             style,
         }
+    }
+
+    /// The task alone, for a run of the control arm.
+    pub(super) fn control(task: String, style: Style) -> Self {
+        Self::styled(task, Vec::new(), style).in_arm(Some(Arm::Control))
+    }
+
+    pub(super) fn in_arm(mut self, arm: Option<Arm>) -> Self {
+        self.arm = arm;
+        self
     }
 
     /// The memories alone, escaped, for a prompt with words of its own around them; empty if there

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reflect_http::SecretString;
-use reflect_types::{ProjectId, Validate};
+use reflect_types::{Arm, ProjectId, Validate};
 
 use super::ReflectClient;
 use super::handle::Handle;
@@ -119,6 +119,29 @@ impl ClientBuilder {
     /// The time that a run waits for its memories before it starts without them; 5 s by default.
     pub fn retrieval_timeout(mut self, timeout: Duration) -> Self {
         self.settings.retrieval_timeout = timeout;
+        self
+    }
+
+    /// The share of runs, from 0 to 1, that are given no memories; 0 by default.
+    ///
+    /// These runs are the control arm: a report compares their pass rate with that of the others, and so
+    /// tells whether memories help. Which runs they are depends on their
+    /// [ids](crate::TraceContext::run_id) alone. A run within another one has the arm of the outer run.
+    ///
+    /// ```
+    /// use reflect_sdk::ReflectClient;
+    ///
+    /// fn main() -> reflect_sdk::Result<()> {
+    ///     let client = ReflectClient::builder()
+    ///         .control(0.1)
+    ///         .http("http://localhost:8000", "rf_live_abc123_secret456")?;
+    ///     let refused = ReflectClient::builder().control(10.0).http("http://localhost:8000", "rf");
+    ///     assert!(refused.unwrap_err().to_string().contains("`control` must be from 0 to 1"));
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn control(mut self, share: f64) -> Self {
+        self.settings.control = share;
         self
     }
 
@@ -304,6 +327,7 @@ impl ClientBuilder {
 
     fn connect(self, connection: Connection, worker: Worker) -> Result<ReflectClient> {
         self.project.validate()?;
+        Arm::check_share(self.settings.control)?;
         let client = ReflectClient::with_core(self.core(connection, worker)?);
         client.handle().outbox().send_left_overs();
         Ok(client)

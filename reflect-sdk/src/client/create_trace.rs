@@ -2,6 +2,7 @@ use reflect_types::{CreateTrace, MemoryId, Review, Trajectory, Verdict};
 use serde_json::Value;
 
 use super::ReflectClient;
+use super::augment::AugmentedTask;
 use super::call::Call;
 
 impl<M> ReflectClient<M> {
@@ -60,6 +61,13 @@ impl<A: HasTrace, M> Call<A, M> {
     pub fn retrieved(self, ids: impl IntoIterator<Item = impl Into<MemoryId>>) -> Self {
         let ids = ids.into_iter().map(Into::into).collect();
         self.set_trace(|trace| trace.retrieved_memory_ids = ids)
+    }
+
+    /// What the run was given: the ids of the memories, as in [`retrieved`](Self::retrieved), and the arm
+    /// of the comparison, if there is one.
+    pub fn given(self, augmented: &AugmentedTask) -> Self {
+        self.retrieved(augmented.memory_ids())
+            .set_trace(|trace| trace.arm.clone_from(&augmented.arm))
     }
 
     /// The model that ran.

@@ -1,14 +1,15 @@
 use std::mem;
 
 use reflect_types::{
-    DeleteMemory, GetMemory, InvalidField, ListMemories, ListMemoryChanges, MemoryId, MemoryStatus,
-    MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory, Validate,
+    Arm, DeleteMemory, GetMemory, InvalidField, ListMemories, ListMemoryChanges, MemoryId,
+    MemoryStatus, MemoryUpdate, QueryMemories, Ranking, ReflectionEdit, UpdateMemory, Validate,
 };
 use serde_json::Value;
 
 use super::ReflectClient;
 use super::augment::{AugmentedTask, Style};
 use super::call::{Action, Call, CallContext};
+use super::create_trace::idempotency_key;
 use super::query::QueryOptions;
 use crate::error::Result;
 
@@ -45,6 +46,7 @@ impl<M> ReflectClient<M> {
         self.call(AugmentWithMemories {
             query: QueryMemories::new(task),
             style: Style::Full,
+            control: None,
         })
     }
 
@@ -172,19 +174,26 @@ impl<M> Call<ListMemories, M> {
 pub struct AugmentWithMemories {
     query: QueryMemories,
     style: Style,
+    control: Option<f64>,
 }
 
 impl Action for AugmentWithMemories {
     type Output = AugmentedTask;
 
     fn check(&self) -> Result<(), InvalidField> {
+        self.control.map_or(Ok(()), Arm::check_share)?;
         self.query.validate()
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
+        let share = self.control.unwrap_or(core.settings.control);
+        let arm = Arm::draw(&idempotency_key(), share);
         let task = self.query.task.clone();
+        if arm == Some(Arm::Control) {
+            return Ok(AugmentedTask::control(task, self.style));
+        }
         let memories = core.call(self.query).await?;
-        Ok(AugmentedTask::styled(task, memories, self.style))
+        Ok(AugmentedTask::styled(task, memories, self.style).in_arm(arm))
     }
 }
 
@@ -194,8 +203,9 @@ pub trait HasQuery {
     fn query(&mut self) -> &mut QueryMemories;
 
     #[doc(hidden)]
-    fn set_style(&mut self, style: Style) {
-        let _ = style;
+    fn set_options(&mut self, options: QueryOptions) {
+        let query = self.query();
+        *query = options.query(mem::take(&mut query.task));
     }
 }
 
@@ -210,8 +220,10 @@ impl HasQuery for AugmentWithMemories {
         &mut self.query
     }
 
-    fn set_style(&mut self, style: Style) {
-        self.style = style;
+    fn set_options(&mut self, options: QueryOptions) {
+        self.style = options.style;
+        self.control = options.control;
+        self.query = options.query(mem::take(&mut self.query.task));
     }
 }
 
@@ -220,17 +232,20 @@ impl<M> Call<AugmentWithMemories, M> {
     pub fn style(self, style: Style) -> Self {
         self.set(|augment| augment.style = style)
     }
+
+    /// The share of calls, from 0 to 1, that return the task without memories, for comparison; by
+    /// default that of [the client](crate::ClientBuilder::control). Pass the result on to
+    /// [`given`](Call::given), so that the trace has the arm.
+    pub fn control(self, share: f64) -> Self {
+        self.set(|augment| augment.control = Some(share))
+    }
 }
 
 /// The options of [`ReflectClient::query_memories`] and [`ReflectClient::augment_with_memories`].
 impl<A: HasQuery, M> Call<A, M> {
     /// Replaces all options of the query.
     pub fn options(self, options: QueryOptions) -> Self {
-        self.set(|call| {
-            call.set_style(options.style);
-            let query = call.query();
-            *query = options.query(mem::take(&mut query.task));
-        })
+        self.set(|call| call.set_options(options))
     }
 
     /// The maximum number of memories, from 1 to 100; 10 by default.

@@ -33,6 +33,11 @@ pub struct QueryOptions {
     pub similarity_threshold: Option<f64>,
     /// How the memories are written into a prompt; [`Style::Full`] by default.
     pub style: Style,
+    /// The share of runs, from 0 to 1, that are given no memories, for comparison; by default that of
+    /// [the client](crate::ClientBuilder::control). A [run](crate::ReflectClient::trace) and
+    /// [`augment_with_memories`](crate::ReflectClient::augment_with_memories) use it; a plain query is
+    /// always answered.
+    pub control: Option<f64>,
 }
 
 impl QueryOptions {
@@ -86,6 +91,13 @@ impl QueryOptions {
         self
     }
 
+    /// Sets the share of runs that are given no memories.
+    #[must_use]
+    pub fn control(mut self, share: f64) -> Self {
+        self.control = Some(share);
+        self
+    }
+
     /// The query of these options for a task.
     pub fn query(self, task: impl Into<String>) -> QueryMemories {
         let Self {
@@ -96,6 +108,7 @@ impl QueryOptions {
             metadata_filter,
             similarity_threshold,
             style: _,
+            control: _,
         } = self;
         QueryMemories {
             task: task.into(),
@@ -119,6 +132,7 @@ impl Default for QueryOptions {
             metadata_filter: None,
             similarity_threshold: None,
             style: Style::Full,
+            control: None,
         }
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::retry::RetryPolicy;
 
-/// The settings of a client about waiting, retrying and giving up.
+/// The settings of a client about memories, waiting, retrying and giving up.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// The retries of an explicit call.
@@ -11,6 +11,8 @@ pub(crate) struct Settings {
     pub(crate) deadline: Duration,
     /// The time limit of the retrieval before a run.
     pub(crate) retrieval_timeout: Duration,
+    /// The share of runs that are given no memories.
+    pub(crate) control: f64,
     /// The retries of a finished run.
     pub(crate) submit_retry: RetryPolicy,
     /// The time limit of a finished run, from its first attempt.
@@ -35,6 +37,7 @@ impl Default for Settings {
             retry: RetryPolicy::default(),
             deadline: Duration::from_secs(120),
             retrieval_timeout: Duration::from_secs(5),
+            control: 0.0,
             // No caller waits for these, so an outage of some minutes need not lose them.
             submit_retry: RetryPolicy::default()
                 .attempts(u32::MAX)

@@ -3,12 +3,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{Memory, QueryMemories, Ranking, Validate, neutral};
+use reflect_types::{Arm, Memory, QueryMemories, Ranking, Validate, neutral};
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::ambient::parent;
 use super::context::TraceContext;
+use super::draw::Draw;
 use super::guard::TraceGuard;
 use super::open::OpenRun;
 use super::options::{BlockingLimit, OnCancel, Options};
@@ -119,7 +120,14 @@ impl TraceBuilder {
         self
     }
 
-    /// Retrieves no memories.
+    /// The share of such runs, from 0 to 1, that are given no memories, for comparison; by default that
+    /// of [the client](crate::ClientBuilder::control).
+    pub fn control(mut self, share: f64) -> Self {
+        self.query.control = Some(share);
+        self
+    }
+
+    /// Retrieves no memories. The run is in no arm of a comparison.
     pub fn no_retrieval(mut self) -> Self {
         self.retrieve = false;
         self
@@ -215,16 +223,18 @@ impl TraceBuilder {
         if !self.is_enabled() {
             return self.idle();
         }
-        let memories = self.retrieve_blocking();
-        self.fail_open(memories)
+        let draw = self.draw();
+        let memories = self.retrieve_blocking(&draw);
+        self.fail_open(draw, memories)
     }
 
     pub(super) async fn open(self) -> OpenRun {
         if !self.is_enabled() {
             return self.idle();
         }
-        let memories = self.retrieve().await;
-        self.fail_open(memories)
+        let draw = self.draw();
+        let memories = self.retrieve(&draw).await;
+        self.fail_open(draw, memories)
     }
 
     pub(super) fn into_task(self) -> String {
@@ -237,7 +247,7 @@ impl TraceBuilder {
     }
 
     /// Starts the run even if the retrieval failed.
-    fn fail_open(self, memories: Result<Vec<Memory>>) -> OpenRun {
+    fn fail_open(self, draw: Draw, memories: Result<Vec<Memory>>) -> OpenRun {
         let core = self.client.core();
         if let Err(error) = &memories {
             core.counters.retrievals_failed.add_one();
@@ -246,17 +256,30 @@ impl TraceBuilder {
                 format_args!("a run starts without memories: {error}"),
             );
         }
-        self.start(memories)
+        self.start(draw, memories)
     }
 
-    fn start(self, memories: Result<Vec<Memory>>) -> OpenRun {
-        let context = TraceContext::new(self.task, memories, self.query.style, parent());
+    fn start(self, draw: Draw, memories: Result<Vec<Memory>>) -> OpenRun {
+        let context = TraceContext::new(draw, self.task, memories, self.query.style, parent());
         OpenRun::new(self.client, context, self.options)
     }
 
-    async fn retrieve(&self) -> Result<Vec<Memory>> {
+    /// The id and arm of the run. One that retrieves nothing, by choice or by a mistake in its options,
+    /// is in no arm.
+    fn draw(&self) -> Draw {
+        let share = self.query.control;
+        let share = share.unwrap_or(self.client.core().settings.control);
+        let is_compared = self.retrieve && Arm::check_share(share).is_ok();
+        if is_compared {
+            Draw::new(share, parent().as_ref())
+        } else {
+            Draw::new(0.0, None)
+        }
+    }
+
+    async fn retrieve(&self, draw: &Draw) -> Result<Vec<Memory>> {
         let core = self.client.core();
-        match self.query()? {
+        match self.query(draw)? {
             Some(query) => {
                 let memories = retrieve(Arc::clone(core), query, self.retrieval_timeout);
                 core.worker().spawn(memories)?.await?
@@ -265,12 +288,12 @@ impl TraceBuilder {
         }
     }
 
-    fn retrieve_blocking(&self) -> Result<Vec<Memory>> {
+    fn retrieve_blocking(&self, draw: &Draw) -> Result<Vec<Memory>> {
         /// The I/O thread keeps the time limit; this covers for one that is starved.
         const GRACE: Duration = Duration::from_secs(1);
 
         let core = self.client.core();
-        match self.query()? {
+        match self.query(draw)? {
             Some(query) => {
                 let memories = retrieve(Arc::clone(core), query, self.retrieval_timeout);
                 let limit = self.retrieval_timeout.saturating_add(GRACE);
@@ -281,15 +304,16 @@ impl TraceBuilder {
     }
 
     /// The checked query; `None` without retrieval.
-    fn query(&self) -> Result<Option<QueryMemories>> {
+    fn query(&self, draw: &Draw) -> Result<Option<QueryMemories>> {
         if !self.retrieve {
             return Ok(None);
         }
+        self.query.control.map_or(Ok(()), Arm::check_share)?;
         // A long task finds memories by its beginning, as it is recorded.
         let task = neutral::excerpt(&self.task, QueryMemories::MAX_TASK);
         let query = self.query.clone().query(task);
         query.validate()?;
-        Ok(Some(query))
+        Ok(Some(query).filter(|_| !draw.is_control()))
     }
 }
 
@@ -328,16 +352,18 @@ impl StrictTrace {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let memories = self.0.retrieve_blocking()?;
-        Ok(self.0.start(Ok(memories)))
+        let draw = self.0.draw();
+        let memories = self.0.retrieve_blocking(&draw)?;
+        Ok(self.0.start(draw, Ok(memories)))
     }
 
     pub(super) async fn open(self) -> Result<OpenRun> {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let memories = self.0.retrieve().await?;
-        Ok(self.0.start(Ok(memories)))
+        let draw = self.0.draw();
+        let memories = self.0.retrieve(&draw).await?;
+        Ok(self.0.start(draw, Ok(memories)))
     }
 }
 

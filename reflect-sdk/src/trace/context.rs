@@ -4,9 +4,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use reflect_types::{Memory, MemoryId, Message, TraceId, Trajectory};
+use reflect_types::{Arm, Memory, MemoryId, Message, TraceId, Trajectory};
 use tracing::Span;
 
+use super::draw::Draw;
 use super::handle::TraceHandle;
 use super::output::TraceOutput;
 use crate::client::{Style, augmented, idempotency_key};
@@ -34,6 +35,7 @@ struct Live {
     /// The task with the memories appended; `None` without memories.
     augmented: Option<String>,
     retrieval_error: Option<Error>,
+    arm: Option<Arm>,
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
     recorded: Mutex<Vec<Message>>,
@@ -57,6 +59,7 @@ pub(super) struct Conclusion {
 
 impl TraceContext {
     pub(super) fn new(
+        draw: Draw,
         task: String,
         memories: Result<Vec<Memory>, Error>,
         style: Style,
@@ -69,8 +72,7 @@ impl TraceContext {
         if let Some(parent) = parent.as_ref().and_then(Self::live) {
             parent.has_children.store(true, Ordering::Relaxed);
         }
-        // Not lazily: a forked child must not give the same run another ID.
-        let id = idempotency_key();
+        let Draw { id, arm } = draw;
         let span = tracing::info_span!(
             target: "reflect",
             "reflect.run",
@@ -86,6 +88,7 @@ impl TraceContext {
             memories,
             augmented,
             retrieval_error,
+            arm,
             has_children: AtomicBool::new(false),
             recorded: Mutex::default(),
             conclusion: Mutex::default(),
@@ -146,6 +149,12 @@ impl TraceContext {
     /// The error of a failed or late retrieval, which leaves the run without memories.
     pub fn retrieval_error(&self) -> Option<&Error> {
         self.live()?.retrieval_error.as_ref()
+    }
+
+    /// The side of the comparison with and without memories that the run was drawn for; `None` without a
+    /// [control arm](crate::ClientBuilder::control).
+    pub fn arm(&self) -> Option<&Arm> {
+        self.live()?.arm.as_ref()
     }
 
     /// Appends a message to the trajectory of the run.

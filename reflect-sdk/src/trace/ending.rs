@@ -129,6 +129,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
             reflection: output.reflection.map(|reflection| *reflection),
             ..Review::new(result)
         }),
+        arm: context.arm().cloned(),
         idempotency_key: Some(context.run_id().to_owned()),
     }
 }

@@ -14,6 +14,7 @@ mod begin;
 mod builder;
 mod closure;
 mod context;
+mod draw;
 mod ending;
 #[cfg(feature = "macros")]
 mod function;

@@ -5,6 +5,7 @@
 mod blocking;
 mod children;
 mod closures;
+mod control;
 mod disk;
 mod endings;
 mod options;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use reflect_engine::Result;
-use reflect_types::KeyStatus;
+use reflect_types::{KeyId, KeyStatus};
 
 use super::caller::Caller;
 use super::store::KeyRecord;
@@ -67,6 +67,18 @@ impl Keys {
         self.verify(&presented, &record).caller()
     }
 
+    /// The holder of a key by its [name](Caller::name), if the key is still valid: for a session, whose
+    /// key was recognised when it began.
+    pub async fn holder(&self, name: &str) -> Result<Option<Caller>> {
+        if name == KeyId::MASTER {
+            let is_configured = self.shared.configured.is_some();
+            return Ok(is_configured.then(Caller::configured));
+        }
+        let record = self.find(name).await?;
+        let caller = record.map(|record| self.admit(&record));
+        Ok(caller.and_then(Recognition::caller))
+    }
+
     /// Recognises a key whose public id exists. However many keys are presented, the store is asked for
     /// its public ids and for each of them once per [`KEY_CACHE_TTL`].
     pub(crate) async fn recognise_listed(&self, text: &str) -> Result<Recognition> {
@@ -98,6 +110,11 @@ impl Keys {
         if !is_same {
             return Recognition::Unknown;
         }
+        self.admit(record)
+    }
+
+    /// Recognises a key whose secret was presented.
+    fn admit(&self, record: &KeyRecord) -> Recognition {
         if record.key.status != KeyStatus::Active {
             return Recognition::Revoked;
         }

@@ -4,6 +4,7 @@
 
 mod access;
 mod bodies;
+mod console;
 mod document;
 mod failed_attempts;
 mod health;

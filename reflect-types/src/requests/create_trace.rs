@@ -3,6 +3,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arm::Arm;
 use crate::id::MemoryId;
 use crate::layout::Layout;
 use crate::neutral;
@@ -50,6 +51,10 @@ pub struct CreateTrace {
     /// The review, where the result is known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
+    /// The side of the comparison with and without memories that the run was drawn for. A run of the
+    /// control arm has no retrieved memories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Arm>,
     /// The idempotency key: a repeated key returns the first receipt. It travels in the header
     /// [`IDEMPOTENCY_KEY`].
     #[serde(skip)]
@@ -79,6 +84,7 @@ impl CreateTrace {
             final_response: None,
             reference_context: None,
             review: None,
+            arm: None,
             idempotency_key: None,
         }
     }
@@ -137,6 +143,23 @@ impl CreateTrace {
     }
 }
 
+impl CreateTrace {
+    fn consistent_arm(&self) -> Result<(), InvalidField> {
+        match &self.arm {
+            Some(Arm::Other(other)) => {
+                let problem = format!("must be `control` or `memories`, got `{other}`");
+                Err(InvalidField::new("arm", problem))
+            }
+            Some(Arm::Control) if !self.retrieved_memory_ids.is_empty() => Err(InvalidField::new(
+                "arm",
+                "must not be `control` for a run with `retrieved_memory_ids`: the control arm is \
+                 given no memories",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Validate for CreateTrace {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("task", &self.task, "say what the agent was asked to do")?;
@@ -145,6 +168,7 @@ impl Validate for CreateTrace {
         at_most("model", model, Self::MAX_MODEL)?;
         small("metadata", &self.metadata, Self::MAX_METADATA)?;
         retrieved(&self.retrieved_memory_ids)?;
+        self.consistent_arm()?;
         self.idempotency_key.as_deref().map_or(Ok(()), usable_key)?;
         let Some(review) = &self.review else {
             return Ok(());
@@ -341,6 +365,24 @@ mod tests {
         let mut trace = CreateTrace::new("t", "prose");
         trace.review = Some(Review::pass().alpha(-0.1));
         assert_eq!(trace.validate().unwrap_err().field, "review.alpha");
+    }
+
+    #[test]
+    fn a_run_of_the_control_arm_has_no_memories() {
+        let mut trace = CreateTrace::new("t", "prose");
+        trace.arm = Some(Arm::Control);
+        assert_eq!(trace.validate(), Ok(()));
+        assert_eq!(serde_json::to_value(&trace).unwrap()["arm"], "control");
+        trace.retrieved_memory_ids = vec!["m".into()];
+        assert_eq!(trace.validate().unwrap_err().field, "arm");
+        trace.arm = Some(Arm::Memories);
+        assert_eq!(trace.validate(), Ok(()));
+        trace.arm = Some(Arm::from("placebo"));
+        let refused = trace.validate().unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "`arm` must be `control` or `memories`, got `placebo`"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The conformance suite of the [`Store`] port.
 
+mod browse;
 mod index_feed;
 mod jobs;
 mod judgements;
@@ -24,11 +25,11 @@ mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, AuthoredReflection, ChangeKind, ChangeRecord, DeletedTraces,
-    IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos, MemoryHistory,
-    MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata, ModelVerdict, ProjectId,
-    ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer, Skill, ToolCall, Trace,
-    TraceId, Undo, UndoRecord, UndoReport, UndoTotals, Verdict,
+    ArchivedMemory, ArchivedTrace, Arm, AuthoredReflection, ChangeKind, ChangeRecord,
+    DeletedTraces, IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
+    ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer,
+    Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals, Verdict,
 };
 use serde_json::json;
 
@@ -57,6 +58,8 @@ pub async fn all(store: &dyn Store) {
     traces::traces_are_listed_newest_first_in_pages(store).await;
     traces::traces_are_listed_oldest_first_in_pages(store).await;
     traces::projects_are_isolated(store).await;
+    browse::traces_are_found_by_words_kind_and_model(store).await;
+    browse::traces_wait_for_people_with_what_is_known_about_their_memories(store).await;
     projects::only_an_authorized_write_creates_a_project(store).await;
     projects::an_unknown_cursor_is_invalid(store).await;
     projects::a_new_project_has_a_printable_id(store).await;

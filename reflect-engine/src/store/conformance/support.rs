@@ -175,6 +175,7 @@ pub(super) fn new_trace(id: &str) -> NewTrace {
         model: None,
         metadata: Metadata::new(),
         reference_context: None,
+        arm: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

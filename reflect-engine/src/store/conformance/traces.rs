@@ -15,6 +15,7 @@ pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     trace.retrieved_memory_ids = vec!["m-1".into(), "m-1".into()];
     trace.reference_context = Some("Be polite.".to_owned());
     trace.model = Some("some-model".to_owned());
+    trace.arm = Some(Arm::Memories);
     let receipt = insert(store, &project, trace.clone(), Intake::Unreviewed).await;
     assert_eq!(receipt, IngestStatus::Completed);
 
@@ -29,6 +30,7 @@ pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     assert_eq!(stored.metadata, trace.metadata);
     assert_eq!(stored.reference_context, trace.reference_context);
     assert_eq!(stored.model, trace.model);
+    assert_eq!(stored.arm, trace.arm);
     assert_eq!(stored.review_status, ReviewStatus::Pending);
     assert_eq!(stored.ingest_status, IngestStatus::Completed);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
+    ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
     ProjectId, Review, ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
@@ -162,9 +162,9 @@ fn restore_trace(
         "INSERT INTO trace (project, id, idempotency_key, receipt, reviewed, ingest_status, \
              ingest_attempts, last_ingest_error, created_memory, model, metadata, retrieved, \
              ignored, created_at, task, final_response, reference_context, trajectory, \
-             withdrawn_model, withdrawn_verdict, key_id) \
+             withdrawn_model, withdrawn_verdict, key_id, arm) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21)",
+             ?19, ?20, ?21, ?22)",
     )?
     .execute(params![
         project,
@@ -191,6 +191,7 @@ fn restore_trace(
         withdrawn.as_ref().map(|verdict| &verdict.model),
         withdrawn.as_ref().map(|verdict| verdict.result.as_str()),
         trace.key_id.as_ref().map(KeyId::as_str),
+        trace.arm.as_ref().map(Arm::as_str),
     ])?;
     let key = db.last_insert_rowid();
     if let Some(review) = restored::review(archived, now) {

@@ -56,8 +56,10 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!("../../../migrations/sqlite/0014_given.sql")),
     schema(include_str!("../../../migrations/sqlite/0015_alpha.sql")),
     schema(include_str!("../../../migrations/sqlite/0016_aside.sql")),
+    schema(include_str!("../../../migrations/sqlite/0017_arm.sql")),
+    schema(include_str!("../../../migrations/sqlite/0018_browse.sql")),
     schema(include_str!(
-        "../../../migrations/sqlite/0017_max_memories.sql"
+        "../../../migrations/sqlite/0019_max_memories.sql"
     )),
 ];
 

@@ -22,6 +22,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 mod archive;
 mod asides;
 mod blob;
+mod browse;
 mod claims;
 mod database;
 mod deleted_reviews;

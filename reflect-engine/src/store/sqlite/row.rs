@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
     ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
@@ -47,7 +47,7 @@ pub(super) const TRACE: &str = concat!(
      ELSE t.ingest_attempts END, \
      t.last_ingest_error, t.model, t.metadata, t.reference_context, t.created_memory, t.created_at, \
      r.id, r.verdict, r.feedback, r.mode, r.reviewer_model, r.key_id, r.overruled_model, \
-     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id"
+     r.overruled_verdict, t.withdrawn_model, t.withdrawn_verdict, t.key_id, t.arm"
 );
 /// The number of columns in [`TRACE`].
 pub(super) const TRACE_COLUMNS: usize = columns(TRACE);
@@ -121,6 +121,7 @@ pub(super) fn undecoded_trace(row: &Row<'_>) -> Result<Undecoded<Trace>, Fault> 
         withdrawn_verdict: model_verdict(row, 23)?,
         judge_note: None,
         key_id: row.get::<_, Option<String>>(25)?.map(KeyId::new),
+        arm: arm(row, 26)?,
         created_at: row.get(14)?,
     };
     let long = LongFields {
@@ -130,6 +131,11 @@ pub(super) fn undecoded_trace(row: &Row<'_>) -> Result<Undecoded<Trace>, Fault> 
         ignored_memory_ids: json_text(row, 5)?,
     };
     Ok(Undecoded::new(trace, long))
+}
+
+fn arm(row: &Row<'_>, column: usize) -> Result<Option<Arm>, Fault> {
+    let text = row.get_ref(column)?.as_str_or_null();
+    Ok(text.map_err(rusqlite::Error::from)?.map(Arm::from))
 }
 
 /// The bytes after which a page ends. A longer record is a page of its own.

@@ -152,6 +152,7 @@ async fn a_closed_store_is_unavailable() {
 fn run(id: &str, text: &str) -> NewTrace {
     NewTrace {
         id: id.into(),
+        arm: None,
         idempotency_key: None,
         key_id: None,
         creates_project: true,

@@ -1,7 +1,7 @@
 //! Traces.
 
 use reflect_types::{
-    DeletedTraces, IngestStatus, InvalidField, KeyId, ListTraces, MemoryId, Page, ProjectId,
+    Arm, DeletedTraces, IngestStatus, InvalidField, KeyId, ListTraces, MemoryId, Page, ProjectId,
     ReviewStatus, Reviewer, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
@@ -67,10 +67,10 @@ pub(super) fn insert(
     let ingest_status = intake.ingest_status();
     db.prepare_cached(
         "INSERT INTO trace (project, id, idempotency_key, receipt, ingest_status, model, metadata, \
-             retrieved, created_at, task, final_response, reference_context, trajectory, key_id) \
+             retrieved, created_at, task, final_response, reference_context, trajectory, key_id, arm) \
          VALUES (:project, :id, :idempotency_key, :status, :status, :model, :metadata, \
              :retrieved, :created_at, :task, :final_response, :reference_context, :trajectory, \
-             :key_id)",
+             :key_id, :arm)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -86,6 +86,7 @@ pub(super) fn insert(
         ":reference_context": trace.reference_context,
         ":trajectory": encoded.trajectory,
         ":key_id": trace.key_id.as_ref().map(KeyId::as_str),
+        ":arm": trace.arm.as_ref().map(Arm::as_str),
     })?;
     let key = db.last_insert_rowid();
     match intake {

@@ -1,0 +1,72 @@
+"use strict";
+
+// A click on a row of a list opens its link.
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("table.list tbody tr");
+  if (!row || event.target.closest("a, button, input, label, select")) return;
+  if (String(window.getSelection())) return;
+  const link = row.querySelector("a[href]");
+  if (link) link.click();
+});
+
+// The keys of the review queue and of a replay.
+const isWriting = (target) => Boolean(target.closest("input, textarea, select, [contenteditable]"));
+
+const moveStep = (by) => {
+  const steps = [...document.querySelectorAll(".msg")];
+  if (!steps.length) return;
+  const at = steps.findIndex((step) => step.classList.contains("at"));
+  const next = steps[Math.min(Math.max(at + by, 0), steps.length - 1)];
+  steps[at]?.classList.remove("at");
+  next.classList.add("at");
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isWriting(event.target)) {
+    event.target.blur();
+    return;
+  }
+  const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+  if (hasModifier || event.repeat && event.key !== "j" && event.key !== "k") return;
+  if (isWriting(event.target) || document.querySelector("dialog[open]")) return;
+  if (event.key === "j" || event.key === "k") {
+    moveStep(event.key === "j" ? 1 : -1);
+  } else if (event.key === "o") {
+    const folded = document.querySelector(".msg.at details");
+    if (folded) folded.open = !folded.open;
+  } else if (event.key === "e" && document.getElementById("feedback")) {
+    document.getElementById("feedback").focus();
+  } else {
+    const control = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (!control || document.querySelector(".htmx-request")) return;
+    control.click();
+  }
+  event.preventDefault();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest('[data-key="?"]')) document.getElementById("keys")?.showModal();
+});
+
+// A refused change says why; a page without a connection says so.
+let clearing;
+const notice = (text) => {
+  const place = document.getElementById("notice");
+  place.textContent = text;
+  clearTimeout(clearing);
+  clearing = setTimeout(() => { place.textContent = ""; }, 8000);
+};
+
+document.addEventListener("htmx:responseError", (event) => {
+  const reply = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
+  notice((reply.querySelector("[role=alert]") || reply.body).textContent.trim());
+});
+document.addEventListener("htmx:sendError", () => notice("The server cannot be reached. Nothing was changed."));
+
+// A slider shows its value.
+document.addEventListener("input", (event) => {
+  const output = document.getElementById(event.target.dataset?.output ?? "");
+  if (output) output.textContent = Number(event.target.value).toFixed(2);
+});

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+
+pub mod assets;
+mod card;
+mod frame;
+mod pages;
+mod path;
+mod plot;
+mod replay;
+mod text;
+mod time;
+
+pub use frame::{Abilities, Frame};
+pub use pages::{
+    FirstTrace, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart, ProjectsPage,
+    RawTrace, ReviewDesk, ReviewPage, SignInPage, TraceFilters, TracePage, TracesPage, next,
+    review_address, shown_memories, status_of,
+};
+pub use path::in_project;
+pub use text::shown;
+
+use askama::Template;
+
+/// A page or a part of one as HTML.
+///
+/// # Errors
+///
+/// None with the templates of this crate, which format into memory.
+pub fn html(template: &impl Template) -> Result<String, askama::Error> {
+    template.render()
+}

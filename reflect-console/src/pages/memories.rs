@@ -1,0 +1,278 @@
+use askama::Template;
+use jiff::Timestamp;
+use reflect_engine::rank::Dropped;
+use reflect_engine::{Evidence, ExplainedMemory, Explanation};
+use reflect_types::{MemoryHistory, MemoryRecord, Page, QueryMemories, Ranking};
+
+use super::FirstTrace;
+use crate::card::{MemoryCard, percent};
+use crate::frame::Frame;
+use crate::path::query;
+use crate::text::grouped;
+use crate::time::When;
+
+/// The memories that a search shows beside its answer.
+const MAX_OTHERS: usize = 12;
+/// The length of a search's answer.
+const ANSWER: u32 = 8;
+
+/// The search and the filters, as the address has them.
+#[derive(Clone, Debug)]
+pub struct MemorySearch {
+    /// The task to search for; blank lists all memories.
+    pub q: String,
+    /// `learned` or `classic`.
+    pub ranking: String,
+    /// The weight of utility in the classic ranking.
+    pub lambda: f64,
+    /// The lowest similarity; `None` for the server's.
+    pub floor: Option<f64>,
+    /// The weight of variety, from 0 to 1.
+    pub variety: f64,
+    /// `quarantined` for memories that were set aside.
+    pub status: String,
+    /// The last memory of the previous page.
+    pub before: String,
+}
+
+impl MemorySearch {
+    /// The query that this search describes, if there is a task.
+    pub fn query(&self) -> Option<QueryMemories> {
+        if self.q.trim().is_empty() {
+            return None;
+        }
+        let share = |value: f64| {
+            if value.is_finite() {
+                value.clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        };
+        let mut mmr_lambda = 1.0 - share(self.variety);
+        // The default stands for the ranking's own choice, which is no variety if it is learned.
+        if (mmr_lambda - QueryMemories::DEFAULT_MMR_LAMBDA).abs() < 1e-9 {
+            mmr_lambda += 1e-6;
+        }
+        Some(QueryMemories {
+            limit: ANSWER,
+            ranking: Some(match self.ranking.as_str() {
+                "classic" => Ranking::Classic,
+                _ => Ranking::Learned,
+            }),
+            lambda: share(self.lambda),
+            mmr_lambda,
+            similarity_threshold: self.floor.map(share),
+            ..QueryMemories::new(self.q.trim())
+        })
+    }
+}
+
+/// The memories: newest first, or as an agent with a task would be shown them.
+#[derive(Debug, Template)]
+#[template(path = "memories.html")]
+pub struct MemoriesPage {
+    frame: Frame,
+    search: MemorySearch,
+    floor: String,
+    lambda: String,
+    variety: String,
+    found: Option<Found>,
+    cards: Vec<(MemoryCard, When)>,
+    next: Option<String>,
+    first: FirstTrace,
+}
+
+/// What a search has found.
+#[derive(Debug)]
+struct Found {
+    considered: String,
+    took: String,
+    shown: usize,
+    ranked: Vec<Hit>,
+    others: Vec<Hit>,
+}
+
+#[derive(Debug)]
+struct Hit {
+    rank: String,
+    card: MemoryCard,
+    score: String,
+    similarity: String,
+    /// Why it has its place, or none.
+    why: String,
+    /// What its runs say.
+    evidence: String,
+}
+
+impl MemoriesPage {
+    /// The list of all memories.
+    pub fn list(
+        frame: Frame,
+        search: MemorySearch,
+        page: &Page<MemoryHistory>,
+        first: FirstTrace,
+        now: Timestamp,
+    ) -> Self {
+        let next = page.cursor().map(|last| {
+            let before = last.memory.id.as_str();
+            let parameters = [("status", search.status.as_str()), ("before", before)];
+            format!("{}{}", frame.to("memories"), query(&parameters))
+        });
+        let cards = page.iter().map(|history| {
+            let memory = &history.memory;
+            (
+                MemoryCard::new(&frame, memory),
+                When::at(&memory.created_at, now),
+            )
+        });
+        let cards = cards.collect();
+        Self::new(frame, search, None, cards, next, first)
+    }
+
+    /// The answer to a search, with what was left out. `records` has the memories that are shown.
+    pub fn found(
+        frame: Frame,
+        search: MemorySearch,
+        explanation: &Explanation,
+        records: &[MemoryRecord],
+        took: std::time::Duration,
+        first: FirstTrace,
+    ) -> Self {
+        let hits = shown(explanation).filter_map(|memory| {
+            let record = records.iter().find(|record| record.id == memory.id)?;
+            Some((
+                memory.rank.is_some(),
+                Hit::new(&frame, memory, record, explanation),
+            ))
+        });
+        let (ranked, others): (Vec<_>, Vec<_>) = hits.partition(|(is_ranked, _)| *is_ranked);
+        let found = Found {
+            considered: grouped(explanation.considered as u64),
+            took: format!("{:.1} ms", took.as_secs_f64() * 1e3),
+            shown: ranked.len(),
+            ranked: ranked.into_iter().map(|(_, hit)| hit).collect(),
+            others: others.into_iter().map(|(_, hit)| hit).collect(),
+        };
+        let search = MemorySearch {
+            floor: search.floor.or(Some(explanation.floor)),
+            ..search
+        };
+        Self::new(frame, search, Some(found), Vec::new(), None, first)
+    }
+
+    fn new(
+        frame: Frame,
+        search: MemorySearch,
+        found: Option<Found>,
+        cards: Vec<(MemoryCard, When)>,
+        next: Option<String>,
+        first: FirstTrace,
+    ) -> Self {
+        Self {
+            floor: format!("{:.2}", search.floor.unwrap_or(0.2)),
+            lambda: format!("{:.2}", search.lambda),
+            variety: format!("{:.2}", search.variety),
+            frame: frame.on("memories"),
+            search,
+            found,
+            cards,
+            next,
+            first,
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        self.found.is_none()
+            && self.cards.is_empty()
+            && self.search.status.is_empty()
+            && self.search.before.is_empty()
+    }
+}
+
+/// The memories of an explanation that a page shows: the answer, and the best of the others.
+pub fn shown(explanation: &Explanation) -> impl Iterator<Item = &ExplainedMemory> {
+    let ranked = explanation
+        .memories
+        .iter()
+        .filter(|memory| memory.rank.is_some());
+    let others = explanation
+        .memories
+        .iter()
+        .filter(|memory| memory.rank.is_none());
+    ranked.chain(others.take(MAX_OTHERS))
+}
+
+impl Hit {
+    fn new(
+        frame: &Frame,
+        memory: &ExplainedMemory,
+        record: &MemoryRecord,
+        explanation: &Explanation,
+    ) -> Self {
+        Self {
+            rank: memory
+                .rank
+                .map_or_else(|| "–".to_owned(), |rank| rank.to_string()),
+            card: MemoryCard::new(frame, record),
+            score: format!("{:.2}", memory.score),
+            similarity: format!("{:.2}", memory.similarity),
+            why: why(memory, explanation),
+            evidence: evidence(memory),
+        }
+    }
+}
+
+/// The score in words, or why the memory is left out.
+fn why(memory: &ExplainedMemory, explanation: &Explanation) -> String {
+    match memory.dropped {
+        Some(Dropped::Floor) => format!(
+            "left out: its similarity of {:.2} is below the floor of {:.2}",
+            memory.similarity, explanation.floor
+        ),
+        Some(Dropped::Harm) => {
+            "left out: reviews say that it does more harm than good here".to_owned()
+        }
+        Some(Dropped::Variety) => "left out: too similar to a better one".to_owned(),
+        Some(Dropped::Limit | Dropped::Pool) => "left out: others rank higher".to_owned(),
+        Some(Dropped::Incomparable) => "left out: it has no comparable vector".to_owned(),
+        Some(Dropped::Metadata) => "left out: its metadata does not match".to_owned(),
+        Some(_) => "left out".to_owned(),
+        None => match &memory.evidence {
+            Some(evidence) => kinds(evidence),
+            None => format!(
+                "similarity {:.2} blended with utility {:.2}",
+                memory.similarity, memory.q_value
+            ),
+        },
+    }
+}
+
+/// What the reviews say about a memory's effect.
+fn kinds(evidence: &Evidence) -> String {
+    let kinds = [
+        (evidence.helps_if_similar, "helps with tasks like its own"),
+        (evidence.helps, "helps with any task"),
+        (evidence.hurts, "hurts"),
+    ];
+    let likely = kinds.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let (share, what) = likely.unwrap_or((0.0, "is untested"));
+    format!("most likely it {what} ({} %)", percent(share))
+}
+
+/// Such as `given to 84 runs, 51 passed; of 9 like this one, 8 passed`.
+fn evidence(memory: &ExplainedMemory) -> String {
+    let overall = match memory.evidence {
+        None | Some(Evidence { runs: 0, .. }) => return "never tested".to_owned(),
+        Some(evidence) => match evidence.runs {
+            1 => format!("given to 1 run, {} passed", evidence.passed),
+            runs => format!("given to {runs} runs, {} passed", evidence.passed),
+        },
+    };
+    match memory.similar_runs {
+        0 => format!("{overall}; none like this one"),
+        runs => format!(
+            "{overall}; of {runs} like this one, {} passed",
+            memory.similar_passed
+        ),
+    }
+}

@@ -1,0 +1,146 @@
+use askama::Template;
+use jiff::Timestamp;
+use reflect_types::{ChangeKind, MemoryHistory, MemoryStatus};
+
+use crate::card::{MemoryCard, teacher};
+use crate::frame::Frame;
+use crate::path::in_project;
+use crate::plot::UtilityPlot;
+use crate::text::{count, shown};
+use crate::time::When;
+
+/// The events and changes that the page lists.
+const MAX_LISTED: usize = 50;
+
+/// A memory: its text, its utility over time, where it comes from and who changed it.
+#[derive(Debug, Template)]
+#[template(path = "memory.html")]
+pub struct MemoryPage {
+    frame: Frame,
+    id: String,
+    card: MemoryCard,
+    task: String,
+    feedback: String,
+    summary: String,
+    key_mistake: String,
+    correct_action: String,
+    guidance: String,
+    tools: String,
+    written_by: String,
+    when: When,
+    trace: String,
+    key: String,
+    given_to: String,
+    plot: Option<UtilityPlot>,
+    events: Vec<Event>,
+    changes: Vec<Change>,
+    edit: String,
+    status: String,
+    delete: String,
+}
+
+#[derive(Debug)]
+struct Event {
+    trace: String,
+    passed: bool,
+    before: String,
+    after: String,
+    by: String,
+    when: When,
+}
+
+#[derive(Debug)]
+struct Change {
+    what: &'static str,
+    note: String,
+    key: String,
+    when: When,
+}
+
+impl MemoryPage {
+    /// The page of a memory.
+    pub fn new(frame: Frame, history: &MemoryHistory, now: Timestamp) -> Self {
+        let memory = &history.memory;
+        let id = memory.id.as_str();
+        let address = |page: &str| in_project(&frame.project, &["memories", id, page]);
+        let reflection = &memory.reflection;
+        let mut values: Vec<f64> = history.events.iter().map(|event| event.after).collect();
+        if let Some(first) = history.events.first() {
+            values.insert(0, first.before);
+        }
+        let events = history
+            .events
+            .iter()
+            .rev()
+            .take(MAX_LISTED)
+            .map(|event| Event {
+                trace: frame.to_trace(event.trace_id.as_str()),
+                passed: event.reward > 0.5,
+                before: format!("{:.2}", event.before),
+                after: format!("{:.2}", event.after),
+                by: teacher(event.reviewer.as_ref()),
+                when: When::at(&event.created_at, now),
+            });
+        let changes = history
+            .changes
+            .iter()
+            .rev()
+            .take(MAX_LISTED)
+            .map(|change| Change {
+                what: match change.kind {
+                    ChangeKind::Edited => "edited",
+                    ChangeKind::Quarantined => "set aside",
+                    ChangeKind::Restored => "restored",
+                    ChangeKind::Deleted => "deleted",
+                    _ => "changed",
+                },
+                note: change.note.as_deref().map(shown).unwrap_or_default(),
+                key: change
+                    .key_id
+                    .as_ref()
+                    .map(|key| shown(key.as_str()))
+                    .unwrap_or_default(),
+                when: When::at(&change.created_at, now),
+            });
+        Self {
+            card: MemoryCard::new(&frame, memory),
+            task: shown(&memory.task),
+            feedback: shown(&reflection.feedback),
+            summary: shown(&reflection.summary),
+            key_mistake: shown(&reflection.key_mistake),
+            correct_action: shown(&reflection.correct_action),
+            guidance: shown(&reflection.guidance),
+            tools: shown(&reflection.applicable_tools.join(", ")),
+            written_by: shown(&reflection.written_by),
+            when: When::at(&memory.created_at, now),
+            trace: frame.to_trace(memory.trace_id.as_str()),
+            key: memory
+                .key_id
+                .as_ref()
+                .map(|key| shown(key.as_str()))
+                .unwrap_or_default(),
+            given_to: count(history.events.len(), "reviewed run", "reviewed runs"),
+            plot: UtilityPlot::new(&values),
+            events: events.collect(),
+            changes: changes.collect(),
+            edit: address("edit"),
+            status: address("status"),
+            delete: address("delete"),
+            id: shown(id),
+            frame: frame.on("memories"),
+        }
+    }
+
+    fn is_aside(&self) -> bool {
+        self.card.quarantined
+    }
+}
+
+/// The status that a form asks for: `quarantine` or `restore`.
+pub fn status_of(action: &str) -> Option<MemoryStatus> {
+    match action {
+        "quarantine" => Some(MemoryStatus::Quarantined),
+        "restore" => Some(MemoryStatus::Active),
+        _ => None,
+    }
+}

@@ -1,0 +1,19 @@
+//! The pages: one file each, with its data and its template.
+
+mod empty;
+mod memories;
+mod memory;
+mod problem;
+mod review;
+mod sign_in;
+mod trace;
+mod traces;
+
+pub use empty::FirstTrace;
+pub use memories::{MemoriesPage, MemorySearch, shown as shown_memories};
+pub use memory::{MemoryPage, status_of};
+pub use problem::{ProblemPage, ProblemPart};
+pub use review::{ReviewDesk, ReviewPage, next, review_address};
+pub use sign_in::{ProjectsPage, SignInPage};
+pub use trace::{RawTrace, TracePage};
+pub use traces::{TraceFilters, TracesPage};

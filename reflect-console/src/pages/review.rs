@@ -1,0 +1,168 @@
+use askama::Template;
+use jiff::Timestamp;
+use reflect_engine::{Appraisal, QueuedReview};
+use reflect_types::{Trace, TraceId, Verdict};
+
+use super::FirstTrace;
+use super::trace::{Head, ReviewView, verdict};
+use crate::card::MemoryCard;
+use crate::frame::Frame;
+use crate::path::{in_project, query};
+use crate::replay::{Step, steps};
+use crate::text::{count, grouped, line, shown};
+use crate::time::When;
+
+/// The traces that the left column lists.
+const MAX_LISTED: usize = 40;
+
+/// The review queue: what waits, the replay of one trace, and the memories it was given.
+#[derive(Debug, Template)]
+#[template(path = "review.html")]
+pub struct ReviewPage {
+    frame: Frame,
+    total: String,
+    items: Vec<Item>,
+    desk: Option<Desk>,
+    last: Option<Last>,
+    first: FirstTrace,
+    has_traces: bool,
+}
+
+#[derive(Debug)]
+struct Item {
+    address: String,
+    task: String,
+    reason: String,
+    suggestion: Option<(&'static str, &'static str)>,
+    when: When,
+    is_open: bool,
+}
+
+/// The trace under review.
+#[derive(Debug)]
+struct Desk {
+    id: String,
+    head: Head,
+    steps: Vec<Step>,
+    given: Vec<MemoryCard>,
+    /// The review of a model, to be confirmed or replaced.
+    suggestion: Option<ReviewView>,
+    action: String,
+    skip: String,
+    reason: String,
+}
+
+/// The last review of this visitor, which can be undone.
+#[derive(Debug)]
+struct Last {
+    text: String,
+    moved: String,
+    undo: String,
+}
+
+/// What the page of the queue shows.
+#[derive(Debug)]
+pub struct ReviewDesk<'a> {
+    /// The queue.
+    pub queue: &'a [QueuedReview],
+    /// The trace under review, and what is known about the memories it was given.
+    pub open: Option<(&'a Trace, &'a [Appraisal])>,
+    /// The last trace that this visitor has reviewed.
+    pub last: Option<&'a Trace>,
+    /// The number of all traces that wait.
+    pub waiting: u64,
+    /// Whether the project has any trace.
+    pub has_traces: bool,
+}
+
+impl ReviewPage {
+    /// The page.
+    pub fn new(frame: Frame, desk: &ReviewDesk<'_>, first: FirstTrace, now: Timestamp) -> Self {
+        let last_id = desk.last.map_or("", |trace| trace.id.as_str());
+        let to = |id: &str| review_address(&frame.project, id, last_id);
+        let open_id = desk.open.map(|(trace, _)| &trace.id);
+        let items = desk.queue.iter().take(MAX_LISTED).map(|queued| {
+            let trace = &queued.waiting.trace;
+            Item {
+                address: to(trace.id.as_str()),
+                task: line(&trace.task, 90),
+                reason: queued.reason.to_string(),
+                suggestion: queued
+                    .waiting
+                    .suggestion
+                    .as_ref()
+                    .map(|s| verdict(s.result)),
+                when: When::at(&trace.created_at, now),
+                is_open: Some(&trace.id) == open_id,
+            }
+        });
+        let next = next(desk.queue, open_id);
+        let skip = next.map_or_else(|| to(""), |next| to(next.as_str()));
+        let opened = desk.open.map(|(trace, given)| {
+            let queued = desk
+                .queue
+                .iter()
+                .find(|queued| queued.waiting.trace.id == trace.id);
+            Desk {
+                id: shown(trace.id.as_str()),
+                head: Head::new(trace, now),
+                steps: steps(&trace.trajectory),
+                given: given
+                    .iter()
+                    .map(|memory| MemoryCard::appraised(&frame, memory))
+                    .collect(),
+                suggestion: trace.review.as_ref().map(ReviewView::new),
+                action: in_project(&frame.project, &["review", trace.id.as_str()]),
+                skip,
+                reason: queued
+                    .map(|queued| queued.reason.to_string())
+                    .unwrap_or_default(),
+            }
+        });
+        Self {
+            total: grouped(desk.waiting),
+            items: items.collect(),
+            desk: opened,
+            last: desk.last.and_then(|trace| Last::new(&frame, trace)),
+            first,
+            has_traces: desk.has_traces,
+            frame: frame.on("review"),
+        }
+    }
+}
+
+impl Last {
+    fn new(frame: &Frame, trace: &Trace) -> Option<Self> {
+        let word = match trace.review.as_ref()?.result {
+            Verdict::Pass => "Passed",
+            _ => "Failed",
+        };
+        let moved = trace.retrieved_memory_ids.len()
+            - trace
+                .ignored_memory_ids
+                .len()
+                .min(trace.retrieved_memory_ids.len());
+        Some(Self {
+            text: format!("{word} “{}”", line(&trace.task, 60)),
+            moved: match moved {
+                0 => "a new memory".to_owned(),
+                moved => format!("{} moved", count(moved, "memory", "memories")),
+            },
+            undo: in_project(&frame.project, &["review", trace.id.as_str(), "undo"]),
+        })
+    }
+}
+
+/// The address of the queue with a trace opened, and the last review to undo.
+pub fn review_address(project: &str, trace: &str, last: &str) -> String {
+    let parameters = [("trace", trace), ("last", last)];
+    format!("{}{}", in_project(project, &["review"]), query(&parameters))
+}
+
+/// The trace after this one in the queue: the next one, or the first.
+pub fn next<'a>(queue: &'a [QueuedReview], open: Option<&TraceId>) -> Option<&'a TraceId> {
+    let ids = || queue.iter().map(|queued| &queued.waiting.trace.id);
+    let place = ids().position(|id| Some(id) == open);
+    let after = place.and_then(|place| ids().nth(place + 1));
+    after.or_else(|| ids().find(|id| Some(*id) != open))
+}

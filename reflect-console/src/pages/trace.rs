@@ -1,0 +1,174 @@
+use askama::Template;
+use jiff::Timestamp;
+use reflect_types::{IngestStatus, MemoryRecord, Trace, Verdict};
+
+use crate::card::{MemoryCard, teacher};
+use crate::frame::Frame;
+use crate::path::in_project;
+use crate::replay::{Step, steps};
+use crate::text::{count, line, shown};
+use crate::time::When;
+
+/// A trace: its replay, the memories it was given, its review and what came of it.
+#[derive(Debug, Template)]
+#[template(path = "trace.html")]
+pub struct TracePage {
+    frame: Frame,
+    id: String,
+    head: Head,
+    steps: Vec<Step>,
+    given: Vec<MemoryCard>,
+    /// Given memories that have been deleted.
+    lost: usize,
+    learned: Option<MemoryCard>,
+    review: Option<ReviewView>,
+    raw: String,
+    json: String,
+    metadata: String,
+    rules: Option<String>,
+}
+
+/// What the header of a trace says.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) title: String,
+    /// The whole task, if the title is only its beginning.
+    pub(crate) task: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) steps: String,
+    pub(crate) given: String,
+    pub(crate) when: Option<When>,
+    pub(crate) state: &'static str,
+    pub(crate) class: &'static str,
+    /// Why nothing was learned, or why the judge gave no review.
+    pub(crate) error: Option<String>,
+}
+
+/// A review as a page shows it.
+#[derive(Debug)]
+pub(crate) struct ReviewView {
+    pub(crate) verdict: &'static str,
+    pub(crate) class: &'static str,
+    pub(crate) by: String,
+    pub(crate) key: Option<String>,
+    pub(crate) comment: String,
+    /// The verdict of a model that it replaced.
+    pub(crate) overruled: Option<String>,
+}
+
+impl TracePage {
+    /// The page of a trace, with the memories that it was given and that still exist, and the one that was
+    /// learned from it.
+    pub fn new(
+        frame: Frame,
+        trace: &Trace,
+        given: &[MemoryRecord],
+        learned: Option<&MemoryRecord>,
+        now: Timestamp,
+    ) -> Self {
+        let address = |page: &str| in_project(&frame.project, &["traces", trace.id.as_str(), page]);
+        Self {
+            id: shown(trace.id.as_str()),
+            head: Head::new(trace, now),
+            steps: steps(&trace.trajectory),
+            given: given
+                .iter()
+                .map(|memory| MemoryCard::new(&frame, memory))
+                .collect(),
+            lost: trace.retrieved_memory_ids.len().saturating_sub(given.len()),
+            learned: learned.map(|memory| MemoryCard::new(&frame, memory)),
+            review: trace.review.as_ref().map(ReviewView::new),
+            raw: address("raw"),
+            json: address("json"),
+            metadata: if trace.metadata.is_empty() {
+                String::new()
+            } else {
+                shown(&serde_json::to_string_pretty(&trace.metadata).unwrap_or_default())
+            },
+            rules: trace.reference_context.as_deref().map(shown),
+            frame: frame.on("traces"),
+        }
+    }
+}
+
+impl Head {
+    pub(crate) fn new(trace: &Trace, now: Timestamp) -> Self {
+        const MAX_TITLE: usize = 140;
+
+        let title = line(&trace.task, MAX_TITLE);
+        let is_cut = title != trace.task;
+        let given = match trace.retrieved_memory_ids.len() {
+            0 => "no memories given".to_owned(),
+            given => format!("{} given", count(given, "memory", "memories")),
+        };
+        let (state, class) = state(trace);
+        let error = trace
+            .last_ingest_error
+            .as_ref()
+            .or(trace.judge_error.as_ref());
+        Self {
+            title,
+            task: is_cut.then(|| shown(&trace.task)),
+            model: trace.model.as_deref().map(shown),
+            steps: count(trace.trajectory.len(), "step", "steps"),
+            given,
+            when: trace.created_at.as_deref().map(|at| When::at(at, now)),
+            state,
+            class,
+            error: error.map(|error| shown(error)),
+        }
+    }
+}
+
+impl ReviewView {
+    pub(crate) fn new(review: &reflect_types::ReviewRecord) -> Self {
+        let (verdict, class) = verdict(review.result);
+        Self {
+            verdict,
+            class,
+            by: teacher(review.reviewer.as_ref()),
+            key: review.key_id.as_ref().map(|key| shown(key.as_str())),
+            comment: shown(review.comment().unwrap_or_default()),
+            overruled: review.overruled.as_ref().map(|overruled| {
+                format!(
+                    "judge {} said {}",
+                    shown(&overruled.model),
+                    overruled.result
+                )
+            }),
+        }
+    }
+}
+
+pub(crate) fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Pass => ("pass", "pass"),
+        Verdict::Fail => ("fail", "fail"),
+        _ => ("unknown", ""),
+    }
+}
+
+fn state(trace: &Trace) -> (&'static str, &'static str) {
+    match (&trace.ingest_status, &trace.review) {
+        (IngestStatus::Failed, _) => ("not learned", "warn"),
+        (IngestStatus::Queued | IngestStatus::Processing, _) => ("learning", ""),
+        (_, Some(review)) => verdict(review.result),
+        (_, None) => ("waiting", ""),
+    }
+}
+
+/// The JSON of a trace, as a part of its page.
+#[derive(Debug, Template)]
+#[template(path = "parts/raw.html")]
+pub struct RawTrace {
+    /// The text.
+    text: String,
+}
+
+impl RawTrace {
+    /// The part of this trace.
+    pub fn new(trace: &Trace) -> Self {
+        let text = serde_json::to_string_pretty(trace).unwrap_or_default();
+        Self { text: shown(&text) }
+    }
+}

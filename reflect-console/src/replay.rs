@@ -1,0 +1,229 @@
+//! A run, step by step.
+
+use reflect_types::{Message, Role, ToolCall};
+use serde_json::Value;
+
+use crate::text::{count, shown};
+
+/// A text of more lines is folded.
+const MAX_LINES: usize = 14;
+/// A text of more characters is folded.
+const MAX_CHARACTERS: usize = 1_500;
+/// The arguments of a call are on one line up to this length.
+const MAX_ONE_LINE: usize = 90;
+
+/// A step of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) number: usize,
+    pub(crate) who: String,
+    /// What kind of message it is, or the name of the tool.
+    pub(crate) kind: String,
+    pub(crate) text: Option<Text>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) is_error: bool,
+    /// Whether the text is shown as code: a tool's result or data.
+    pub(crate) is_code: bool,
+}
+
+/// A text, which is folded if it is long.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub(crate) whole: String,
+    /// How long it is, if it is folded.
+    pub(crate) folded: Option<String>,
+    /// The beginning of a folded text.
+    pub(crate) preview: String,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// The steps of a run.
+pub(crate) fn steps(trajectory: &[Message]) -> Vec<Step> {
+    (1..)
+        .zip(trajectory)
+        .map(|(number, message)| step(number, message))
+        .collect()
+}
+
+fn step(number: usize, message: &Message) -> Step {
+    let is_tool = message.is(&Role::Tool);
+    let calls: Vec<Call> = message.calls().iter().map(call).collect();
+    let text = message.text();
+    let text = match (text.trim(), calls.is_empty()) {
+        ("", true) => Some(Text::new(
+            &json(&Value::Object(message.clone().into())),
+            true,
+        )),
+        ("", false) => None,
+        (text, _) if is_tool => Some(Text::new(&readable(text), true)),
+        (text, _) => Some(Text::new(text, message.is(&Role::System))),
+    };
+    let is_data = message.text().trim().is_empty();
+    let who = match &message.role {
+        Some(Role::Assistant) => "agent".to_owned(),
+        Some(Role::Developer) => "system".to_owned(),
+        Some(role) => shown(role.as_str()),
+        None => "data".to_owned(),
+    };
+    let kind = match (&message.name, calls.is_empty()) {
+        (_, false) => "tool call".to_owned(),
+        (Some(name), true) => shown(name),
+        (None, true) => String::new(),
+    };
+    Step {
+        number,
+        who,
+        kind,
+        text,
+        is_error: is_tool && is_error(message),
+        is_code: is_tool || (is_data && calls.is_empty()),
+        calls,
+    }
+}
+
+impl Text {
+    fn new(text: &str, is_data: bool) -> Self {
+        let whole = shown(text);
+        let lines = whole.lines().count();
+        let characters = whole.chars().count();
+        let is_long = lines > MAX_LINES || characters > MAX_CHARACTERS;
+        let folded = match (is_long, lines > 1) {
+            (false, _) => None,
+            (true, true) => Some(count(lines, "line", "lines")),
+            (true, false) => Some(count(characters, "character", "characters")),
+        };
+        // A person's or an agent's words are read from their beginning; data is opened as a whole.
+        let preview = if is_data {
+            String::new()
+        } else {
+            crate::text::line(&whole, 400)
+        };
+        Self {
+            whole,
+            folded,
+            preview,
+        }
+    }
+}
+
+fn call(call: &ToolCall) -> Call {
+    Call {
+        name: shown(&call.function.name),
+        arguments: shown(&readable(&call.arguments_text())),
+    }
+}
+
+/// JSON with spaces, on one line if it is short; other text as it is.
+fn readable(text: &str) -> String {
+    let is_json = text.starts_with(['{', '[']);
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if is_json => json(&value),
+        _ => text.to_owned(),
+    }
+}
+
+fn json(value: &Value) -> String {
+    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+    let is_nested = match value {
+        Value::Object(fields) => fields.values().any(|v| v.is_object() || v.is_array()),
+        Value::Array(items) => items.iter().any(|v| v.is_object() || v.is_array()),
+        _ => false,
+    };
+    if is_nested || pretty.chars().count() > MAX_ONE_LINE {
+        return pretty;
+    }
+    let words: Vec<&str> = pretty.lines().map(str::trim).collect();
+    words.join(" ")
+}
+
+/// Whether a tool's result is an error, by its marks or its first word.
+fn is_error(message: &Message) -> bool {
+    let marked = ["is_error", "error"].iter().any(|field| {
+        let value = message.extra.get(*field);
+        value.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+    });
+    let text = message.text();
+    let text = text.trim_start();
+    let named = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(fields)) => ["error", "errors", "exception"].iter().any(|field| {
+            let value = fields.get(*field);
+            value.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+        }),
+        _ => false,
+    };
+    let first = text
+        .split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let first = first.to_lowercase();
+    marked
+        || named
+        || matches!(
+            first.as_str(),
+            "error" | "exception" | "traceback" | "failed"
+        )
+        || first.ends_with("error")
+        || first.ends_with("exception")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn messages(value: serde_json::Value) -> Vec<Message> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn arguments_are_readable_and_long_results_folded() {
+        let long: Vec<_> = (0..40).map(|n| format!("line {n}")).collect();
+        let steps = steps(&messages(json!([
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "1", "function": {"name": "get", "arguments": "{\"id\":\"JV3K9P\",\"n\":1}"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": long.join("\n")},
+            {"role": "assistant", "content": "Done."}
+        ])));
+        assert_eq!(steps[0].calls[0].arguments, r#"{ "id": "JV3K9P", "n": 1 }"#);
+        assert!(steps[0].text.is_none());
+        let folded = steps[1].text.as_ref().unwrap().folded.as_deref();
+        assert_eq!(folded, Some("40 lines"));
+        assert!(steps[2].text.as_ref().unwrap().folded.is_none());
+    }
+
+    #[test]
+    fn errors_of_tools_are_marked() {
+        let steps = steps(&messages(json!([
+            {"role": "tool", "content": "Error: certificate cannot be used"},
+            {"role": "tool", "content": "ValueError: no such flight"},
+            {"role": "tool", "content": "{\"error\": \"gone\"}"},
+            {"role": "tool", "content": "broken", "is_error": true},
+            {"role": "tool", "content": "{\"error\": null, \"ok\": 1}"},
+            {"role": "tool", "content": "no errors found"},
+            {"role": "assistant", "content": "Error handling is done"}
+        ])));
+        let marked: Vec<_> = steps.iter().map(|step| step.is_error).collect();
+        assert_eq!(marked, [true, true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_message_of_another_shape_is_shown_as_json() {
+        let steps = steps(&messages(json!([{"thought": "hm", "observation": [1, 2]}])));
+        assert_eq!(steps[0].who, "data");
+        assert!(
+            steps[0]
+                .text
+                .as_ref()
+                .unwrap()
+                .whole
+                .contains("\"thought\": \"hm\"")
+        );
+    }
+}

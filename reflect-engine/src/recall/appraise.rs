@@ -1,0 +1,85 @@
+//! What is known about given memories, for one task.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reflect_types::{MemoryId, MemoryRecord, ProjectId, QueryMemories};
+use serde::Serialize;
+
+use super::catch_up::current_index;
+use super::explain::Evidence;
+use super::query::probe;
+use crate::core::Core;
+use crate::error::Result;
+use crate::rank::{self, Candidate, Merit, Params, Rule};
+
+/// A memory, and what is known about it for a task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Appraisal {
+    /// The memory.
+    pub memory: MemoryRecord,
+    /// The cosine similarity of its task and the given one; `None` if it cannot be computed.
+    pub similarity: Option<f64>,
+    /// What it would be ranked by: see [`Memory::score`](reflect_types::Memory::score).
+    pub score: Option<f64>,
+    /// What its runs say about it.
+    pub evidence: Option<Evidence>,
+}
+
+/// Appraises memories for a task, in the order of their ids, without those that are deleted.
+pub(crate) async fn appraise(
+    core: &Arc<Core>,
+    project: &ProjectId,
+    task: &str,
+    ids: &[MemoryId],
+) -> Result<Vec<Appraisal>> {
+    let found = core.store.find_memories(project, ids).await?;
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let probe = probe(core, task).await?;
+    let Some(index) = current_index(core, project).await? else {
+        return Ok(Vec::new());
+    };
+    let (learned, accounts) = index.learned();
+    let query = QueryMemories::new(task);
+    let rule = Rule::of(&query, &core.ranking, learned);
+    let params = Params::new(&query, rule, core.floor);
+    let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
+    let vectors = core
+        .store
+        .vectors(project, core.embedder.id(), &keys)
+        .await?;
+    let utilities: HashMap<_, _> = found
+        .iter()
+        .map(|(key, memory)| (*key, memory.q_value))
+        .collect();
+    let candidates: Vec<_> = vectors
+        .iter()
+        .map(|(key, vector)| {
+            let q = utilities.get(key).copied().unwrap_or_default();
+            let merit = match accounts.get(key) {
+                Some(account) => Merit::of(q, account.kinds),
+                None => Merit::untested(q),
+            };
+            Candidate {
+                key: *key,
+                vector,
+                merit,
+                metadata: None,
+            }
+        })
+        .collect();
+    let explained = rank::explain(&probe, &candidates, &params, None);
+    let explained: HashMap<_, _> = explained.iter().map(|one| (one.key, one)).collect();
+    let appraised = found.into_iter().map(|(key, memory)| {
+        let numbers = explained.get(&key);
+        Appraisal {
+            memory: memory.neutral(),
+            similarity: numbers.map(|one| one.similarity),
+            score: numbers.map(|one| params.rule.shown(one.score)),
+            evidence: accounts.get(&key).copied().map(Evidence::from),
+        }
+    });
+    Ok(appraised.collect())
+}

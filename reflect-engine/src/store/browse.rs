@@ -1,0 +1,124 @@
+//! What people look through: traces without their long fields.
+
+use async_trait::async_trait;
+use reflect_types::{
+    IngestStatus, MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
+};
+
+use super::MemoryKey;
+use crate::error::Result;
+
+/// The part of a store that lists for people. Part of [`Store`](super::Store).
+#[async_trait]
+pub trait Browse {
+    /// A page of the traces that match a search, newest first. Fails with
+    /// [`Error::Invalid`](crate::Error::Invalid) if `before` names no trace.
+    async fn browse_traces(
+        &self,
+        project: &ProjectId,
+        search: &TraceSearch,
+    ) -> Result<Page<TraceOverview>>;
+
+    /// The models of the project's traces, sorted.
+    async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>>;
+
+    /// The number of traces without a review.
+    async fn count_waiting(&self, project: &ProjectId) -> Result<u64>;
+
+    /// The newest traces without a review, and the newest ones that only a model has reviewed: at most
+    /// `limit` of each.
+    async fn waiting_traces(&self, project: &ProjectId, limit: usize) -> Result<Vec<WaitingTrace>>;
+
+    /// The memories of these ids with their keys, in the order of the ids, without those that are deleted
+    /// or withdrawn.
+    async fn find_memories(
+        &self,
+        project: &ProjectId,
+        ids: &[MemoryId],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>>;
+}
+
+/// Which traces to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceSearch {
+    /// The beginnings of words that the task has; blank for any task.
+    pub text: String,
+    /// Only traces of this kind.
+    pub filter: Option<TraceFilter>,
+    /// Only traces of this model.
+    pub model: Option<String>,
+    /// Only traces older than this one.
+    pub before: Option<TraceId>,
+    /// The length of a page; 0 for the default.
+    pub limit: usize,
+}
+
+impl TraceSearch {
+    /// The default length of a page.
+    pub const DEFAULT_LIMIT: usize = 50;
+    /// The maximum length of a page.
+    pub const MAX_LIMIT: usize = 1_000;
+}
+
+/// A kind of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFilter {
+    /// It has no review.
+    Waiting,
+    /// Its review is a pass.
+    Passed,
+    /// Its review is a fail.
+    Failed,
+    /// A model has reviewed it, and no person.
+    Judged,
+    /// Nothing could be learned from its review.
+    NotLearned,
+}
+
+/// A trace in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceOverview {
+    /// The trace.
+    pub id: TraceId,
+    /// The beginning of its task.
+    pub task: String,
+    /// The model that ran.
+    pub model: Option<String>,
+    /// When it was stored, in RFC 3339.
+    pub created_at: String,
+    /// The state of its ingestion.
+    pub ingest_status: IngestStatus,
+    /// The verdict of its review.
+    pub verdict: Option<Verdict>,
+    /// Who gave the review.
+    pub reviewer: Option<Reviewer>,
+    /// The number of memories it was given.
+    pub given: u64,
+}
+
+impl TraceOverview {
+    /// The longest beginning of a task, in characters.
+    pub const MAX_TASK: usize = 300;
+}
+
+/// A trace that waits for a person's review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingTrace {
+    /// The trace.
+    pub trace: TraceOverview,
+    /// A model's verdict, which a person confirms or replaces.
+    pub suggestion: Option<ModelVerdict>,
+    /// The memories it was given that still exist.
+    pub memories: Vec<UsedMemory>,
+}
+
+/// What is known about a memory that a trace was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsedMemory {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its utility.
+    pub q_value: f64,
+    /// The number of reviewed runs that were given it.
+    pub uses: u64,
+}

@@ -1,0 +1,110 @@
+//! Replies of the console: pages with their security headers, and errors as pages.
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use reflect_console::{ProblemPage, ProblemPart};
+
+use crate::error::ApiError;
+
+/// Nothing but the console's own files, and no inline script or style.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
+
+/// An error of a console's handler.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// A refusal, shown as a page.
+    Refused(ApiError),
+    /// The same, for a script that replaces a part of a page.
+    RefusedPart(ApiError),
+    /// The visitor has to sign in, and goes on at this address.
+    SignedOut {
+        next: String,
+        /// Whether a script asked.
+        by_script: bool,
+    },
+}
+
+impl<E: Into<ApiError>> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Refused(error) => {
+                error.log();
+                let status = error.status();
+                let page = ProblemPage {
+                    status: status.as_u16(),
+                    detail: error.detail().to_owned(),
+                };
+                html(status, &page)
+            }
+            Self::RefusedPart(error) => {
+                error.log();
+                let detail = error.detail().to_owned();
+                html(error.status(), &ProblemPart { detail })
+            }
+            Self::SignedOut { next, by_script } => {
+                let next: String =
+                    serde_urlencoded::to_string([("next", next)]).unwrap_or_default();
+                let address = format!("/sign-in?{next}");
+                if by_script {
+                    let header = HeaderValue::from_str(&address);
+                    let header = header.unwrap_or(HeaderValue::from_static("/sign-in"));
+                    return (StatusCode::OK, [(HX_REDIRECT, header)]).into_response();
+                }
+                redirect(&address)
+            }
+        }
+    }
+}
+
+/// A page.
+pub(super) fn page(template: &impl Template) -> Response {
+    html(StatusCode::OK, template)
+}
+
+/// Another address, to be read.
+pub(super) fn redirect(address: &str) -> Response {
+    let address = HeaderValue::from_str(address).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, address)]).into_response()
+}
+
+pub(super) fn html(status: StatusCode, template: &impl Template) -> Response {
+    match reflect_console::html(template) {
+        Ok(text) => protected(
+            (status, Body::from(text)).into_response(),
+            "text/html; charset=utf-8",
+        ),
+        Err(error) => ApiError::internal(error).into_response(),
+    }
+}
+
+/// The reply with the headers of everything that a visitor's session shows.
+pub(super) fn protected(mut response: Response, media_type: &'static str) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, media_type),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        // The next user of the computer must not read it.
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

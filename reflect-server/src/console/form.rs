@@ -1,0 +1,41 @@
+//! The fields of a form.
+
+use axum::http::HeaderMap;
+
+use crate::error::ApiError;
+
+/// The fields of a form or of a query string, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, ApiError> {
+        let fields = serde_urlencoded::from_bytes(text);
+        fields
+            .map(Self)
+            .map_err(|error| ApiError::malformed(format!("the form cannot be read: {error}")))
+    }
+
+    /// The first value of a field, or `""`.
+    pub(super) fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(field, _)| field == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// The same, as it is stored.
+    pub(super) fn text(&self, name: &str) -> String {
+        self.get(name).to_owned()
+    }
+}
+
+/// Refuses a form that another site has sent. Browsers say so, except very old ones.
+pub(super) fn refuse_other_sites(headers: &HeaderMap) -> Result<(), ApiError> {
+    let site = headers.get("sec-fetch-site");
+    let is_other = site.is_some_and(|site| site == "cross-site" || site == "same-site");
+    if is_other {
+        return Err(ApiError::forbidden(
+            "this form was sent by another site: open the console and try again",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Memories: search, and a memory with its changes.
+
+use std::time::Instant;
+
+use axum::response::Response;
+use jiff::Timestamp;
+use reflect_console::{
+    MemoriesPage, MemoryPage, MemorySearch, in_project, shown_memories, status_of,
+};
+use reflect_types::{
+    DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
+    ReflectionEdit, UpdateMemory,
+};
+
+use super::answer::{Problem, page, redirect};
+use super::form::Fields;
+use super::visit::{Change, Visit};
+use crate::error::ApiError;
+
+/// The list, or the answer to a search.
+pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
+    visit.require::<ListMemories>()?;
+    let search = search(&visit.query);
+    let engine = visit.engine();
+    let first = visit.first_trace();
+    let Some(query) = search.query() else {
+        let list = ListMemories {
+            limit: Some(30),
+            before: Some(search.before.clone())
+                .filter(|id| !id.is_empty())
+                .map(MemoryId::new),
+            status: (search.status == "quarantined").then_some(MemoryStatus::Quarantined),
+        };
+        let found = engine.list_memories(&visit.project, &list).await;
+        let found = found.map_err(|error| visit.refused(error))?;
+        let frame = visit.frame().await?;
+        let now = Timestamp::now();
+        return Ok(page(&MemoriesPage::list(frame, search, &found, first, now)));
+    };
+    visit.require::<QueryMemories>()?;
+    let started = Instant::now();
+    let explanation = engine.explain(&visit.project, &query).await;
+    let explanation = explanation.map_err(|error| visit.refused(error))?;
+    let took = started.elapsed();
+    let ids: Vec<_> = shown_memories(&explanation)
+        .map(|memory| memory.id.clone())
+        .collect();
+    let records = engine.find_memories(&visit.project, &ids).await?;
+    let frame = visit.frame().await?;
+    Ok(page(&MemoriesPage::found(
+        frame,
+        search,
+        &explanation,
+        &records,
+        took,
+        first,
+    )))
+}
+
+/// A memory.
+pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
+    visit.require::<GetMemory>()?;
+    let found = visit
+        .engine()
+        .get_memory(&visit.project, &memory_id(&visit))
+        .await;
+    let found = found.map_err(|error| visit.refused(error))?;
+    Ok(page(&MemoryPage::new(
+        visit.frame().await?,
+        &found,
+        Timestamp::now(),
+    )))
+}
+
+/// Edits a memory.
+pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
+    let Change { visit, form } = change;
+    // A blank one of these stays as it is: a memory says at least what happened or what to do.
+    let said = |name: &str| Some(form.text(name)).filter(|text| !text.trim().is_empty());
+    let reflection = ReflectionEdit {
+        summary: said("summary"),
+        guidance: said("guidance"),
+        key_mistake: Some(form.text("key_mistake")),
+        correct_action: Some(form.text("correct_action")),
+        ..ReflectionEdit::default()
+    };
+    let update = MemoryUpdate {
+        reflection: Some(reflection),
+        ..MemoryUpdate::default()
+    };
+    store(&visit, &form, update).await
+}
+
+/// Sets a memory aside, or restores it.
+pub(super) async fn status(change: Change) -> Result<Response, Problem> {
+    let Change { visit, form } = change;
+    let Some(status) = status_of(form.get("action")) else {
+        let problem = "must be `quarantine` or `restore`";
+        return Err(visit.refused(ApiError::field("action", problem)));
+    };
+    let update = MemoryUpdate {
+        status: Some(status),
+        ..MemoryUpdate::default()
+    };
+    store(&visit, &form, update).await
+}
+
+/// Deletes a memory.
+pub(super) async fn delete(change: Change) -> Result<Response, Problem> {
+    let visit = change.visit;
+    visit.require::<DeleteMemory>()?;
+    let deleted = visit
+        .engine()
+        .delete_memory(&visit.project, &memory_id(&visit))
+        .await;
+    deleted.map_err(|error| visit.refused(error))?;
+    Ok(redirect(&in_project(visit.project.as_str(), &["memories"])))
+}
+
+async fn store(visit: &Visit, form: &Fields, update: MemoryUpdate) -> Result<Response, Problem> {
+    visit.require::<UpdateMemory>()?;
+    let id = memory_id(visit);
+    let note = Some(form.get("note").trim()).filter(|note| !note.is_empty());
+    let update = MemoryUpdate {
+        note: note.map(str::to_owned),
+        ..update
+    };
+    let update = UpdateMemory::new(id.clone(), update);
+    let updated = visit.engine().update_memory(&visit.project, &update).await;
+    updated.map_err(|error| visit.refused(error))?;
+    Ok(redirect(&in_project(
+        visit.project.as_str(),
+        &["memories", id.as_str()],
+    )))
+}
+
+fn memory_id(visit: &Visit) -> MemoryId {
+    MemoryId::new(visit.segment("memory_id"))
+}
+
+fn search(query: &Fields) -> MemorySearch {
+    let number = |name: &str| query.get(name).parse::<f64>().ok();
+    MemorySearch {
+        q: query.text("q"),
+        ranking: query.text("ranking"),
+        lambda: number("lambda").unwrap_or(QueryMemories::DEFAULT_LAMBDA),
+        floor: number("floor"),
+        variety: number("variety").unwrap_or_default(),
+        status: query.text("status"),
+        before: query.text("before"),
+    }
+}

@@ -1,0 +1,52 @@
+//! The console: pages for people, with sessions in place of keys in headers.
+//!
+//! A handler takes a [`Visit`], which checks the session, the project and, for changes, the CSRF token;
+//! asks it for the scopes of the operation that the page calls; and renders a page of `reflect-console`.
+
+mod answer;
+mod assets;
+mod form;
+mod memories;
+mod review;
+mod sessions;
+mod sign_in;
+mod traces;
+mod visit;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::app::App;
+
+pub(crate) use sessions::Sessions;
+
+/// The routes of the console.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(sign_in::start))
+        .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/assets/{name}", get(assets::get))
+        .route("/p/{project_id}", get(sign_in::project))
+        .route("/p/{project_id}/review", get(review::queue))
+        .route("/p/{project_id}/review/{trace_id}", post(review::review))
+        .route("/p/{project_id}/review/{trace_id}/undo", post(review::undo))
+        .route("/p/{project_id}/memories", get(memories::list))
+        .route("/p/{project_id}/memories/{memory_id}", get(memories::one))
+        .route(
+            "/p/{project_id}/memories/{memory_id}/edit",
+            post(memories::edit),
+        )
+        .route(
+            "/p/{project_id}/memories/{memory_id}/status",
+            post(memories::status),
+        )
+        .route(
+            "/p/{project_id}/memories/{memory_id}/delete",
+            post(memories::delete),
+        )
+        .route("/p/{project_id}/traces", get(traces::list))
+        .route("/p/{project_id}/traces/{trace_id}", get(traces::one))
+        .route("/p/{project_id}/traces/{trace_id}/raw", get(traces::raw))
+        .route("/p/{project_id}/traces/{trace_id}/json", get(traces::json))
+}

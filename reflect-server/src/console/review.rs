@@ -1,0 +1,135 @@
+//! The review queue.
+
+use axum::response::Response;
+use jiff::Timestamp;
+use reflect_console::{ReviewDesk, ReviewPage, next, review_address};
+use reflect_types::{ListTraces, Review, ReviewTrace, Reviewer, Trace, TraceId, Undo, Verdict};
+
+use super::answer::{Problem, page, redirect};
+use super::visit::{Change, Visit};
+use crate::access::bound_alpha;
+use crate::error::ApiError;
+
+/// The queue, with one trace opened.
+pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
+    visit.require::<ListTraces>()?;
+    visit.require::<ReviewTrace>()?;
+    let engine = visit.engine();
+    let queue = engine.review_queue(&visit.project).await?;
+    let chosen = visit.query.get("trace");
+    let open = match chosen {
+        "" => queue.first().map(|queued| queued.waiting.trace.id.clone()),
+        chosen => Some(TraceId::new(chosen)),
+    };
+    let open = match &open {
+        Some(id) => Some(read(&visit, id).await?),
+        None => None,
+    };
+    let given = match &open {
+        Some(trace) => {
+            let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
+            engine.appraise(&visit.project, task, ids).await?
+        }
+        None => Vec::new(),
+    };
+    let last = match visit.query.get("last") {
+        "" => None,
+        // It may have been deleted meanwhile.
+        id => engine
+            .get_trace(&visit.project, &TraceId::new(id))
+            .await
+            .ok(),
+    };
+    let own = last.filter(|trace| is_own(trace, &visit));
+    let frame = visit.frame().await?;
+    let suggested = queue
+        .iter()
+        .filter(|queued| queued.waiting.suggestion.is_some());
+    let desk = ReviewDesk {
+        waiting: frame.waiting + suggested.count() as u64,
+        queue: &queue,
+        open: open.as_ref().map(|trace| (trace, given.as_slice())),
+        last: own.as_ref(),
+        has_traces: !queue.is_empty() || visit.has_traces().await?,
+    };
+    let first = visit.first_trace();
+    Ok(page(&ReviewPage::new(
+        frame,
+        &desk,
+        first,
+        Timestamp::now(),
+    )))
+}
+
+/// Reviews a trace, and goes on to the next one.
+pub(super) async fn review(change: Change) -> Result<Response, Problem> {
+    let Change { visit, form } = change;
+    visit.require::<ReviewTrace>()?;
+    let verdict: Verdict = form
+        .get("verdict")
+        .parse()
+        .map_err(|error| visit.refused(ApiError::field("verdict", format!("{error}"))))?;
+    let mut review = Review::new(verdict);
+    let feedback = form.get("feedback").trim();
+    if !feedback.is_empty() {
+        review = review.feedback(feedback);
+    }
+    bound_alpha(&visit.caller, &mut review, &visit.app).map_err(|error| visit.refused(error))?;
+    let id = TraceId::new(visit.segment("trace_id"));
+    let engine = visit.engine();
+    // Before the review, which takes the trace out of the queue.
+    let queue = engine.review_queue(&visit.project).await?;
+    let next = next(&queue, Some(&id)).map_or("", TraceId::as_str);
+    let reviewed = engine.review_trace(&visit.project, &id, review).await;
+    reviewed.map_err(|error| visit.refused(error))?;
+    let address = review_address(visit.project.as_str(), next, id.as_str());
+    Ok(redirect(&address))
+}
+
+/// Undoes a review of this visitor: utilities become what they were, and the trace waits again, or has the
+/// review of a model that it had before.
+pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
+    let visit = change.visit;
+    visit.require::<ReviewTrace>()?;
+    let id = TraceId::new(visit.segment("trace_id"));
+    let trace = read(&visit, &id).await?;
+    if !is_own(&trace, &visit) {
+        let problem = "only a review of your own key can be undone here: see Undo";
+        return Err(visit.refused(ApiError::forbidden(problem)));
+    }
+    let engine = visit.engine();
+    let overruled = trace
+        .review
+        .is_some_and(|review| review.overruled.is_some());
+    let undone = if overruled {
+        let undo = Undo {
+            key_id: Some(visit.caller.key().clone()),
+            reviewer: Some(Reviewer::Human),
+            trace_id: Some(id.clone()),
+            ..Undo::default()
+        };
+        engine.undo(&visit.project, &undo).await.map(drop)
+    } else {
+        engine.withdraw_review(&visit.project, &id).await.map(drop)
+    };
+    undone.map_err(|error| visit.refused(error))?;
+    let address = review_address(visit.project.as_str(), id.as_str(), "");
+    Ok(redirect(&address))
+}
+
+async fn read(visit: &Visit, id: &TraceId) -> Result<Trace, Problem> {
+    let found = visit.engine().get_trace(&visit.project, id).await;
+    found.map_err(|error| visit.refused(error))
+}
+
+/// Whether the review of a trace was given with the visitor's key.
+fn is_own(trace: &Trace, visit: &Visit) -> bool {
+    let review = trace.review.as_ref();
+    review.is_some_and(|review| {
+        review.key_id.as_ref() == Some(visit.caller.key())
+            && review
+                .reviewer
+                .as_ref()
+                .is_none_or(|by| *by == Reviewer::Human)
+    })
+}

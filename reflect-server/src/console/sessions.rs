@@ -1,0 +1,159 @@
+//! Sessions of signed-in browsers, in memory: a restart of the server ends them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+/// A session ends after this time without a request.
+const MAX_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
+/// A session ends at this age.
+const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A further session ends the one that has been idle longest.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The sessions of a server.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    /// By the hash of the token, so that a lookup takes the same time for every wrong token.
+    table: Mutex<HashMap<[u8; 32], Entry>>,
+}
+
+struct Entry {
+    session: Session,
+    started: Instant,
+    last_used: Instant,
+}
+
+/// A session.
+#[derive(Clone)]
+pub(crate) struct Session {
+    /// The name of the key that signed in. Every request checks that the key is still valid.
+    pub(crate) key_name: String,
+    /// The token that every change has to bring along.
+    pub(crate) csrf: String,
+}
+
+impl Sessions {
+    /// Starts a session of a key and returns its token.
+    pub(crate) fn start(&self, key_name: &str) -> Result<String, getrandom::Error> {
+        let (token, csrf) = (random()?, random()?);
+        let now = Instant::now();
+        let mut table = self.lock();
+        table.retain(|_, entry| entry.is_open(now));
+        if table.len() >= MAX_SESSIONS {
+            let oldest = table.iter().min_by_key(|(_, entry)| entry.last_used);
+            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
+                table.remove(&oldest);
+            }
+        }
+        let session = Session {
+            key_name: key_name.to_owned(),
+            csrf,
+        };
+        table.insert(
+            hash(&token),
+            Entry {
+                session,
+                started: now,
+                last_used: now,
+            },
+        );
+        Ok(token)
+    }
+
+    /// The session of a token.
+    pub(crate) fn find(&self, token: &str) -> Option<Session> {
+        let now = Instant::now();
+        let mut table = self.lock();
+        let entry = table.get_mut(&hash(token))?;
+        if !entry.is_open(now) {
+            return None;
+        }
+        entry.last_used = now;
+        Some(entry.session.clone())
+    }
+
+    /// Ends the session of a token.
+    pub(crate) fn end(&self, token: &str) {
+        self.lock().remove(&hash(token));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Entry>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn is_open(&self, now: Instant) -> bool {
+        now.duration_since(self.last_used) < MAX_IDLE && now.duration_since(self.started) < MAX_AGE
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("key_name", &self.key_name)
+            .finish_non_exhaustive()
+    }
+}
+
+fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// 256 random bits in hexadecimal.
+fn random() -> Result<String, getrandom::Error> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes
+        .iter()
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_found_by_its_token_until_it_ends() {
+        let sessions = Sessions::default();
+        let (one, two) = (sessions.start("a").unwrap(), sessions.start("b").unwrap());
+        assert_ne!(one, two);
+        let found = sessions.find(&one).unwrap();
+        assert_eq!(found.key_name, "a");
+        assert_ne!(found.csrf, sessions.find(&two).unwrap().csrf);
+        sessions.end(&one);
+        assert!(sessions.find(&one).is_none());
+        assert!(sessions.find(&two).is_some());
+        assert!(sessions.find("").is_none());
+    }
+
+    #[test]
+    fn an_idle_or_old_session_is_closed() {
+        let now = Instant::now();
+        let Some(past) = now.checked_sub(MAX_AGE) else {
+            // The clock of a computer that has just started.
+            return;
+        };
+        let entry = |started, last_used| Entry {
+            session: Session {
+                key_name: String::new(),
+                csrf: String::new(),
+            },
+            started,
+            last_used,
+        };
+        assert!(entry(now, now).is_open(now));
+        assert!(!entry(past, now).is_open(now));
+        assert!(!entry(now, now).is_open(now + MAX_IDLE));
+    }
+}

@@ -1,0 +1,243 @@
+//! A request of a signed-in browser.
+
+use std::collections::HashMap;
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{COOKIE, HOST};
+use axum::http::request::Parts;
+use reflect_console::{Abilities, FirstTrace, Frame};
+use reflect_engine::Engine;
+use reflect_engine::store::TraceSearch;
+use reflect_types::{
+    CreateApiKey, ListMemories, ListTraces, Operation, ProjectId, ReviewTrace, Scope, Undo,
+    UpdateMemory,
+};
+
+use super::answer::Problem;
+use super::form::{Fields, refuse_other_sites};
+use super::sessions::Session;
+use crate::access;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract;
+use crate::keys::Caller;
+
+/// The name of the cookie.
+pub(super) const COOKIE_NAME: &str = "reflect_session";
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// A signed-in visitor.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) caller: Caller,
+    pub(super) session: Session,
+}
+
+impl FromRequestParts<App> for Visitor {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let session = token(&parts.headers).and_then(|token| app.sessions().find(token));
+        let caller = match &session {
+            Some(session) => app.keys().holder(&session.key_name).await?,
+            None => None,
+        };
+        let (Some(session), Some(caller)) = (session, caller) else {
+            return Err(Problem::SignedOut {
+                next: next(parts),
+                by_script: is_by_script(&parts.headers),
+            });
+        };
+        tracing::Span::current().record("key", caller.name());
+        app.rate().admit(caller.name())?;
+        Ok(Self { caller, session })
+    }
+}
+
+/// A visit of a project.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) app: App,
+    pub(super) project: ProjectId,
+    pub(super) caller: Caller,
+    session: Session,
+    segments: HashMap<String, String>,
+    /// The parameters of the address.
+    pub(super) query: Fields,
+    by_script: bool,
+    base_url: String,
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let Visitor { caller, session } = Visitor::from_request_parts(parts, app).await?;
+        let path = Path::<HashMap<String, String>>::from_request_parts(parts, app).await;
+        let Path(segments) = path.map_err(ApiError::from)?;
+        let project = segments.get("project_id").map_or("", String::as_str);
+        let project = ProjectId::new(project);
+        if !caller.opens(&project) {
+            return Err(ApiError::other_project(&project).into());
+        }
+        Ok(Self {
+            query: Fields::parse(parts.uri.query().unwrap_or_default().as_bytes())?,
+            by_script: is_by_script(&parts.headers),
+            base_url: base_url(parts, app),
+            app: app.clone(),
+            project,
+            caller,
+            session,
+            segments,
+        })
+    }
+}
+
+impl Visit {
+    /// Refuses a visitor whose key may not call the operation.
+    pub(super) fn require<O: Operation>(&self) -> Result<(), Problem> {
+        if self.may::<O>() {
+            return Ok(());
+        }
+        Err(self.refused(ApiError::missing_scope(O::SCOPES)))
+    }
+
+    /// Whether the visitor's key may call the operation.
+    pub(super) fn may<O: Operation>(&self) -> bool {
+        O::SCOPES.iter().any(|scope| self.caller.may(scope))
+    }
+
+    /// A refusal in the form that was asked for: a page, or a part of one.
+    pub(super) fn refused(&self, error: impl Into<ApiError>) -> Problem {
+        if self.by_script {
+            return Problem::RefusedPart(error.into());
+        }
+        Problem::Refused(error.into())
+    }
+
+    /// The engine with the visitor's rights.
+    pub(super) fn engine(&self) -> Engine {
+        access::engine(&self.caller, &self.app)
+    }
+
+    /// A further part of the path.
+    pub(super) fn segment(&self, name: &str) -> &str {
+        self.segments.get(name).map_or("", String::as_str)
+    }
+
+    /// The frame of a page.
+    pub(super) async fn frame(&self) -> Result<Frame, Problem> {
+        let may = Abilities {
+            read_traces: self.may::<ListTraces>(),
+            review: self.may::<ReviewTrace>(),
+            read_memories: self.may::<ListMemories>(),
+            change_memories: self.may::<UpdateMemory>(),
+            manage_keys: self.may::<CreateApiKey>(),
+            administer: self.may::<Undo>() && self.caller.may(&Scope::ProjectAdmin),
+        };
+        Ok(Frame {
+            project: self.project.as_str().to_owned(),
+            waiting: self.app.engine().count_waiting(&self.project).await?,
+            csrf: self.session.csrf.clone(),
+            may,
+            has_projects: self.caller.project().is_none(),
+            tab: "",
+        })
+    }
+
+    /// Whether the project has a trace.
+    pub(super) async fn has_traces(&self) -> Result<bool, Problem> {
+        let one = TraceSearch {
+            limit: 1,
+            ..TraceSearch::default()
+        };
+        let found = self.app.engine().browse_traces(&self.project, &one).await?;
+        Ok(!found.is_empty())
+    }
+
+    /// The code of a first trace.
+    pub(super) fn first_trace(&self) -> FirstTrace {
+        FirstTrace {
+            base_url: self.base_url.clone(),
+            project: self.project.as_str().to_owned(),
+        }
+    }
+}
+
+/// A visit that changes something: its form has the session's CSRF token.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) visit: Visit,
+    pub(super) form: Fields,
+}
+
+impl FromRequest<App> for Change {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let visit = Visit::from_request_parts(&mut parts, app).await?;
+        refuse_other_sites(&parts.headers)?;
+        let header = parts.headers.get(CSRF_HEADER).cloned();
+        let body = extract::read(Request::from_parts(parts, body), app).await?;
+        let form = Fields::parse(&body)?;
+        let given = match &header {
+            Some(header) => header.as_bytes(),
+            None => form.get("csrf").as_bytes(),
+        };
+        check_csrf(given, &visit.session)?;
+        Ok(Self { visit, form })
+    }
+}
+
+/// Refuses a form without the session's token.
+pub(super) fn check_csrf(given: &[u8], session: &Session) -> Result<(), ApiError> {
+    if subtle::ConstantTimeEq::ct_eq(given, session.csrf.as_bytes()).into() {
+        return Ok(());
+    }
+    Err(ApiError::forbidden(
+        "this page is of an earlier session: load it again and repeat the change",
+    ))
+}
+
+/// The token in the cookie.
+pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter();
+    let cookies = cookies.filter_map(|header| header.to_str().ok());
+    let mut pairs = cookies.flat_map(|header| header.split(';'));
+    pairs.find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == COOKIE_NAME).then_some(value)
+    })
+}
+
+/// Whether the connection of the browser is encrypted, here or at a proxy. A client that pretends so
+/// harms only itself.
+pub(super) fn is_secure(headers: &HeaderMap, app: &App) -> bool {
+    let forwarded = headers.get("x-forwarded-proto");
+    app.settings().tls.is_some() || forwarded.is_some_and(|scheme| scheme == "https")
+}
+
+fn is_by_script(headers: &HeaderMap) -> bool {
+    headers.contains_key("hx-request")
+}
+
+/// Where to go on after signing in: the page, and not a change.
+fn next(parts: &Parts) -> String {
+    match parts.method {
+        axum::http::Method::GET => parts.uri.path_and_query().map(ToString::to_string),
+        _ => None,
+    }
+    .unwrap_or_else(|| "/".to_owned())
+}
+
+fn base_url(parts: &Parts, app: &App) -> String {
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let scheme = if is_secure(&parts.headers, app) {
+        "https"
+    } else {
+        "http"
+    };
+    format!("{scheme}://{}", host.unwrap_or("localhost:8000"))
+}

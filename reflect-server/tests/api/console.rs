@@ -1,0 +1,280 @@
+//! The console: sessions, CSRF, scopes, pages and their headers.
+
+use axum::http::{Method, Request, header};
+use reflect_types::Scope;
+use serde_json::json;
+
+use crate::support::{Answer, PROJECT, Service, at};
+
+/// A browser's session.
+pub(crate) struct Browser<'a> {
+    service: &'a Service,
+    cookie: String,
+    pub(crate) csrf: String,
+}
+
+impl<'a> Browser<'a> {
+    pub(crate) async fn sign_in(service: &'a Service, key: &str) -> Self {
+        let signed_in = post(service, "/sign-in", "", &[("key", key)]).await;
+        assert_eq!(signed_in.status, 303, "{signed_in:?}");
+        let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let unknown = Self {
+            service,
+            cookie,
+            csrf: String::new(),
+        };
+        let page = unknown.page(&format!("/p/{PROJECT}/traces")).await;
+        let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap();
+        let csrf = rest.split('"').next().unwrap().to_owned();
+        Self { csrf, ..unknown }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        let request = Request::get(path).header(header::COOKIE, &self.cookie);
+        self.service.send(request.body("".into()).unwrap()).await
+    }
+
+    /// The HTML of a page.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.body.as_str().unwrap().to_owned()
+    }
+
+    /// Sends a form with the session's token.
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let csrf = [("csrf", self.csrf.as_str())];
+        post(
+            self.service,
+            path,
+            &self.cookie,
+            &[&csrf[..], fields].concat(),
+        )
+        .await
+    }
+}
+
+async fn post(service: &Service, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Answer {
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish();
+    let request = Request::post(path)
+        .header(header::COOKIE, cookie)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    service.send(request.body(body.into()).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_key_signs_in_and_the_session_ends_with_it() {
+    let service = Service::start().await;
+    let key = service
+        .key(PROJECT, &[Scope::TraceRead, Scope::KeyAdmin])
+        .await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let start = browser.get("/").await;
+    assert_eq!(
+        start.headers[header::LOCATION],
+        format!("/p/{PROJECT}/traces")
+    );
+
+    let keys = service.get(&at("/api-keys")).await;
+    let id = keys.body[0]["id"].as_str().unwrap();
+    service
+        .post(&at(&format!("/api-keys/{id}/revoke")), json!({}))
+        .await;
+    let out = browser.get(&format!("/p/{PROJECT}/traces?q=a")).await;
+    assert_eq!(out.status, 303);
+    let next = out.headers[header::LOCATION].to_str().unwrap();
+    assert_eq!(
+        next,
+        format!("/sign-in?next=%2Fp%2F{PROJECT}%2Ftraces%3Fq%3Da")
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_refused_with_the_reason() {
+    let service = Service::start().await;
+    let refused = post(&service, "/sign-in", "", &[("key", "rf_live_no")]).await;
+    assert_eq!(refused.status, 401);
+    assert!(
+        refused
+            .body
+            .as_str()
+            .unwrap()
+            .contains("unknown or revoked")
+    );
+    assert!(!refused.headers.contains_key(header::SET_COOKIE));
+}
+
+#[tokio::test]
+async fn the_cookie_is_kept_from_scripts_and_other_sites() {
+    let service = Service::start().await;
+    let master = service.master.clone();
+    let signed_in = post(
+        &service,
+        "/sign-in",
+        "",
+        &[("key", &master), ("next", "//evil.example")],
+    )
+    .await;
+    let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert_eq!(signed_in.headers[header::LOCATION], "/");
+
+    let elsewhere = Request::post("/sign-in")
+        .header("sec-fetch-site", "cross-site")
+        .body(format!("key={master}").into());
+    assert_eq!(service.send(elsewhere.unwrap()).await.status, 403);
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session_and_needs_the_token() {
+    let service = Service::start().await;
+    service.trace("t").await;
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let forged = post(&service, "/sign-out", &browser.cookie, &[("csrf", "guess")]).await;
+    assert_eq!(forged.status, 403);
+    browser.page("/").await;
+    let out = browser.post("/sign-out", &[]).await;
+    assert_eq!(out.status, 303);
+    assert_eq!(browser.get("/").await.status, 303);
+}
+
+#[tokio::test]
+async fn a_session_sees_its_project_and_scopes_only() {
+    let service = Service::start().await;
+    let id = service.trace("Refund order 7").await;
+    let other = service.key("other", &[Scope::TraceRead]).await;
+    let signed_in = post(&service, "/sign-in", "", &[("key", &other)]).await;
+    let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    for path in [
+        "traces".to_owned(),
+        format!("traces/{id}"),
+        format!("traces/{id}/json"),
+    ] {
+        let request = Request::get(format!("/p/{PROJECT}/{path}")).header(header::COOKIE, cookie);
+        let refused = service.send(request.body("".into()).unwrap()).await;
+        assert_eq!(refused.status, 403, "{path}");
+    }
+    let writer = service.key("other", &[Scope::TraceWrite]).await;
+    let signed_in = post(&service, "/sign-in", "", &[("key", &writer)]).await;
+    let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let request = Request::get("/p/other/traces").header(header::COOKIE, cookie);
+    let refused = service.send(request.body("".into()).unwrap()).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.body.as_str().unwrap().contains("trace:read"));
+}
+
+#[tokio::test]
+async fn a_hostile_trace_is_shown_as_text() {
+    let service = Service::start().await;
+    let hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{202e}txet\u{1b}[31m";
+    let body = json!({
+        "task": hostile, "model": hostile, "metadata": {"x": hostile},
+        "trajectory": [
+            {"role": hostile, "content": hostile},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": hostile, "function": {"name": hostile, "arguments": {"a": hostile}}}]},
+            {"role": "tool", "name": hostile, "content": format!("Error: {hostile}")}
+        ],
+        "review": {"result": "fail", "feedback_text": hostile}
+    });
+    let stored = service.post(&at("/traces"), body).await;
+    let id = stored.body["trace_id"].as_str().unwrap();
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    for path in [
+        "traces".to_owned(),
+        format!("traces/{id}"),
+        format!("traces/{id}/raw"),
+    ] {
+        let answer = browser.get(&format!("/p/{PROJECT}/{path}")).await;
+        let page = answer.body.as_str().unwrap();
+        assert!(page.contains("alert(1)"), "{path}: {page}");
+        for raw in ["<script>alert", "<img src=x", "\u{202e}", "\u{1b}"] {
+            assert!(!page.contains(raw), "{path} has {raw:?}: {page}");
+        }
+        let policy = answer.headers[header::CONTENT_SECURITY_POLICY]
+            .to_str()
+            .unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+        assert_eq!(answer.headers[header::CACHE_CONTROL], "no-store");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_project_shows_how_to_send_a_first_trace() {
+    let service = Service::start().await;
+    let key = service.key(PROJECT, &[Scope::TraceRead]).await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let request = Request::get(format!("/p/{PROJECT}/traces"))
+        .header(header::COOKIE, &browser.cookie)
+        .header(header::HOST, "reflect.example:8000");
+    let page = service.send(request.body("".into()).unwrap()).await;
+    let page = page.body.as_str().unwrap();
+    assert!(page.contains("http://reflect.example:8000"), "{page}");
+    assert!(page.contains("client.create_trace("), "{page}");
+}
+
+#[tokio::test]
+async fn traces_are_found_by_words_state_and_model() {
+    let service = Service::start().await;
+    for (task, model, result) in [
+        ("Refund order 7", "gpt", Some("fail")),
+        ("Refunds for everybody", "claude", Some("pass")),
+        ("Change a flight", "gpt", None),
+    ] {
+        let mut body = json!({
+            "task": task, "model": model, "trajectory": [{"role": "assistant", "content": "x"}]
+        });
+        if let Some(result) = result {
+            body["review"] =
+                json!({"result": result, "reflection": {"summary": "s", "guidance": "g"}});
+        }
+        service.post(&at("/traces"), body).await;
+    }
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let tasks = ["Refund order 7", "Refunds for everybody", "Change a flight"];
+    for (query, expected) in [
+        ("", [true, true, true]),
+        ("q=refund", [true, true, false]),
+        ("q=ORDER+refu", [true, false, false]),
+        ("q=%22*)", [true, true, true]),
+        ("state=waiting", [false, false, true]),
+        ("state=passed", [false, true, false]),
+        ("state=failed&model=gpt", [true, false, false]),
+        ("model=gpt", [true, false, true]),
+        ("q=flight&state=failed", [false, false, false]),
+    ] {
+        let page = browser.page(&format!("/p/{PROJECT}/traces?{query}")).await;
+        assert_eq!(
+            tasks.map(|task| page.contains(&format!(">{task}</a>"))),
+            expected,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn files_of_the_console_may_be_cached_and_others_are_not_found() {
+    let service = Service::start().await;
+    let style = service
+        .call_as(None, Method::GET, "/assets/console.css?v=1", None)
+        .await;
+    assert_eq!(style.status, 200);
+    assert!(
+        style.headers[header::CACHE_CONTROL]
+            .to_str()
+            .unwrap()
+            .contains("immutable")
+    );
+    let none = service
+        .call_as(None, Method::GET, "/assets/..%2FCargo.toml", None)
+        .await;
+    assert_eq!(none.status, 404);
+}
