@@ -6,6 +6,7 @@ use reflect_types::{IngestStatus, ListTraces, ProjectId, ReviewStatus, Validate 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
+use crate::data::Data;
 use crate::failure::Failure;
 use crate::file::File;
 use crate::place::Place;
@@ -228,7 +229,7 @@ async fn failed_ids(file: &File, project: &ProjectId) -> reflect_engine::Result<
 }
 
 fn check_permissions(place: &Place, findings: &mut Findings) {
-    if let Some(path) = &place.data
+    if let Some(path) = place.data.as_ref().and_then(Data::file)
         && permissions::is_shared(path)
     {
         findings.warn(

@@ -10,6 +10,7 @@ use super::{projects, row};
 use crate::error::Error;
 use crate::review::{Act, RecordedChange};
 use crate::store::MemoryKey;
+use crate::store::page::PAGE_BYTES;
 
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
@@ -51,7 +52,7 @@ pub(super) fn list(
     let mut rows = select.query(params![project, before, row::limit(limit + 1)])?;
     let (mut page, mut bytes) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.items.len() == limit || bytes > row::PAGE_BYTES {
+        if page.items.len() == limit || bytes > PAGE_BYTES {
             page.more = true;
             break;
         }

@@ -12,6 +12,7 @@ use reflect_types::{
     UndoReport,
 };
 
+use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
     NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
@@ -102,7 +103,7 @@ impl Store for Sqlite {
     ) -> Result<TraceReceipt> {
         let project = project.clone();
         // Outside the closure, because all writes share one thread.
-        let trace = traces::EncodedTrace::new(trace).map_err(|fault| fault.at(&self.path))?;
+        let trace = EncodedTrace::new(trace)?;
         self.write(move |db| traces::insert(db, &project, &trace, &intake))
             .await
     }
