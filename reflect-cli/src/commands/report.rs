@@ -178,7 +178,7 @@ fn judges(report: &Report) -> Result<(), Failure> {
                 judge.compared.to_string(),
                 number(judge.agreement),
                 number(judge.kappa),
-                judge.bias.map_or("-".to_owned(), |bias| points(bias)),
+                judge.bias.map_or("-".to_owned(), points),
                 format!("{:.2}", judge.step),
             ]
         })
