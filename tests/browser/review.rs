@@ -38,7 +38,7 @@ async fn browser_ten_runs_are_reviewed_by_keyboard_and_the_last_is_undone() {
     browser.press("s").await;
     browser.until(&format!("return {open} !== {skipped}")).await;
 
-    let before = admin.stats().await.unwrap();
+    let before = admin.project_stats().await.unwrap();
     for number in 0..10 {
         let now = browser.run(&format!("return {open}")).await;
         if number % 2 == 0 {
@@ -67,7 +67,7 @@ async fn browser_ten_runs_are_reviewed_by_keyboard_and_the_last_is_undone() {
         }
         browser.until(&format!("return {open} !== {now}")).await;
     }
-    let after = admin.stats().await.unwrap();
+    let after = admin.project_stats().await.unwrap();
     assert_eq!(after.passed - before.passed, 5);
     assert_eq!(after.failed - before.failed, 4);
     assert_eq!(browser.errors().await, [""; 0]);

@@ -456,13 +456,13 @@ async fn a_key_is_made_within_the_visitors_rights_and_what_it_taught_is_undone()
         .await;
     assert_eq!(stronger.status, 403);
 
-    let body = json!({
-        "task": "t", "trajectory": "done", "review": {"result": "pass", "feedback_text": "good"}
-    });
-    let stored = service
-        .call_as(Some(&agent), Method::POST, &at("/traces"), Some(body))
+    let id = service.trace("t").await;
+    let path_of_review = at(&format!("/traces/{id}/review"));
+    let review = json!({"result": "pass", "feedback_text": "good"});
+    let given = service
+        .call_as(Some(&agent), Method::POST, &path_of_review, Some(review))
         .await;
-    assert_eq!(stored.status, 201, "{stored:?}");
+    assert!(given.status.is_success(), "{given:?}");
     let keys = service.get(&at("/api-keys")).await;
     let keys = keys.body.as_array().unwrap();
     let id = keys.iter().find(|key| key["label"] == "agent").unwrap()["id"]
