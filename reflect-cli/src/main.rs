@@ -3,6 +3,7 @@
 mod archive;
 mod command_line;
 mod commands;
+mod data;
 mod failure;
 mod file;
 mod listing;

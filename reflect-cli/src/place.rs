@@ -9,6 +9,7 @@ use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::command_line::has_flag;
+use crate::data::Data;
 use crate::failure::Failure;
 use crate::file::File;
 use crate::local::Local;
@@ -17,9 +18,12 @@ use crate::secret;
 
 #[derive(Debug, Args)]
 pub(crate) struct Place {
-    /// The database file to open directly, without a server.
-    #[arg(long, env = "REFLECT_DATA", global = true)]
-    pub(crate) data: Option<PathBuf>,
+    /// The database to open directly, without a server: a file, or a `postgres://` address.
+    #[arg(
+        long, visible_alias = "database-url", env = "REFLECT_DATA", hide_env_values = true,
+        value_parser = Data::parse, global = true
+    )]
+    pub(crate) data: Option<Data>,
     /// The URL of a server, such as `http://localhost:8000`.
     #[arg(long, env = "REFLECT_BASE_URL", global = true)]
     pub(crate) url: Option<String>,
@@ -66,7 +70,7 @@ impl Place {
         models: impl FnOnce() -> Result<Models, Failure>,
     ) -> Result<ReflectClient, Failure> {
         if self.is_file()? {
-            let file = File::open(self.existing()?.clone(), &models()?).await?;
+            let file = File::open(self.existing()?, &models()?).await?;
             return of_file(self.project(), file);
         }
         self.of_server(self.project())
@@ -78,8 +82,8 @@ impl Place {
         project: ProjectId,
     ) -> Result<ReflectClient, Failure> {
         match &self.data {
-            Some(path) if self.is_file()? => {
-                let file = File::open(path.clone(), &Models::default()).await?;
+            Some(data) if self.is_file()? => {
+                let file = File::open(data, &Models::default()).await?;
                 of_file(project, file)
             }
             _ => self.of_server(project),
@@ -98,7 +102,7 @@ impl Place {
         if self.data.is_none() || self.url.is_none() {
             return Ok(self.data.is_some());
         }
-        let (typed_data, typed_url) = (has_flag("--data"), has_flag("--url"));
+        let (typed_data, typed_url) = (has_data_flag(), has_flag("--url"));
         if typed_data == typed_url {
             return Err(Failure::usage(
                 "both a file and a server are given: keep either --data (REFLECT_DATA) or --url \
@@ -131,7 +135,7 @@ impl Place {
 
     /// The existing file, without models.
     pub(crate) async fn file(&self) -> Result<File, Failure> {
-        File::open(self.existing()?.clone(), &Models::default()).await
+        File::open(self.existing()?, &Models::default()).await
     }
 
     /// The existing file, for work on master keys, which the HTTP API does not offer. With a server
@@ -146,20 +150,23 @@ impl Place {
         self.file().await
     }
 
-    fn existing(&self) -> Result<&PathBuf, Failure> {
-        let Some(path) = &self.data else {
+    fn existing(&self) -> Result<&Data, Failure> {
+        let Some(data) = &self.data else {
             return Err(Failure::usage(
                 "this command works on a file: use --data FILE (REFLECT_DATA)",
             ));
         };
-        if !path.exists() {
+        if data.file().is_some_and(|path| !path.exists()) {
             return Err(Failure::usage(format!(
-                "{}: no such file; `reflect serve --data` creates one",
-                path.display()
+                "{data}: no such file; `reflect serve --data` creates one"
             )));
         }
-        Ok(path)
+        Ok(data)
     }
+}
+
+fn has_data_flag() -> bool {
+    has_flag("--data") || has_flag("--database-url")
 }
 
 fn of_file(project: ProjectId, file: File) -> Result<ReflectClient, Failure> {

@@ -48,7 +48,7 @@ const FEATURES: &[(&str, &[&str])] = &[
         &["", "macros,panic-hook,rustls", "flush-at-exit", "embedded"],
     ),
     ("reflect-models", &[""]),
-    ("reflect-engine", &["", "models"]),
+    ("reflect-engine", &["", "models", "postgres"]),
     ("reflect-server", &[""]),
     ("reflexion", &["", "memory", "judge"]),
 ];

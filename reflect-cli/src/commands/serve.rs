@@ -1,11 +1,9 @@
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use reflect_engine::Engine;
-use reflect_engine::store::Store as _;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use reflect_types::Ranking;
@@ -13,18 +11,23 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use super::memories::ranking;
+use crate::data::Data;
 use crate::failure::Failure;
 use crate::signals::Signalled;
-use crate::{file, models, output, permissions, secret};
+use crate::{models, output, permissions, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The address to listen on; port 0 picks a free port.
     #[arg(long, env = "REFLECT_LISTEN", default_value = "127.0.0.1:8000")]
     listen: String,
-    /// The database file, created if missing.
-    #[arg(long, env = "REFLECT_DATA", default_value = "reflect.db")]
-    data: PathBuf,
+    /// The database: a file, created if missing, or a PostgreSQL address such as
+    /// `postgres://user:password@host/database`, which any number of servers may share.
+    #[arg(
+        long, visible_alias = "database-url", env = "REFLECT_DATA", hide_env_values = true,
+        value_parser = Data::parse, default_value = "reflect.db"
+    )]
+    data: Data,
     /// A key that opens every project, such as one of `reflect keys generate`. Without it, the first
     /// start on a database creates one and shows it once.
     #[arg(long, env = "REFLECT_MASTER_KEY", hide_env_values = true, value_parser = secret::parse)]
@@ -165,14 +168,14 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             options.listen
         ))
     })?;
-    let store = Arc::new(file::open_store(options.data.clone()).await?);
-    permissions::warn_if_shared("the database", &options.data);
-    let key_store = file::open_key_store(options.data.clone()).await?;
-    // A file from an import or an embedded engine has projects, and no server has used it.
-    let is_new = key_store.is_new() || store.projects().await?.is_empty();
-    let keys = Keys::new(Arc::new(key_store), master.as_ref());
-    let mut engine = Engine::builder()
-        .store(store)
+    let opened = options.data.open().await?;
+    options.data.warn_if_shared();
+    let (key_store, is_new) = opened.keys().await?;
+    // A database from an import or an embedded engine has projects, and no server has used it.
+    let is_new = is_new || opened.store().projects().await?.is_empty();
+    let keys = Keys::new(key_store, master.as_ref());
+    let mut engine = opened
+        .engine()
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
@@ -279,7 +282,7 @@ fn network(text: &str) -> Result<IpNet, String> {
 /// Creates a master key on a new database and prints it, once; a key that cannot be printed is
 /// revoked. A server that was started without its
 /// usual `--master-key` must not put another one into its log.
-async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Path) -> Result<(), Failure> {
+async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Data) -> Result<(), Failure> {
     if is_new {
         if let Some(created) = keys.ensure_master().await? {
             let shown = output::say(format_args!(
@@ -300,8 +303,7 @@ async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Path) -> Result<(),
     if !masters.iter().any(keys::is_valid) {
         tracing::warn!(
             "no master key: start with --master-key, or create one with `reflect keys create LABEL \
-             --master --data {}`",
-            data.display()
+             --master --data {data}`"
         );
     }
     Ok(())

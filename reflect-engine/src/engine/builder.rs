@@ -63,8 +63,8 @@ impl Builder {
     /// The default [`concurrency`](Self::concurrency) with the bundled reflector and embedder: high,
     /// because they wait only for the disk, and reviews that wait together share a commit.
     pub const BUNDLED_CONCURRENCY: usize = 256;
-    /// The default [`index_room`](Self::index_room), enough for about two million memories of 256
-    /// dimensions.
+    /// The default [`index_room`](Self::index_room), enough for about three million memories of
+    /// 256 dimensions.
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
     /// The default [`lease`](Self::lease).
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);

@@ -1,33 +1,35 @@
 //! A block of quantised vectors.
 
-use super::code::{self, PLANES, Probe};
-use super::kernel::Chunk;
+use super::code::{self, Code};
+use super::kernel::{Chunk, FineChunk};
+use super::probe::{Aim, Bounds, Scale};
+use super::summary::Summary;
 use super::tags::Tags;
 use crate::rank::Merit;
 
 /// The number of vectors in a block. Blocks are allocated one by one, so that a large index has
 /// little spare capacity and is never copied as a whole.
-pub(super) const ROWS: usize = 256;
+pub(super) const ROWS: usize = 128;
 
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
-    /// The number of chunks in a plane of a row.
-    chunks: usize,
-    /// The planes of the codes, each row by row.
-    planes: [Vec<Chunk>; PLANES],
-    /// The part that every scan reads.
-    scales: Vec<Scale>,
+    dims: usize,
+    /// The coarse planes, row by row.
+    coarse: Vec<Chunk>,
+    /// The fine planes, row by row, which a scan reads of few rows.
+    fine: Vec<FineChunk>,
+    /// The part that every scan of the block reads.
+    marks: Vec<Mark>,
     /// The part that a scan reads of few rows.
-    rows: Vec<Row>,
+    entries: Vec<Entry>,
+    summary: Summary,
 }
 
 /// The numbers that turn a dot product of codes into bounds of a score.
 #[derive(Clone, Copy)]
-pub(super) struct Scale {
+pub(super) struct Mark {
     pub(super) merit: Merit,
-    pub(super) step: f32,
-    /// The error by the first plane.
-    pub(super) error: f32,
+    pub(super) scale: Scale,
 }
 
 /// The memory that a vector belongs to.
@@ -41,130 +43,139 @@ pub(super) struct Entry {
     pub(super) tags: Option<Tags>,
 }
 
-/// The cold part of a vector.
-#[derive(Clone)]
+/// A row outside a block.
 pub(super) struct Row {
+    coarse: Vec<Chunk>,
+    fine: Vec<FineChunk>,
+    pub(super) mark: Mark,
     pub(super) entry: Entry,
-    /// The errors by one more plane and by two.
-    pub(super) errors: [f32; PLANES - 1],
 }
 
-/// A vector taken out of a block.
-pub(super) struct Taken {
-    planes: [Vec<Chunk>; PLANES],
-    scale: Scale,
-    row: Row,
-}
-
-impl Taken {
-    pub(super) fn key(&self) -> i64 {
-        self.row.entry.key
+impl Row {
+    /// The row of a code whose part along the centre is `along`.
+    pub(super) fn new(code: Code, along: f64, merit: Merit, entry: Entry) -> Self {
+        let scale = Scale {
+            step: code.step,
+            along: code::to_f32(along),
+            coarse_error: code.coarse_error,
+            error: code.error,
+        };
+        Self {
+            coarse: code.coarse,
+            fine: code.fine,
+            mark: Mark { merit, scale },
+            entry,
+        }
     }
 }
 
 impl Block {
     pub(super) fn new(dims: usize) -> Self {
         Self {
-            chunks: code::chunks(dims),
-            planes: Default::default(),
-            scales: Vec::new(),
-            rows: Vec::new(),
+            dims,
+            coarse: Vec::new(),
+            fine: Vec::new(),
+            marks: Vec::new(),
+            entries: Vec::new(),
+            summary: Summary::default(),
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
     }
 
-    pub(super) fn scales(&self) -> &[Scale] {
-        &self.scales
+    pub(super) fn marks(&self) -> &[Mark] {
+        &self.marks
     }
 
-    pub(super) fn row(&self, row: usize) -> &Row {
-        &self.rows[row]
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
-    /// Overwrites a row, or appends the next one.
-    pub(super) fn put(&mut self, row: usize, vector: &[f32], merit: Merit, entry: Entry) {
-        let code = code::encode(vector);
-        let [error, errors @ ..] = code.errors;
-        self.replace(
-            row,
-            Taken {
-                planes: code.planes,
-                scale: Scale {
-                    merit,
-                    step: code.step,
-                    error,
-                },
-                row: Row { entry, errors },
-            },
-        );
+    /// What holds for all rows.
+    pub(super) fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// Overwrites a row, or appends the next one.
-    pub(super) fn replace(&mut self, row: usize, taken: Taken) {
-        if row == self.rows.len() {
-            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
-                // Doubled by whole rows, so that a full block has no spare capacity.
-                if plane.len() == plane.capacity() {
-                    plane.reserve_exact(plane.len().max(taken.len()));
-                }
-                plane.extend_from_slice(taken);
-            }
-            self.scales.push(taken.scale);
-            self.rows.push(taken.row);
+    pub(super) fn put(&mut self, at: usize, row: Row) {
+        if at == self.len() {
+            append(&mut self.coarse, &row.coarse);
+            append(&mut self.fine, &row.fine);
+            self.marks.push(row.mark);
+            self.entries.push(row.entry);
         } else {
-            for (plane, taken) in self.planes.iter_mut().zip(&taken.planes) {
-                plane[row * self.chunks..][..self.chunks].copy_from_slice(taken);
-            }
-            self.scales[row] = taken.scale;
-            self.rows[row] = taken.row;
+            let place = self.place(at);
+            self.coarse[place.clone()].copy_from_slice(&row.coarse);
+            self.fine[place].copy_from_slice(&row.fine);
+            self.marks[at] = row.mark;
+            self.entries[at] = row.entry;
         }
+        self.summary.add(&self.marks, row.mark);
     }
 
-    pub(super) fn set_merit(&mut self, row: usize, merit: Merit) {
-        self.scales[row].merit = merit;
-    }
-
-    /// The code of a row, in units of a 256th of its step.
-    pub(super) fn code(&self, row: usize) -> impl Iterator<Item = i16> + '_ {
-        let start = row * self.chunks;
-        let parts = |plane: usize| code::parts_of(&self.planes[plane][start..][..self.chunks]);
-        let planes = parts(0).zip(parts(1)).zip(parts(2));
-        planes.map(|((first, second), third)| 256 * first + 16 * second + third)
+    pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {
+        self.marks[at].merit = merit;
+        self.summary.add(&self.marks, self.marks[at]);
     }
 
     /// Removes the last row.
-    pub(super) fn pop(&mut self) -> Option<Taken> {
-        let (scale, row) = (self.scales.pop()?, self.rows.pop()?);
-        let start = self.rows.len() * self.chunks;
-        Some(Taken {
-            planes: self.planes.each_mut().map(|p| p.split_off(start)),
-            scale,
-            row,
+    pub(super) fn pop(&mut self) -> Option<Row> {
+        let (mark, entry) = (self.marks.pop()?, self.entries.pop()?);
+        let start = self.place(self.len()).start;
+        Some(Row {
+            coarse: self.coarse.split_off(start),
+            fine: self.fine.split_off(start),
+            mark,
+            entry,
         })
     }
 
-    /// The dot product of the probe with the first plane of every row.
-    pub(super) fn first_dots(&self, probe: &Probe, dots: &mut [i32; ROWS]) {
-        probe.dots(&self.planes[0], &mut dots[..self.rows.len()]);
+    /// The code of a row, in quarters of its step.
+    pub(super) fn code(&self, at: usize) -> Vec<i16> {
+        let place = self.place(at);
+        code::whole(&self.coarse[place.clone()], &self.fine[place], self.dims)
     }
 
-    /// The dot product of the probe with one plane of one row.
-    pub(super) fn dot(&self, probe: &Probe, plane: usize, row: usize) -> i32 {
+    /// The dot product of the probe with the coarse plane of every row.
+    pub(super) fn coarse_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
+        aim.coarse_dots(&self.coarse, &mut dots[..self.len()]);
+    }
+
+    /// The dot product of the probe with the coarse plane of one row.
+    pub(super) fn coarse_dot(&self, aim: &Aim, at: usize) -> i32 {
         let mut dot = [0];
-        let start = row * self.chunks;
-        probe.dots(&self.planes[plane][start..][..self.chunks], &mut dot);
+        aim.coarse_dots(&self.coarse[self.place(at)], &mut dot);
         dot[0]
+    }
+
+    /// The bounds of a row's similarity by both planes.
+    pub(super) fn bounds(&self, aim: &Aim, at: usize, coarse: i32) -> Bounds {
+        let fine = &self.fine[self.place(at)];
+        aim.bounds_by_all(coarse, fine, &self.marks[at].scale)
     }
 
     /// The memory used, including the block itself and without metadata.
     pub(super) fn bytes(&self) -> usize {
-        let chunks: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
-            + chunks * size_of::<Chunk>()
-            + self.scales.capacity() * size_of::<Scale>()
-            + self.rows.capacity() * size_of::<Row>()
+            + self.coarse.capacity() * size_of::<Chunk>()
+            + self.fine.capacity() * size_of::<FineChunk>()
+            + self.marks.capacity() * size_of::<Mark>()
+            + self.entries.capacity() * size_of::<Entry>()
     }
+
+    /// The chunks of a row.
+    fn place(&self, at: usize) -> std::ops::Range<usize> {
+        let chunks = code::chunks(self.dims);
+        at * chunks..(at + 1) * chunks
+    }
+}
+
+/// Doubles the capacity by whole rows, so that a full block has none to spare.
+fn append<T: Copy>(plane: &mut Vec<T>, row: &[T]) {
+    if plane.len() == plane.capacity() {
+        plane.reserve_exact(plane.len().max(row.len()));
+    }
+    plane.extend_from_slice(row);
 }

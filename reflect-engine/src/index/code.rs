@@ -1,39 +1,27 @@
-//! Vectors as small integers, with a proven bound on the error.
+//! Vectors as small integers.
 //!
-//! **Codes.** A vector `v` of length above zero has the direction `u = v / |v|`. With the step
-//! `s = max |u_i| / 7.4`, its code is `c = round(256 u / s)`, 12 bits that are kept as three planes
-//! of 4: `c = 256 c1 + 16 c2 + c3`, each from -8 to 7. So `s c1`, `s (c1 + c2 / 16)` and
-//! `s c / 256` approximate `u` ever more closely; their distances from it are measured and stored.
-//! The probe's direction `p` is coded once a query, with 16 bits: `p' = d * unit`, at the distance
-//! `f = |p - p'|`.
-//!
-//! **Bound.** For any of the approximations `u'`, at the distance `e`,
-//!
-//! ```text
-//! p·u = p'·u' + (p - p')·u' + p·(u - u')
-//! |p·u - p'·u'| <= |p - p'| |u'| + |p| |u - u'| <= f (1 + e) + e
-//! ```
-//!
-//! by Cauchy and Schwarz, as `|p| = 1` and `|u'| <= |u| + |u - u'| = 1 + e`. `p'·u'` is computed
-//! in integers, hence exactly, and scaled. All other arithmetic is `f64`: with at most 2^20
-//! dimensions, its rounding and that of the exact similarity stay below 2^-31 together, and [`SLACK`]
-//! covers them. A zero vector or a zero probe has exactly the similarity 0.
+//! A vector `v` of length above zero has the direction `u = v / |v|`. With the step
+//! `s = max |u_i| / 7.3`, its code is `c = round(4 u / s)`, 6 bits that are kept as a coarse plane of 4
+//! and a fine one of 2: `c = 4 c1 + c2`, from -8 to 7 and from -2 to 1. So `s (c1 - 1/8)`, where the
+//! eighth is the mean of what follows, and `s c / 4` approximate `u`; their distances from it are
+//! measured and stored. A code is a function of the vector alone.
 
 use fearless_simd::{Level, dispatch};
 
-use super::kernel::{self, CHUNK, Chunk, ProbeChunk, WORDS};
+use super::kernel::{CHUNK, Chunk, FINE_WORDS, FineChunk, WORDS};
+use super::probe::SLACK;
 use crate::rank::vector::Direction;
 
-/// The number of 4-bit planes of a code.
-pub(super) const PLANES: usize = 3;
-/// The largest component in steps: three planes hold at most 7 + 7 / 16 + 7 / 256.
-const LARGEST: f64 = 7.4;
-/// The number of units of the last plane in a step.
-const UNITS: f64 = 256.0;
-/// An upper bound of all rounding errors together.
-const SLACK: f64 = 1e-9;
-/// The largest sum of the absolute values of a probe's components, so that dot products fit.
-const PROBE_SUM_MAX: f64 = 134_217_728.0;
+/// The largest component in steps, so that its code is 29 at most.
+const LARGEST: f64 = 7.3;
+/// The offset that makes a coarse part fit into four unsigned bits.
+const COARSE_BIAS: i16 = 8;
+/// The offset that makes a fine part fit into two unsigned bits.
+const FINE_BIAS: i16 = 2;
+/// What the unsigned coarse part exceeds the component by, in steps.
+pub(super) const COARSE_OFFSET: f64 = 8.125;
+/// What the unsigned coarse part and a quarter of the fine one exceed the component by, in steps.
+pub(super) const OFFSET: f64 = 8.5;
 
 /// The number of chunks in a plane of a row.
 pub(super) fn chunks(dims: usize) -> usize {
@@ -42,24 +30,39 @@ pub(super) fn chunks(dims: usize) -> usize {
 
 /// A vector's code.
 pub(super) struct Code {
-    pub(super) planes: [Vec<Chunk>; PLANES],
+    pub(super) coarse: Vec<Chunk>,
+    pub(super) fine: Vec<FineChunk>,
     pub(super) step: f32,
-    /// The distances from the direction with one, two and three planes.
-    pub(super) errors: [f32; PLANES],
+    /// The distance from the direction by the coarse plane; 0 for the zero vector only.
+    pub(super) coarse_error: f32,
+    /// The distance from the direction by both planes.
+    pub(super) error: f32,
 }
 
-/// The code of a finite vector.
-pub(super) fn encode(vector: &[f32]) -> Code {
-    let empty = || vec![[0; _]; chunks(vector.len())];
+/// The direction of a finite vector; zero for the zero vector.
+pub(super) fn direction(vector: &[f32]) -> Vec<f64> {
+    let norm = Direction::of(vector).map_or(0.0, |direction| direction.norm());
+    if norm > 0.0 {
+        vector.iter().map(|x| f64::from(*x) / norm).collect()
+    } else {
+        vec![0.0; vector.len()]
+    }
+}
+
+/// The code of a direction.
+pub(super) fn encode(direction: &[f64]) -> Code {
+    let chunks = chunks(direction.len());
     let mut code = Code {
-        planes: [empty(), empty(), empty()],
+        coarse: vec![[0; _]; chunks],
+        fine: vec![[0; _]; chunks],
         step: 0.0,
-        errors: [0.0; PLANES],
+        coarse_error: 0.0,
+        error: 0.0,
     };
-    if let Some(mut unit) = unit_vector(vector) {
-        code.step = to_f32(max_abs(&unit) / LARGEST);
-        unit.resize(chunks(vector.len()) * CHUNK, 0.0);
-        dispatch!(Level::new(), _simd => fill(&mut code, &unit));
+    let max = max_abs(direction);
+    if max > 0.0 {
+        code.step = to_f32(max / LARGEST);
+        dispatch!(Level::new(), _simd => fill(&mut code, direction));
     }
     code
 }
@@ -70,152 +73,93 @@ pub(super) fn encode(vector: &[f32]) -> Code {
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
-fn fill(code: &mut Code, unit: &[f64]) {
+fn fill(code: &mut Code, direction: &[f64]) {
     let step = f64::from(code.step);
-    let (per_step, sizes) = (UNITS / step, [step, step / 16.0, step / 256.0]);
-    let mut squares = [[0.0; WORDS]; PLANES];
-    for (chunk, components) in unit.as_chunks::<CHUNK>().0.iter().enumerate() {
-        for (quarter, components) in components.as_chunks::<WORDS>().0.iter().enumerate() {
-            for (i, u) in components.iter().enumerate() {
-                let mut rest = *u;
-                for (plane, part) in parts(nearest(u * per_step)).into_iter().enumerate() {
-                    code.planes[plane][chunk][i] |= (part + BIAS) << (4 * quarter);
-                    rest -= sizes[plane] * f64::from(part);
-                    squares[plane][i] += rest * rest;
-                }
+    let (words, rest) = direction.as_chunks::<WORDS>();
+    let mut squares = [[0.0; WORDS]; 2];
+    for (at, components) in words.iter().enumerate() {
+        fill_words(code, at, components, step, &mut squares);
+    }
+    fill_words(code, words.len(), rest, step, &mut squares);
+    let [coarse, both] = squares.map(|squares| error_bound(squares.iter().sum()));
+    (code.coarse_error, code.error) = (coarse, both);
+}
+
+/// Fills in the components that share the `at`-th run of words.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn fill_words(
+    code: &mut Code,
+    at: usize,
+    components: &[f64],
+    step: f64,
+    squares: &mut [[f64; WORDS]; 2],
+) {
+    let (chunk, quarter) = (at / 4, at % 4);
+    let per_step = 4.0 / step;
+    for (i, u) in components.iter().enumerate() {
+        let [coarse, fine] = parts(nearest(u * per_step));
+        code.coarse[chunk][i] |= (coarse + COARSE_BIAS) << (4 * quarter);
+        code.fine[chunk][i % FINE_WORDS] |=
+            (fine + FINE_BIAS) << (2 * (2 * quarter + i / FINE_WORDS));
+        let coarse = f64::from(coarse);
+        let rests = [
+            u - step * (coarse - 0.125),
+            u - step * (coarse + 0.25 * f64::from(fine)),
+        ];
+        for (squares, rest) in squares.iter_mut().zip(rests) {
+            squares[i] += rest * rest;
+        }
+    }
+}
+
+/// A code's share of each plane.
+#[inline]
+fn parts(code: i16) -> [i16; 2] {
+    let fine = ((code + FINE_BIAS) & 0b11) - FINE_BIAS;
+    [(code - fine) >> 2, fine]
+}
+
+/// The code of a row, in quarters of its step.
+pub(super) fn whole(coarse: &[Chunk], fine: &[FineChunk], dims: usize) -> Vec<i16> {
+    let mut codes = vec![[0; CHUNK]; coarse.len()];
+    for ((codes, coarse), fine) in codes.iter_mut().zip(coarse).zip(fine) {
+        let (words, _) = codes.as_chunks_mut::<WORDS>();
+        for (quarter, codes) in words.iter_mut().enumerate() {
+            for (code, word) in codes.iter_mut().zip(coarse) {
+                *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
+            }
+        }
+        let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();
+        for (eighth, codes) in words.iter_mut().enumerate() {
+            for (code, word) in codes.iter_mut().zip(fine) {
+                *code += ((word >> (2 * eighth)) & 0b11) - FINE_BIAS;
             }
         }
     }
-    code.errors = squares.map(|squares| error_bound(squares.iter().sum()));
+    let mut codes = codes.into_flattened();
+    codes.truncate(dims);
+    codes
 }
 
-/// A code's share of each plane, from -8 to 7.
-#[inline]
-fn parts(code: i16) -> [i16; PLANES] {
-    // Four bits, shifted to lie around zero; the rest is a multiple of 16.
-    let lowest = |code: i16| ((code + BIAS) & 0xf) - BIAS;
-    let third = lowest(code);
-    let rest = (code - third) >> 4;
-    let second = lowest(rest);
-    [(rest - second) >> 4, second, third]
-}
-
-/// The parts of a plane, in the order of the components.
-pub(super) fn parts_of(plane: &[Chunk]) -> impl Iterator<Item = i16> + '_ {
-    plane.iter().flat_map(|chunk| {
-        (0..CHUNK / WORDS).flat_map(|quarter| {
-            let part = move |word: &i16| ((word >> (4 * quarter)) & 0xf) - BIAS;
-            chunk.iter().map(part)
-        })
-    })
-}
-
-/// The similarity of two coded vectors, to about a thousandth.
-pub(super) fn similarity(
-    a: (impl Iterator<Item = i16>, f32),
-    b: (impl Iterator<Item = i16>, f32),
-) -> f64 {
-    let products = a.0.zip(b.0).map(|(a, b)| i64::from(a) * i64::from(b));
-    let dot: i64 = products.sum();
+/// The similarity of two coded vectors, to a few thousandths.
+pub(super) fn similarity(a: (&[i16], f32), b: (&[i16], f32)) -> f64 {
+    let products = a.0.iter().zip(b.0);
+    // Below 2^11 each, so that 2^20 dimensions fit.
+    let dot: i32 = products.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
     let steps = f64::from(a.1) * f64::from(b.1);
-    // A dot product of 12-bit codes is far below 2^53.
-    #[expect(clippy::cast_precision_loss, reason = "it is exact")]
-    let dot = dot as f64;
-    (dot * steps / (UNITS * UNITS)).clamp(-1.0, 1.0)
+    (f64::from(dot) * steps / 16.0).clamp(-1.0, 1.0)
 }
 
-/// The offset that makes a part fit into four unsigned bits.
-const BIAS: i16 = 8;
-
-/// A query's vector, as integers.
-pub(super) struct Probe {
-    chunks: Vec<ProbeChunk>,
-    /// The share of the parts' bias in every dot product.
-    bias: i32,
-    unit: f64,
-    /// The distance from the direction.
-    error: f64,
-    /// The weight of a row's error: 0 for a zero probe, whose similarity is exactly 0.
-    reach: f64,
-}
-
-impl Probe {
-    /// The code of a finite vector.
-    pub(super) fn new(vector: &[f32]) -> Self {
-        let mut probe = Self {
-            chunks: vec![[[0; _]; _]; chunks(vector.len())],
-            bias: 0,
-            unit: 1.0,
-            error: 0.0,
-            reach: 0.0,
-        };
-        let Some(direction) = unit_vector(vector) else {
-            return probe;
-        };
-        let sum: f64 = direction.iter().map(|p| p.abs()).sum();
-        // Rounding may add a half to each component.
-        let room = PROBE_SUM_MAX - to_f64(direction.len());
-        let scale = (f64::from(i16::MAX) / max_abs(&direction)).min(room / sum);
-        probe.unit = scale.recip();
-        let mut square = 0.0;
-        let steps = probe.chunks.as_flattened_mut().as_flattened_mut();
-        for (step, p) in steps.iter_mut().zip(&direction) {
-            *step = nearest(p * scale);
-            let distance = p - f64::from(*step) * probe.unit;
-            square += distance * distance;
-            probe.bias += i32::from(*step) * i32::from(BIAS);
-        }
-        probe.error = f64::from(error_bound(square));
-        probe.reach = 1.0 + probe.error;
-        probe
-    }
-
-    /// The dot products with one plane of consecutive rows.
-    pub(super) fn dots(&self, rows: &[Chunk], dots: &mut [i32]) {
-        kernel::dots(&self.chunks, rows, dots);
-        for dot in dots {
-            *dot -= self.bias;
-        }
-    }
-
-    /// The bounds of the exact similarity.
-    ///
-    /// `dot` is the dot product with the first planes, each weighted a sixteenth of the one before,
-    /// and `error` the row's distance with these planes.
-    #[inline]
-    pub(super) fn bounds(&self, dot: f64, step: f32, error: f32) -> Bounds {
-        let similarity = dot * self.unit * f64::from(step);
-        let margin = if step > 0.0 {
-            f64::from(error) * self.reach + self.error
-        } else {
-            0.0
-        };
-        Bounds {
-            low: (similarity - margin).max(-1.0),
-            high: (similarity + margin).min(1.0),
-        }
-    }
-}
-
-/// The bounds of a similarity.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-/// `None` for a zero vector.
-fn unit_vector(vector: &[f32]) -> Option<Vec<f64>> {
-    let norm = Direction::of(vector)?.norm();
-    (norm > 0.0).then(|| vector.iter().map(|x| f64::from(*x) / norm).collect())
-}
-
-fn max_abs(vector: &[f64]) -> f64 {
+pub(super) fn max_abs(vector: &[f64]) -> f64 {
     vector.iter().fold(0.0, |max, x| max.max(x.abs()))
 }
 
 /// An upper bound of the distance with this square.
-fn error_bound(square: f64) -> f32 {
+pub(super) fn error_bound(square: f64) -> f32 {
     to_f32(square.sqrt() + SLACK).next_up()
 }
 
@@ -223,16 +167,8 @@ fn error_bound(square: f64) -> f32 {
     clippy::cast_possible_truncation,
     reason = "what the cast loses is measured with the error, or rounded up after it"
 )]
-fn to_f32(x: f64) -> f32 {
+pub(super) fn to_f32(x: f64) -> f32 {
     x as f32
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "there are fewer than 2^53 dimensions"
-)]
-fn to_f64(dims: usize) -> f64 {
-    dims as f64
 }
 
 /// The nearest integer.
@@ -241,7 +177,7 @@ fn to_f64(dims: usize) -> f64 {
     reason = "callers scale to the range, and the cast saturates at its ends"
 )]
 #[inline]
-fn nearest(x: f64) -> i16 {
+pub(super) fn nearest(x: f64) -> i16 {
     (x + 0.5_f64.copysign(x)) as i16
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::code::Bounds;
+use super::probe::Bounds;
 use crate::rank::{Merit, Params};
 
 /// The score below which a row cannot be in the pool.
@@ -11,8 +11,9 @@ use crate::rank::{Merit, Params};
 /// It is the lowest of the pool's best rows, each counted with its lowest possible score and only if
 /// it surely reaches the floor. The operations that compute scores from similarities are monotonic,
 /// rounding included, so bounds of a similarity become bounds of the exact ranking's score.
-pub(super) struct Cut<'a> {
-    params: &'a Params,
+#[derive(Debug)]
+pub(super) struct Cut {
+    params: Params,
     /// The score below which the rule leaves out every row.
     least: f64,
     pool: usize,
@@ -21,8 +22,8 @@ pub(super) struct Cut<'a> {
     worst: Option<Standing>,
 }
 
-impl<'a> Cut<'a> {
-    pub(super) fn new(params: &'a Params) -> Self {
+impl Cut {
+    pub(super) fn new(params: Params) -> Self {
         Self {
             params,
             least: params.rule.least(),
@@ -32,12 +33,20 @@ impl<'a> Cut<'a> {
         }
     }
 
+    pub(super) fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Whether the score alone rules a row out.
+    #[inline]
+    pub(super) fn excludes(&self, high: f64) -> bool {
+        high < self.least || self.worst.is_some_and(|worst| high < worst.score)
+    }
+
     /// Whether the bounds alone rule the row out.
     #[inline]
     pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
-        bounds.high < self.params.floor
-            || high < self.least
-            || self.worst.is_some_and(|worst| high < worst.score)
+        bounds.high < self.params.floor || self.excludes(high)
     }
 
     /// Records the row; returns whether it may be in the pool.
@@ -70,10 +79,10 @@ impl<'a> Cut<'a> {
 }
 
 /// A score and the key that breaks ties. The greater ranks first.
-#[derive(Clone, Copy)]
-struct Standing {
-    score: f64,
-    key: i64,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) score: f64,
+    pub(super) key: i64,
 }
 
 impl Ord for Standing {

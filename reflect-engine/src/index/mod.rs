@@ -1,16 +1,23 @@
 //! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
-//! The index keeps 12 bits of each component. A scan bounds every memory's score by the first 4 bits,
-//! then by more bits where these do not rule it out. The shortlist holds every memory that may be
-//! among the best [`Params::pool`]; [`rank`](crate::rank::rank) over its exact vectors gives the same
-//! answer as over all memories.
+//! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
+//! and blocks that cannot rank, bounds every other memory's score by the first 4 bits, and by all 6 where
+//! these do not rule it out. The [`Shortlist`] holds every memory that may be among the best
+//! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
+//! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
 
 mod block;
 mod code;
 mod cut;
+mod group;
+mod groups;
 mod kernel;
+mod means;
+mod probe;
 mod projects;
 mod scan;
+mod shortlist;
+mod summary;
 mod tags;
 
 use std::collections::HashMap;
@@ -21,20 +28,46 @@ use reflect_types::Metadata;
 
 use crate::credit::Effect;
 use crate::rank::{Merit, Params, signature};
-use block::{Block, Entry, ROWS};
-use tags::{Shared, Tags};
+use block::{Entry, Row};
+use groups::Groups;
+use tags::Shared;
 
 pub(crate) use projects::{Indexes, ProjectIndex};
+pub use shortlist::Shortlist;
 
 /// The quantised vectors of one project.
 pub struct Index {
     dims: usize,
-    /// All full but the last.
-    blocks: Vec<Block>,
-    /// The position of each key, counted across blocks.
-    slots: HashMap<i64, usize>,
+    groups: Groups,
+    slots: HashMap<i64, Slot>,
     tags: Shared,
     hasher: RandomState,
+}
+
+/// Where a memory is.
+#[derive(Clone, Copy)]
+struct Slot {
+    group: u32,
+    row: u32,
+}
+
+impl Slot {
+    fn new(group: usize, row: usize) -> Result<Self, Error> {
+        let [group, row] = [group, row].map(u32::try_from);
+        let (group, row) = (
+            group.map_err(|_| Error::Full)?,
+            row.map_err(|_| Error::Full)?,
+        );
+        Ok(Self { group, row })
+    }
+
+    fn group(self) -> usize {
+        self.group as usize
+    }
+
+    fn row(self) -> usize {
+        self.row as usize
+    }
 }
 
 /// A value that the index refuses.
@@ -58,6 +91,9 @@ pub enum Error {
     /// The utility is infinite or not a number.
     #[error("the utility is not a finite number: pass one from 0 to 1")]
     Utility,
+    /// There are more than 2^32 memories.
+    #[error("the index is full: split the project")]
+    Full,
 }
 
 impl Index {
@@ -65,7 +101,7 @@ impl Index {
     pub fn new(dims: usize) -> Self {
         Self {
             dims,
-            blocks: Vec::new(),
+            groups: Groups::new(dims),
             slots: HashMap::new(),
             tags: Shared::default(),
             hasher: RandomState::new(),
@@ -110,61 +146,74 @@ impl Index {
     ) -> Result<(), Error> {
         self.check(vector)?;
         check_utility(q)?;
+        let direction = code::direction(vector);
+        let known = self.slots.get(&key).copied();
+        let slot = if let Some(slot) = known {
+            slot
+        } else {
+            let group = self.groups.nearest(&direction);
+            Slot::new(group, self.groups.get(group).len())?
+        };
+        let code = code::encode(&direction);
         let entry = Entry {
             key,
             fingerprint: self.fingerprint(vector),
             signature: signature(metadata),
             tags: self.tags.of(metadata),
         };
-        let end = self.slots.len();
-        let slot = *self.slots.entry(key).or_insert(end);
-        if slot == end && end.is_multiple_of(ROWS) {
-            self.blocks.push(Block::new(self.dims));
-        }
-        let before = (slot < end).then(|| self.tags_at(slot)).flatten();
-        let merit = if slot < end {
-            Merit {
+        let group = self.groups.get_mut(slot.group());
+        let along = group.centre().along(&direction);
+        if known.is_some() {
+            let before = group.entry(slot.row()).tags.clone();
+            let merit = Merit {
                 q,
-                ..self.merit_at(slot)
-            }
+                ..group.mark(slot.row()).merit
+            };
+            group.put(slot.row(), Row::new(code, along, merit, entry));
+            self.tags.release(before);
         } else {
-            Merit::untested(q)
-        };
-        self.blocks[slot / ROWS].put(slot % ROWS, vector, merit, entry);
-        self.tags.release(before);
+            let merit = Merit::untested(q);
+            group.put(slot.row(), Row::new(code, along, merit, entry));
+            self.slots.insert(key, slot);
+            self.groups.grow(slot.group());
+        }
         Ok(())
     }
 
     /// Sets what is learned about a memory's effect.
     pub(crate) fn set_effect(&mut self, key: i64, effect: Effect) {
         if let Some(slot) = self.slots.get(&key) {
-            let Merit { q, .. } = self.merit_at(*slot);
-            self.blocks[slot / ROWS].set_merit(slot % ROWS, Merit { q, effect });
+            let group = self.groups.get_mut(slot.group());
+            let Merit { q, .. } = group.mark(slot.row()).merit;
+            group.set_merit(slot.row(), Merit { q, effect });
         }
     }
 
     /// What reviews say about a memory.
     pub fn merit(&self, key: i64) -> Option<Merit> {
-        Some(self.merit_at(*self.slots.get(&key)?))
+        let slot = self.slots.get(&key)?;
+        Some(self.groups.get(slot.group()).mark(slot.row()).merit)
     }
 
     /// Equal for memories with equal vectors.
     pub(crate) fn fingerprint_of(&self, key: i64) -> Option<u64> {
         let slot = self.slots.get(&key)?;
-        Some(self.blocks[slot / ROWS].row(slot % ROWS).entry.fingerprint)
+        let entry = self.groups.get(slot.group()).entry(slot.row());
+        Some(entry.fingerprint)
     }
 
-    /// The cosine similarity of two memories, which either of these indexes may hold, to about a thousandth.
+    /// The cosine similarity of two memories, which either of these indexes may hold, to a few thousandths.
+    /// It follows from their vectors alone.
     pub(crate) fn similarity(indexes: [&Self; 2], a: i64, b: i64) -> Option<f64> {
         let of = |key: i64| {
             let mut held = indexes
                 .iter()
                 .filter_map(|index| Some((index, *index.slots.get(&key)?)));
             let (index, slot) = held.next()?;
-            let (block, row) = (&index.blocks[slot / ROWS], slot % ROWS);
-            Some((block.code(row), block.scales()[row].step))
+            Some(index.groups.get(slot.group()).code(slot.row()))
         };
-        Some(code::similarity(of(a)?, of(b)?))
+        let ((a, a_step), (b, b_step)) = (of(a)?, of(b)?);
+        Some(code::similarity((&a, a_step), (&b, b_step)))
     }
 
     /// Removes a memory; returns whether the index contained it.
@@ -172,31 +221,23 @@ impl Index {
         let Some(slot) = self.slots.remove(&key) else {
             return false;
         };
-        let tags = self.tags_at(slot);
-        // The last memory moves into the gap.
-        let Some(last) = self.blocks.last_mut().and_then(Block::pop) else {
-            return false;
-        };
-        if last.key() == key {
-            drop(last);
-        } else {
-            self.slots.insert(last.key(), slot);
-            self.blocks[slot / ROWS].replace(slot % ROWS, last);
+        let group = self.groups.get_mut(slot.group());
+        let tags = group.entry(slot.row()).tags.clone();
+        if let Some(moved) = group.remove(slot.row()) {
+            self.slots.insert(moved, slot);
         }
         self.tags.release(tags);
-        if self.blocks.last().is_some_and(Block::is_empty) {
-            self.blocks.pop();
+        if self.is_empty() {
+            self.groups = Groups::new(self.dims);
         }
         // Well below the capacity, so that growing and shrinking stay cheap on average.
         if self.slots.len() < self.slots.capacity() / 4 {
             self.slots.shrink_to(self.slots.len() * 2);
-            self.blocks.shrink_to(self.blocks.len() * 2);
         }
         true
     }
 
-    /// The keys of all memories that may be in the pool of the exact ranking, and few others, in
-    /// rising order.
+    /// All memories that may be in the pool of the exact ranking, and few others.
     ///
     /// The metadata filter is applied; memories below the floor may be included.
     pub fn shortlist(
@@ -204,15 +245,14 @@ impl Index {
         probe: &[f32],
         params: &Params,
         filter: Option<&Metadata>,
-    ) -> Result<Vec<i64>, Error> {
+    ) -> Result<Shortlist, Error> {
         self.check(probe)?;
-        Ok(scan::shortlist(&self.blocks, probe, params, filter))
+        let waiting = scan::scan(&self.groups, probe, params, filter);
+        Ok(Shortlist::new(probe, params, waiting))
     }
 
     /// The memory used, including reserved capacity.
     pub fn bytes(&self) -> usize {
-        let blocks: usize = self.blocks.iter().map(Block::bytes).sum();
-        let spare_blocks = self.blocks.capacity() - self.blocks.len();
         // A hash table has a power of two of buckets, fills at most seven eighths of them, and has
         // a control byte for each.
         let buckets = match self.slots.capacity() {
@@ -220,18 +260,9 @@ impl Index {
             capacity => (capacity * 8 / 7).next_power_of_two(),
         };
         size_of::<Self>()
-            + blocks
+            + self.groups.bytes()
             + self.tags.bytes()
-            + spare_blocks * size_of::<Block>()
-            + buckets * (size_of::<(i64, usize)>() + 1)
-    }
-
-    fn merit_at(&self, slot: usize) -> Merit {
-        self.blocks[slot / ROWS].scales()[slot % ROWS].merit
-    }
-
-    fn tags_at(&self, slot: usize) -> Option<Tags> {
-        self.blocks[slot / ROWS].row(slot % ROWS).entry.tags.clone()
+            + buckets * (size_of::<(i64, Slot)>() + 1)
     }
 
     fn check(&self, vector: &[f32]) -> Result<(), Error> {

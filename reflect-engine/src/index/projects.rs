@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use reflect_types::{MemoryId, Metadata, ProjectId};
 
-use super::Index;
+use super::{Index, Shortlist};
 use crate::credit::{Account, Credit, ReviewedRun};
 use crate::error::{Error, Result};
 use crate::hygiene::Upkeep;
-use crate::rank::{Learned, Merit, Params};
+use crate::rank::{Learned, Params};
 use crate::store::{AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
 
 /// The indexes of the projects queried last.
@@ -113,16 +113,19 @@ struct State {
     hidden: Index,
     credit: Credit,
     upkeep: Upkeep,
+    /// The number of memories that the project keeps in answers.
+    max_memories: Option<u64>,
     revision: Revision,
 }
 
 impl State {
-    fn new(index: Index) -> Self {
+    fn new(index: Index, max_memories: Option<u64>) -> Self {
         Self {
+            max_memories,
             hidden: index.empty_like(),
             index,
             credit: Credit::new(),
-            upkeep: Upkeep::default(),
+            upkeep: Upkeep::new(max_memories),
             revision: Revision::default(),
         }
     }
@@ -181,7 +184,7 @@ impl ProjectIndex {
     fn new(dims: usize) -> Self {
         Self {
             used: AtomicU64::new(0),
-            state: RwLock::new(State::new(Index::new(dims))),
+            state: RwLock::new(State::new(Index::new(dims), None)),
             catching_up: tokio::sync::Mutex::default(),
         }
     }
@@ -191,22 +194,17 @@ impl ProjectIndex {
         self.read().revision
     }
 
-    /// The memories that may rank among the best, with what reviews say about them, and the parameters
-    /// of the ranking, which depend on what was learned.
+    /// The memories that may rank among the best, by parameters that depend on what was learned.
     pub(crate) fn shortlist(
         &self,
         probe: &[f32],
         params: impl FnOnce(Learned) -> Params,
         filter: Option<&Metadata>,
-    ) -> Result<(Params, Vec<(MemoryKey, Merit)>)> {
+    ) -> Result<Shortlist> {
         let state = self.read();
         let params = params(Learned::from(&state.credit));
-        let keys = state.index.shortlist(probe, &params, filter);
-        let keys = keys.map_err(|error| Error::internal("the index refused the query", error))?;
-        let with_merit = keys
-            .into_iter()
-            .filter_map(|key| Some((key, state.index.merit(key)?)));
-        Ok((params, with_merit.collect()))
+        let shortlist = state.index.shortlist(probe, &params, filter);
+        shortlist.map_err(|error| Error::internal("the index refused the query", error))
     }
 
     /// Whether the effects of memories have to be computed again although the store has nothing new.
@@ -224,7 +222,7 @@ impl ProjectIndex {
     pub(crate) fn apply(&self, changes: MemoryChanges) {
         let mut state = self.write();
         if changes.reset {
-            *state = State::new(Index::new(state.index.dims()));
+            *state = State::new(Index::new(state.index.dims()), state.max_memories);
         }
         for change in changes.changes {
             match change {
@@ -236,6 +234,17 @@ impl ProjectIndex {
             state.settle();
         }
         state.revision = changes.revision;
+    }
+
+    /// The number of memories that the project keeps in answers.
+    pub(crate) fn max_memories(&self) -> Option<u64> {
+        self.read().max_memories
+    }
+
+    /// Forgets everything, because the project keeps another number of memories in answers.
+    pub(crate) fn start_over(&self, max_memories: Option<u64>) {
+        let mut state = self.write();
+        *state = State::new(Index::new(state.index.dims()), max_memories);
     }
 
     /// The decisions about memories that the store does not have yet.

@@ -1,132 +1,172 @@
-//! The scan: the first plane of all rows, and further planes of those that it does not rule out.
+//! The scan: the coarse codes of all rows that may rank, and the fine ones of those that these do not
+//! rule out. The most promising groups come first, so that the rest is skipped.
 
 use std::collections::HashMap;
 
 use reflect_types::Metadata;
 
-use super::block::{Block, Entry, ROWS, Row};
-use super::code::Probe;
+use super::block::{Block, Entry, Mark, ROWS};
 use super::cut::Cut;
-use crate::rank::{self, Merit, Params, required_signature};
+use super::group::Group;
+use super::groups::Groups;
+use super::probe::{Aim, Probe};
+use super::shortlist::Waiting;
+use crate::rank::{self, Params, required_signature};
 
-/// See [`Index::shortlist`](super::Index::shortlist).
-pub(super) fn shortlist(
-    blocks: &[Block],
+/// The rows that may be in the pool. See [`Index::shortlist`](super::Index::shortlist).
+pub(super) fn scan(
+    groups: &Groups,
     probe: &[f32],
     params: &Params,
     filter: Option<&Metadata>,
-) -> Vec<i64> {
+) -> Vec<Waiting> {
     let probe = Probe::new(probe);
-    let filter = Filter::new(filter);
     let mut scan = Scan {
-        probe: &probe,
-        params,
-        filter: &filter,
-        cut: Cut::new(params),
+        filter: Filter::new(filter),
+        cut: Cut::new(*params),
         survivors: Vec::new(),
     };
-    let mut dots = [0; ROWS];
-    for block in blocks {
-        if let Some(few) = filter.few(block) {
-            few.for_each(|row| scan.examine(block, row, block.dot(&probe, 0, row)));
-        } else {
-            block.first_dots(&probe, &mut dots);
-            for (row, dot) in (0..block.scales().len()).zip(dots) {
-                scan.examine(block, row, dot);
-            }
+    let mut prospects: Vec<_> = groups
+        .iter()
+        .map(|group| Prospect::new(group, &probe, &scan.cut))
+        .collect();
+    prospects.sort_unstable_by(|a, b| b.highest.total_cmp(&a.highest));
+    for Prospect {
+        group,
+        along,
+        highest,
+    } in prospects
+    {
+        if scan.cut.excludes(highest) {
+            break;
+        }
+        if group.len() > 0 {
+            scan.examine_group(group, along, &probe.aim(group.centre(), along));
         }
     }
     let Scan {
         cut, mut survivors, ..
     } = scan;
-    survivors.retain(|s| cut.still_admits(s.high, s.entry.key));
-    let mut keys = without_surplus_twins(&survivors, params);
-    keys.sort_unstable();
-    keys
+    survivors.retain(|s| cut.still_admits(s.waiting.high, s.waiting.key));
+    without_surplus_twins(survivors, params)
+}
+
+/// A group and the highest score of its rows.
+struct Prospect<'a> {
+    group: &'a Group,
+    /// The probe's part along the centre.
+    along: f64,
+    highest: f64,
+}
+
+impl<'a> Prospect<'a> {
+    fn new(group: &'a Group, probe: &Probe, cut: &Cut) -> Self {
+        let along = probe.along(group.centre());
+        let of_block = |block: &Block| block.summary().highest(along, cut).1;
+        let scores = group.blocks().iter().map(of_block);
+        Self {
+            group,
+            along,
+            highest: scores.fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
 }
 
 /// A row that may be in the pool.
-struct Survivor<'a> {
-    entry: &'a Entry,
-    merit: Merit,
-    /// The upper bound of its score.
-    high: f64,
+struct Survivor {
+    fingerprint: u64,
+    waiting: Waiting,
 }
 
 struct Scan<'a> {
-    probe: &'a Probe,
-    params: &'a Params,
-    filter: &'a Filter<'a>,
-    cut: Cut<'a>,
-    survivors: Vec<Survivor<'a>>,
+    filter: Filter<'a>,
+    cut: Cut,
+    survivors: Vec<Survivor>,
 }
 
-impl<'a> Scan<'a> {
-    /// Examines a row by its dot product with the first plane.
-    #[inline]
-    fn examine(&mut self, block: &'a Block, row: usize, dot: i32) {
-        let scale = block.scales()[row];
-        let bounds = self.probe.bounds(f64::from(dot), scale.step, scale.error);
-        let high = self.params.score(bounds.high, scale.merit);
-        // Most rows end here, with only their first plane read.
-        if self.cut.surely_misses(bounds, high) {
-            return;
-        }
-        let cold = block.row(row);
-        if self.cut.still_admits(high, cold.entry.key) && self.filter.passes(cold) {
-            self.examine_closely(block, row, dot);
+impl Scan<'_> {
+    fn examine_group(&mut self, group: &Group, along: f64, aim: &Aim) {
+        let mut dots = [0; ROWS];
+        for block in group.blocks() {
+            let (bounds, high) = block.summary().highest(along, &self.cut);
+            if self.cut.surely_misses(bounds, high) {
+                continue;
+            }
+            if let Some(few) = self.filter.few(block) {
+                for at in few {
+                    self.examine(block, at, aim, block.coarse_dot(aim, at));
+                }
+            } else {
+                block.coarse_dots(aim, &mut dots);
+                for (at, dot) in (0..block.len()).zip(dots) {
+                    self.examine(block, at, aim, dot);
+                }
+            }
         }
     }
 
-    fn examine_closely(&mut self, block: &'a Block, row: usize, first: i32) {
-        let (scale, Row { entry, errors }) = (block.scales()[row], block.row(row));
-        let (mut dot, mut share) = (f64::from(first), 1.0);
-        let mut closest = None;
-        for (plane, error) in (1..).zip(errors) {
-            share /= 16.0;
-            dot += share * f64::from(block.dot(self.probe, plane, row));
-            let bounds = self.probe.bounds(dot, scale.step, *error);
-            let high = self.params.score(bounds.high, scale.merit);
-            if self.cut.surely_misses(bounds, high) {
-                return;
-            }
-            closest = Some((bounds, high));
+    /// Examines a row by its dot product with the coarse plane.
+    #[inline]
+    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
+        let Mark { merit, scale } = &block.marks()[at];
+        let bounds = aim.coarse_bounds(dot, scale);
+        let high = self.cut.params().score(bounds.high, *merit);
+        // Most rows end here, with only their coarse plane read.
+        if !self.cut.surely_misses(bounds, high) {
+            self.examine_closely(block, at, aim, dot);
         }
-        if let Some((bounds, high)) = closest
-            && self.cut.admits(bounds, scale.merit, high, entry.key)
-        {
+    }
+
+    fn examine_closely(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
+        let (mark, entry) = (block.marks()[at], &block.entries()[at]);
+        if !self.filter.passes(entry) {
+            return;
+        }
+        let bounds = block.bounds(aim, at, dot);
+        let high = self.cut.params().score(bounds.high, mark.merit);
+        if self.cut.admits(bounds, mark.merit, high, entry.key) {
             self.survivors.push(Survivor {
-                entry,
-                merit: scale.merit,
-                high,
+                fingerprint: entry.fingerprint,
+                waiting: Waiting {
+                    key: entry.key,
+                    merit: mark.merit,
+                    high,
+                },
             });
         }
     }
 }
 
-/// The keys of the survivors. Of those with equal vectors and equal merit, only as many as the pool
-/// holds, lowest keys first: their scores are equal.
+/// Of the survivors with equal vectors and equal merit, only as many as the pool holds, lowest keys
+/// first: their scores are equal.
 ///
 /// This keeps the shortlist of a project with one recurring task short. Vectors are compared by a
 /// keyed 64-bit hash, which confuses one pair in 2^64.
-fn without_surplus_twins(survivors: &[Survivor<'_>], params: &Params) -> Vec<i64> {
-    if survivors.len() <= params.pool() {
-        return survivors.iter().map(|s| s.entry.key).collect();
+fn without_surplus_twins(survivors: Vec<Survivor>, params: &Params) -> Vec<Waiting> {
+    let all = survivors.len() <= params.pool();
+    let waiting = survivors.into_iter();
+    if all {
+        return waiting.map(|s| s.waiting).collect();
     }
-    let mut twins: HashMap<_, Vec<i64>> = HashMap::new();
-    for Survivor { entry, merit, .. } in survivors {
-        let same = (entry.fingerprint, params.rule.identity(*merit));
-        twins.entry(same).or_default().push(entry.key);
+    let mut twins: HashMap<_, Vec<Waiting>> = HashMap::new();
+    for Survivor {
+        fingerprint,
+        waiting,
+    } in waiting
+    {
+        let same = (fingerprint, params.rule.identity(waiting.merit));
+        twins.entry(same).or_default().push(waiting);
     }
-    let lowest = twins.into_values().flat_map(|mut keys| {
-        keys.sort_unstable();
-        keys.truncate(params.pool());
-        keys
+    let lowest = twins.into_values().flat_map(|mut twins| {
+        twins.sort_unstable_by_key(|twin| twin.key);
+        twins.truncate(params.pool());
+        twins
     });
     lowest.collect()
 }
 
 /// A metadata filter with its signature.
+#[derive(Clone, Copy)]
 struct Filter<'a> {
     filter: Option<&'a Metadata>,
     signature: u64,
@@ -141,23 +181,23 @@ impl<'a> Filter<'a> {
     }
 
     /// The rows that may pass, if they are few enough to examine one by one.
-    fn few<'b>(&'b self, block: &'b Block) -> Option<impl Iterator<Item = usize> + 'b> {
+    fn few<'b>(self, block: &'b Block) -> Option<impl Iterator<Item = usize> + use<'a, 'b>> {
         if self.signature == 0 {
             return None;
         }
-        let rows = 0..block.scales().len();
-        let few = rows.filter(|row| self.may_pass(block.row(*row)));
+        let rows = (0..).zip(block.entries());
+        let few = rows.filter_map(move |(at, entry)| self.may_pass(entry).then_some(at));
         (few.clone().count() <= ROWS / 8).then_some(few)
     }
 
-    fn may_pass(&self, row: &Row) -> bool {
-        row.entry.signature & self.signature == self.signature
+    fn may_pass(&self, entry: &Entry) -> bool {
+        entry.signature & self.signature == self.signature
     }
 
-    fn passes(&self, row: &Row) -> bool {
+    fn passes(&self, entry: &Entry) -> bool {
         self.filter.is_none_or(|filter| {
-            let tags = row.entry.tags.as_ref();
-            self.may_pass(row) && rank::all_match(filter, |key| tags?.get(key))
+            let tags = entry.tags.as_ref();
+            self.may_pass(entry) && rank::all_match(filter, |key| tags?.get(key))
         })
     }
 }

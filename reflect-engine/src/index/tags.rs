@@ -6,16 +6,19 @@ use std::sync::Arc;
 use reflect_types::Metadata;
 use serde_json::Value;
 
-/// The metadata of a memory, sorted by key.
+/// The metadata of a memory.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Tags(Arc<[(Box<str>, Value)]>);
+pub(super) struct Tags(Arc<Entries>);
+
+/// Keys and values, sorted by key. Behind a pointer of its own, so that one to it takes a word.
+#[derive(PartialEq, Eq, Hash)]
+struct Entries(Box<[(Box<str>, Value)]>);
 
 impl Tags {
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        let found = self
-            .0
-            .binary_search_by(|(known, _)| known.as_ref().cmp(key));
-        found.ok().map(|place| &self.0[place].1)
+        let Entries(entries) = &*self.0;
+        let found = entries.binary_search_by(|(known, _)| known.as_ref().cmp(key));
+        found.ok().map(|place| &entries[place].1)
     }
 
     /// The approximate heap size, including the entry in the set.
@@ -23,11 +26,12 @@ impl Tags {
         const COUNTS: usize = 2 * size_of::<usize>();
         // A hash table keeps an eighth of its entries free, and has a byte for each.
         const PLACE: usize = (size_of::<Tags>() + 1) * 8 / 7;
-        let entries = self.0.iter();
+        let Entries(entries) = &*self.0;
         let held: usize = entries
+            .iter()
             .map(|(key, value)| key.len() + value_bytes(value))
             .sum();
-        PLACE + COUNTS + size_of_val(&*self.0) + held
+        PLACE + COUNTS + size_of::<Entries>() + size_of_val(&**entries) + held
     }
 }
 
@@ -49,7 +53,7 @@ impl Shared {
             .map(|(key, value)| (key.as_str().into(), value.clone()))
             .collect();
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let tags = Tags(entries.into());
+        let tags = Tags(Arc::new(Entries(entries.into())));
         if let Some(known) = self.known.get(&tags) {
             return Some(known.clone());
         }

@@ -6,6 +6,7 @@
 
 mod explain;
 mod filter;
+mod merit_range;
 mod rule;
 mod variety;
 pub(crate) mod vector;
@@ -17,6 +18,7 @@ use reflect_types::{Metadata, QueryMemories};
 pub use explain::{Dropped, Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
+pub(crate) use merit_range::MeritRange;
 pub use rule::{Learned, Merit, Rule};
 use vector::Direction;
 
@@ -55,6 +57,11 @@ impl Params {
     /// The score, which never falls with the similarity.
     pub(crate) fn score(&self, similarity: f64, merit: Merit) -> f64 {
         self.rule.score(similarity, merit)
+    }
+
+    /// A score that no memory within the range exceeds, up to this similarity.
+    pub(crate) fn highest_score(&self, similarity: f64, merits: &MeritRange) -> f64 {
+        merits.highest_score(&self.rule, similarity)
     }
 }
 

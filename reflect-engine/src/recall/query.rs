@@ -8,7 +8,8 @@ use reflect_types::{Memory, ProjectId, QueryMemories};
 use super::catch_up::current_index;
 use crate::core::Core;
 use crate::error::Result;
-use crate::rank::{self, Candidate, Merit, Params, Ranked, Rule};
+use crate::index::Shortlist;
+use crate::rank::{self, Candidate, Params, Ranked, Rule};
 use crate::store::MemoryKey;
 use crate::task::{compute, isolate};
 
@@ -30,15 +31,9 @@ pub(crate) async fn query(
         (probe, shortlist)
     })
     .await?;
-    let (params, shortlist) = shortlist?;
-    // In rising order, as a file stores them.
-    let keys: Vec<_> = shortlist.iter().map(|(key, _)| *key).collect();
-    let merits: HashMap<_, _> = shortlist.into_iter().collect();
-    let vectors = core
-        .store
-        .vectors(project, core.embedder.id(), &keys)
-        .await?;
-    let ranking = compute(move || ranked(&probe, &vectors, &merits, &params)).await?;
+    let (shortlist, vectors) = read(core, project, shortlist?).await?;
+    let params = *shortlist.params();
+    let ranking = compute(move || ranked(&probe, &vectors, &shortlist)).await?;
     let keys: Vec<_> = ranking.iter().map(|ranked| ranked.key).collect();
     let records = core.store.memories(project, &keys).await?;
     let mut records: HashMap<_, _> = records.into_iter().collect();
@@ -51,24 +46,41 @@ pub(crate) async fn query(
     Ok(memories.collect())
 }
 
-fn ranked(
-    probe: &[f32],
-    vectors: &[(MemoryKey, Vec<f32>)],
-    merits: &HashMap<MemoryKey, Merit>,
-    params: &Params,
-) -> Vec<Ranked> {
+/// Reads the exact vectors that decide the ranking.
+async fn read(
+    core: &Core,
+    project: &ProjectId,
+    mut shortlist: Shortlist,
+) -> Result<(Shortlist, Vec<(MemoryKey, Vec<f32>)>)> {
+    let embedder = core.embedder.id();
+    let mut vectors = Vec::new();
+    while let Some(keys) = shortlist.next_batch() {
+        let mut batch = core.store.vectors(project, embedder, &keys).await?;
+        (shortlist, batch) = compute(move || {
+            for (key, vector) in &batch {
+                shortlist.record(*key, vector);
+            }
+            (shortlist, batch)
+        })
+        .await?;
+        vectors.append(&mut batch);
+    }
+    Ok((shortlist, vectors))
+}
+
+fn ranked(probe: &[f32], vectors: &[(MemoryKey, Vec<f32>)], shortlist: &Shortlist) -> Vec<Ranked> {
     let candidates: Vec<_> = vectors
         .iter()
         .filter_map(|(key, vector)| {
             Some(Candidate {
                 key: *key,
                 vector,
-                merit: *merits.get(key)?,
+                merit: shortlist.merit(*key)?,
                 metadata: None,
             })
         })
         .collect();
-    rank::rank(probe, &candidates, params)
+    rank::rank(probe, &candidates, shortlist.params())
 }
 
 /// The vector of a query's task.

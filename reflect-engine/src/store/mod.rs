@@ -1,6 +1,7 @@
-//! Durable storage: the [`Store`] port, its data, and the [`Sqlite`] adapter.
+//! Durable storage: the [`Store`] port, its data, the [`Sqlite`] adapter, and with the feature `postgres`
+//! the one of PostgreSQL.
 //!
-//! A second adapter implements [`Store`] and passes the suite behind the feature `conformance`. It
+//! Another adapter implements [`Store`] and passes the suite behind the feature `conformance`. It
 //! needs no rule of reviews or utilities: see [`review`](crate::review).
 
 mod archive;
@@ -14,10 +15,14 @@ mod browse;
     reason = "it is a test, which a store of another crate may run too"
 )]
 pub mod conformance;
+mod encoded_trace;
 mod job;
 mod legacy_note;
 mod memory;
+mod page;
 mod port;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod restored;
 mod skill;
 mod sqlite;
@@ -32,6 +37,8 @@ pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
 pub use port::Store;
+#[cfg(feature = "postgres")]
+pub use postgres::{DatabaseClock, Postgres};
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub use trace::{Intake, NewTrace, TraceDeletion};

@@ -1,4 +1,7 @@
-use reflect_types::{KeyId, Undo};
+use jiff::Timestamp;
+use reflect_types::{KeyId, Undo, UndoRecord, UndoReport};
+
+use crate::clock;
 
 /// Whether an undo is only planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,4 +26,19 @@ pub struct NewUndoRecord {
     pub key_id: Option<KeyId>,
     /// What was asked.
     pub request: Undo,
+}
+
+impl NewUndoRecord {
+    /// The record of an undo with this result.
+    pub(super) fn record(&self, report: &UndoReport, now: Timestamp) -> UndoRecord {
+        UndoRecord {
+            id: self.id.clone(),
+            key_id: self.key_id.clone(),
+            created_at: clock::text(now),
+            request: self.request.clone(),
+            totals: report.full_totals(),
+            events: report.events,
+            hidden: report.hidden,
+        }
+    }
 }

@@ -16,6 +16,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 mod caller;
 mod new_key;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod recognition;
 mod sqlite;
 mod store;
@@ -31,6 +33,8 @@ mod tests;
 use new_key::new_key;
 
 pub use caller::Caller;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use recognition::Recognition;
 pub use sqlite::Sqlite;
 pub use store::{KeyRecord, KeyStore};

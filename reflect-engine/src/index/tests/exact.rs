@@ -80,13 +80,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn the_shortlist_holds_the_exact_pool(
+    fn a_query_reads_the_exact_pool(
         (memories, probe) in memories(),
         params in params(),
         filter in filter(),
     ) {
         let index = index_of(probe.len(), &memories);
-        checked_shortlist(&index, &memories, &probe, &params, filter.as_ref());
+        checked_read(&index, &memories, &probe, &params, filter.as_ref());
     }
 
     #[test]
@@ -117,6 +117,6 @@ proptest! {
             prop_assert_eq!(index.len(), memories.len());
         }
         prop_assert!(first.keys().all(|k| index.contains(*k) == memories.contains_key(k)));
-        checked_shortlist(&index, &memories, &probe, &params, None);
+        checked_read(&index, &memories, &probe, &params, None);
     }
 }

@@ -55,23 +55,22 @@ fn rank_of(probe: &[f32], memories: &Memories, keys: &[i64], params: &Params) ->
     rank(probe, &candidates(memories, keys), params)
 }
 
-/// The shortlist, checked against the exact ranking.
-fn checked_shortlist(
+/// What a query reads, checked against the exact ranking.
+fn checked_read(
     index: &Index,
     memories: &Memories,
     probe: &[f32],
     params: &Params,
     filter: Option<&Metadata>,
 ) -> Vec<i64> {
-    let shortlist = index.shortlist(probe, params, filter).unwrap();
-    assert!(shortlist.is_sorted_by(|a, b| a < b));
+    let read = read(index, memories, probe, params, filter);
 
     let passes = |m: &Stored| filter.is_none_or(|filter| rank::matches(filter, Some(&m.metadata)));
     let passing: Vec<_> = memories
         .iter()
         .filter_map(|(key, m)| passes(m).then_some(*key))
         .collect();
-    for key in &shortlist {
+    for key in &read {
         assert!(passing.binary_search(key).is_ok(), "{key} is filtered out");
     }
 
@@ -81,14 +80,40 @@ fn checked_shortlist(
         .iter()
         .filter(|e| matches!(e.dropped, None | Some(Dropped::Variety | Dropped::Limit)));
     for e in pool {
-        assert!(shortlist.binary_search(&e.key).is_ok(), "{e:?} is missing");
+        assert!(read.contains(&e.key), "{e:?} is missing");
     }
 
     assert_eq!(
-        rank_of(probe, memories, &shortlist, params),
+        rank_of(probe, memories, &read, params),
         rank_of(probe, memories, &passing, params)
     );
-    shortlist
+    read
+}
+
+/// The memories whose exact vectors the shortlist asks for.
+fn read(
+    index: &Index,
+    memories: &Memories,
+    probe: &[f32],
+    params: &Params,
+    filter: Option<&Metadata>,
+) -> Vec<i64> {
+    let mut shortlist = index.shortlist(probe, params, filter).unwrap();
+    let mut read = Vec::new();
+    while let Some(batch) = shortlist.next_batch() {
+        assert!(batch.is_sorted_by(|a, b| a < b));
+        for key in &batch {
+            assert_eq!(shortlist.merit(*key), Some(memories[key].merit));
+            shortlist.record(*key, &memories[key].vector);
+        }
+        read.extend(batch);
+    }
+    read
+}
+
+/// The keys that may be in the pool.
+fn keys(shortlist: Result<Shortlist, Error>) -> Result<Option<Vec<i64>>, Error> {
+    shortlist.map(|mut shortlist| shortlist.next_batch())
 }
 
 fn learned(least: f64) -> Rule {
@@ -139,12 +164,13 @@ fn what_cannot_be_compared_is_refused_and_changes_nothing() {
         index.upsert(2, &[1.0, 1.0], f64::NAN, &Metadata::new()),
         Err(Error::Utility)
     );
-    assert_eq!(index.shortlist(&[1.0], &PARAMS, None), Err(dims));
+    assert_eq!(keys(index.shortlist(&[1.0], &PARAMS, None)), Err(dims));
     assert_eq!(
-        index.shortlist(&[0.0, f32::INFINITY], &PARAMS, None),
+        keys(index.shortlist(&[0.0, f32::INFINITY], &PARAMS, None)),
         Err(not_finite)
     );
-    assert_eq!(index.shortlist(&[1.0, 0.0], &PARAMS, None), Ok(vec![1]));
+    let found = index.shortlist(&[1.0, 0.0], &PARAMS, None);
+    assert_eq!(keys(found), Ok(Some(vec![1])));
 }
 
 #[test]

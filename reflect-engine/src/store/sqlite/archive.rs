@@ -15,7 +15,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::Error;
-use crate::store::{EmbeddedPiece, JobKind, Undecoded, restored};
+use crate::store::{EmbeddedPiece, JobKind, Undecoded, page, restored};
 
 pub(super) fn traces(
     db: &Connection,
@@ -38,7 +38,7 @@ pub(super) fn traces(
     ))?;
     let mut rows = select.query(params![row, after, row::limit(limit)])?;
     let (mut found, mut bytes) = (Vec::new(), 0);
-    while bytes <= row::PAGE_BYTES
+    while bytes <= page::PAGE_BYTES
         && let Some(row) = rows.next()?
     {
         bytes += row::trace_bytes(row)?;
@@ -61,7 +61,7 @@ pub(super) fn traces(
         );
         let is_queued: bool = row.get(TRACE_COLUMNS + 5)?;
         let past_reviews = past_reviews::of_trace(db, row.get(TRACE_COLUMNS + 6)?)?;
-        bytes += past_reviews::page_bytes(&past_reviews);
+        bytes += page::reviews_bytes(&past_reviews);
         found.push(row::undecoded_trace(row)?.map(|mut trace| {
             if is_queued {
                 // Also a failed trace that will be retried automatically.
@@ -101,7 +101,7 @@ pub(super) fn memories(
     ))?;
     let mut rows = select.query(params![project, after, row::limit(limit)])?;
     let (mut found, mut bytes) = (Vec::new(), 0);
-    while bytes <= row::PAGE_BYTES
+    while bytes <= page::PAGE_BYTES
         && let Some(row) = rows.next()?
     {
         let history = memories::history(db, row)?;

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::learn;
 use crate::review::{LearnedContent, NewMemory, Teacher};
-use crate::store::MemoryKey;
+use crate::store::{MemoryKey, page};
 
 /// The share of a memory in the bytes of a page.
 pub(super) fn page_bytes(
@@ -20,13 +20,7 @@ pub(super) fn page_bytes(
     history: &MemoryHistory,
     set_aside: usize,
 ) -> Result<usize, Fault> {
-    const EVENT_BYTES: usize = 320;
-    /// A change may hold a text before and after it.
-    const CHANGE_BYTES: usize = 8 * 1024;
-
-    let events = (history.events.len() + set_aside) * EVENT_BYTES;
-    let changes = history.changes.len() * CHANGE_BYTES;
-    Ok(row::memory_bytes(row)? + events + changes)
+    Ok(row::memory_bytes(row)? + page::history_bytes(history, set_aside))
 }
 
 /// Inserts the memory of a trace.
@@ -281,7 +275,7 @@ pub(super) fn list(
     let mut rows = select.query(params![project, before, row::limit(limit + 1), status])?;
     let (mut page, mut bytes) = (Page::default(), 0);
     while let Some(found) = rows.next()? {
-        if page.items.len() == limit || bytes > row::PAGE_BYTES {
+        if page.items.len() == limit || bytes > page::PAGE_BYTES {
             page.more = true;
             break;
         }

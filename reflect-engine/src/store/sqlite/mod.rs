@@ -12,6 +12,7 @@ use reflect_types::{
     UndoReport,
 };
 
+use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
     NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
@@ -66,6 +67,12 @@ impl Store for Sqlite {
         self.read(move |db| projects::max_alpha(db, &project)).await
     }
 
+    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
+        let project = project.clone();
+        self.write(move |db| projects::set_max_memories(db, &project, limit))
+            .await
+    }
+
     async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
         let project = project.clone();
         self.write(move |db| projects::set_max_alpha(db, &project, limit))
@@ -96,7 +103,7 @@ impl Store for Sqlite {
     ) -> Result<TraceReceipt> {
         let project = project.clone();
         // Outside the closure, because all writes share one thread.
-        let trace = traces::EncodedTrace::new(trace).map_err(|fault| fault.at(&self.path))?;
+        let trace = EncodedTrace::new(trace)?;
         self.write(move |db| traces::insert(db, &project, &trace, &intake))
             .await
     }

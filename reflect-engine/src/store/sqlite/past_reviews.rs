@@ -50,23 +50,6 @@ fn replaced(found: &Row<'_>, id: String) -> Result<ReplacedReview, Fault> {
     })
 }
 
-/// The share of past reviews in the bytes of a page.
-pub(super) fn page_bytes(reviews: &[ArchivedReview]) -> usize {
-    /// Of the fields of bounded length.
-    const REVIEW_BYTES: usize = 1024;
-
-    let texts = reviews.iter().filter_map(|past| past.review.as_ref());
-    let texts = texts.map(|review| {
-        let feedback = review.feedback_text.as_ref().map_or(0, String::len);
-        let learned = review
-            .learned
-            .as_ref()
-            .map_or(0, |learned| learned.text().len());
-        feedback + learned
-    });
-    texts.sum::<usize>() + reviews.len() * REVIEW_BYTES
-}
-
 pub(super) fn insert(db: &Connection, trace: i64, reviews: &[ArchivedReview]) -> Result<(), Fault> {
     for past in reviews {
         let review = past.review.as_ref();

@@ -138,9 +138,6 @@ fn arm(row: &Row<'_>, column: usize) -> Result<Option<Arm>, Fault> {
     Ok(text.map_err(rusqlite::Error::from)?.map(Arm::from))
 }
 
-/// The bytes after which a page ends. A longer record is a page of its own.
-pub(super) const PAGE_BYTES: usize = 4 * 1024 * 1024;
-
 /// The length of the texts in a row of [`TRACE`].
 pub(super) fn trace_bytes(row: &Row<'_>) -> Result<usize, Fault> {
     text_bytes(row, TRACE_COLUMNS)
@@ -160,33 +157,6 @@ pub(super) fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> 
         }
     }
     Ok(bytes)
-}
-
-/// Whether a JSON text is nested deeper than `limit`.
-pub(super) fn is_deeper(json: &str, limit: usize) -> bool {
-    // Most texts have fewer brackets than the limit, and counting them is fast.
-    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
-    json.bytes().filter(opens).count() > limit && depth(json) > limit
-}
-
-/// The nesting depth of a JSON text.
-fn depth(json: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut in_string, mut escaped) = (false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// The columns of [`memory`], from `memory m`.
@@ -277,6 +247,14 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault
         .as_str()
         .map_err(rusqlite::Error::from)?;
     Ok(IngestStatus::from(text))
+}
+
+/// A count that may be missing.
+pub(super) fn optional_count(row: &Row<'_>, column: usize) -> Result<Option<u64>, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => Ok(Some(count(row, column)?)),
+    }
 }
 
 /// The status that Reflect itself has given a memory.

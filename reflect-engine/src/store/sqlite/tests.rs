@@ -214,7 +214,7 @@ async fn json_nested_too_deeply_to_be_read_is_refused() {
 #[tokio::test]
 async fn a_page_of_long_traces_ends_early() {
     let (_folder, store) = store();
-    let long = "x".repeat(row::PAGE_BYTES / 2);
+    let long = "x".repeat(crate::store::page::PAGE_BYTES / 2);
     for id in ["t-0", "t-1", "t-2", "t-3"] {
         insert(&store, run(id, &long), Intake::Unreviewed)
             .await

@@ -1,8 +1,8 @@
 //! Traces.
 
 use reflect_types::{
-    Arm, DeletedTraces, IngestStatus, InvalidField, KeyId, ListTraces, MemoryId, Page, ProjectId,
-    ReviewStatus, Reviewer, Trace, TraceId, TraceReceipt,
+    Arm, DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
+    Reviewer, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
@@ -12,38 +12,9 @@ use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, ro
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing, Teacher};
+use crate::store::encoded_trace::EncodedTrace;
+use crate::store::page::PAGE_BYTES;
 use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
-
-/// A trace with its JSON columns encoded.
-pub(super) struct EncodedTrace {
-    trace: NewTrace,
-    trajectory: String,
-    metadata: String,
-    retrieved: String,
-}
-
-impl EncodedTrace {
-    pub(super) fn new(trace: NewTrace) -> Result<Self, Fault> {
-        Ok(Self {
-            trajectory: readable("trajectory", row::to_json(&trace.trajectory)?)?,
-            metadata: readable("metadata", row::to_json(&trace.metadata)?)?,
-            retrieved: row::to_json(&trace.retrieved_memory_ids)?,
-            trace,
-        })
-    }
-}
-
-/// Refuses JSON that is nested too deeply to be read back.
-fn readable(field: &'static str, json: String) -> Result<String, Fault> {
-    /// The limit of `serde_json` is 128.
-    const DEEPEST: usize = 120;
-
-    if row::is_deeper(&json, DEEPEST) {
-        let problem = format!("is nested more than {DEEPEST} levels deep: flatten it");
-        return Err(Error::Invalid(InvalidField::new(field, problem)).into());
-    }
-    Ok(json)
-}
 
 pub(super) fn insert(
     db: &Connection,
@@ -218,7 +189,7 @@ pub(super) fn list(
     let mut rows = select.query(params![project, start, row::limit(limit + 1)])?;
     let (mut traces, mut bytes) = (Vec::new(), 0);
     while let Some(found) = rows.next()? {
-        if traces.len() == limit || bytes > row::PAGE_BYTES {
+        if traces.len() == limit || bytes > PAGE_BYTES {
             return Ok(Page {
                 items: traces,
                 more: true,

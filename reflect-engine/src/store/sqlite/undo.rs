@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, KeyId, MemoryId, ProjectId, TraceId, UndoRecord, UndoReport};
+use reflect_types::{IngestStatus, KeyId, MemoryId, ProjectId, TraceId, UndoReport};
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
@@ -11,13 +11,12 @@ use super::{
     deleted_reviews, events, jobs, memories, memory_changes, memory_edits, projects, reviews, row,
     skills, undo_records, undone,
 };
-use crate::clock;
 use crate::error::Error;
 use crate::review::{
     self, MemoryLink, MemoryState, Outcome, PastState, ReviewHistory, Selection, TaughtMemory,
     TaughtProject, TraceChange, UndoChanges, WithdrawnVerdict,
 };
-use crate::store::{JobKind, MemoryKey, NewUndoRecord, UndoRun};
+use crate::store::{JobKind, MemoryKey, UndoRun};
 
 pub(super) fn undo(
     db: &Connection,
@@ -52,24 +51,12 @@ pub(super) fn undo(
             write(db, project, &changes, now)?;
             undone::record(db, project, selection, now)?;
             if let (Some(new), false) = (record, changes == UndoChanges::default()) {
-                undo_records::insert(db, project, &record_of(new, &changes.report, now))?;
+                undo_records::insert(db, project, &new.record(&changes.report, now))?;
             }
         }
         (UndoRun::Real { .. }, None) => {}
     }
     Ok(changes.report)
-}
-
-fn record_of(new: &NewUndoRecord, report: &UndoReport, now: Timestamp) -> UndoRecord {
-    UndoRecord {
-        id: new.id.clone(),
-        key_id: new.key_id.clone(),
-        created_at: clock::text(now),
-        request: new.request.clone(),
-        totals: report.full_totals(),
-        events: report.events,
-        hidden: report.hidden,
-    }
 }
 
 fn load(db: &Connection, project: i64, selection: &Selection) -> Result<TaughtProject, Fault> {

@@ -1,0 +1,84 @@
+//! Rows around one centre.
+
+use super::block::{Block, Entry, Mark, ROWS, Row};
+use super::probe::Centre;
+use crate::rank::Merit;
+
+/// Rows around one centre, in blocks that are all full but the last.
+pub(super) struct Group {
+    dims: usize,
+    centre: Centre,
+    blocks: Vec<Block>,
+}
+
+impl Group {
+    pub(super) fn new(dims: usize, centre: Centre) -> Self {
+        Self {
+            dims,
+            centre,
+            blocks: Vec::new(),
+        }
+    }
+
+    pub(super) fn centre(&self) -> &Centre {
+        &self.centre
+    }
+
+    pub(super) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let last = self.blocks.last().map_or(0, Block::len);
+        self.blocks.len().saturating_sub(1) * ROWS + last
+    }
+
+    pub(super) fn mark(&self, at: usize) -> &Mark {
+        &self.blocks[at / ROWS].marks()[at % ROWS]
+    }
+
+    pub(super) fn entry(&self, at: usize) -> &Entry {
+        &self.blocks[at / ROWS].entries()[at % ROWS]
+    }
+
+    /// The code of a row in quarters of its step, and the step.
+    pub(super) fn code(&self, at: usize) -> (Vec<i16>, f32) {
+        let step = self.mark(at).scale.step;
+        (self.blocks[at / ROWS].code(at % ROWS), step)
+    }
+
+    pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {
+        self.blocks[at / ROWS].set_merit(at % ROWS, merit);
+    }
+
+    /// Overwrites a row, or appends the next one.
+    pub(super) fn put(&mut self, at: usize, row: Row) {
+        if at == self.blocks.len() * ROWS {
+            self.blocks.push(Block::new(self.dims));
+        }
+        self.blocks[at / ROWS].put(at % ROWS, row);
+    }
+
+    /// Removes a row. Returns the key of the row that takes its place, the last one, unless it was that.
+    pub(super) fn remove(&mut self, at: usize) -> Option<i64> {
+        let last = self.blocks.last_mut().and_then(Block::pop)?;
+        if self.blocks.last().is_some_and(|block| block.len() == 0) {
+            self.blocks.pop();
+            if self.blocks.len() < self.blocks.capacity() / 4 {
+                self.blocks.shrink_to(self.blocks.len() * 2);
+            }
+        }
+        (at < self.len()).then(|| {
+            let key = last.entry.key;
+            self.put(at, last);
+            key
+        })
+    }
+
+    /// The memory used, including reserved capacity and without metadata.
+    pub(super) fn bytes(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Block::bytes).sum();
+        let spare = self.blocks.capacity() - self.blocks.len();
+        size_of::<Self>() + self.centre.bytes() + blocks + spare * size_of::<Block>()
+    }
+}

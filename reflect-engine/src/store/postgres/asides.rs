@@ -1,0 +1,104 @@
+//! Decisions of Reflect itself to keep memories out of answers.
+
+use jiff::Timestamp;
+use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
+
+use super::fault::Fault;
+use super::memory_changes::{Change, insert};
+use super::sql::Db;
+use super::value::params;
+use super::{memories, projects, row, skills};
+use crate::clock;
+use crate::store::{AsideWrite, MemoryKey};
+
+/// Writes decisions and records each as a change of Reflect itself. Skips those that stand already, and
+/// memories that are gone.
+pub(super) async fn write(
+    db: &Db<'_>,
+    project: &ProjectId,
+    writes: &[AsideWrite],
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let Some(project) = projects::lock(db, project).await? else {
+        return Ok(());
+    };
+    for decision in writes {
+        write_one(db, project, decision, now).await?;
+    }
+    Ok(())
+}
+
+async fn write_one(
+    db: &Db<'_>,
+    project: i64,
+    decision: &AsideWrite,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let found = db
+        .first(
+            "SELECT id, generation, status, aside FROM memory \
+             WHERE key = $1 AND project = $2 AND status <> 'withdrawn'",
+            params![decision.key, project],
+        )
+        .await?;
+    let Some(found) = found else {
+        return Ok(());
+    };
+    let (id, generation) = (MemoryId::new(found.get::<String>(0)?), found.get(1)?);
+    let (by_people, before) = (row::memory_status(&found, 2)?, row::aside(&found, 3)?);
+    if before == decision.status {
+        return Ok(());
+    }
+    let at = clock::text(now);
+    let status = decision.status.as_ref().map(MemoryStatus::as_str);
+    let revision = memories::next_revision(db, project).await?;
+    db.execute(
+        "UPDATE memory SET aside = $2, aside_reason = $3, aside_at = $4, revision = $5 \
+         WHERE key = $1",
+        params![
+            decision.key,
+            status,
+            status.map(|_| &decision.reason),
+            status.map(|_| &at),
+            revision,
+        ],
+    )
+    .await?;
+    if decision.status.is_some() {
+        skills::remove_of(db, project, &id).await?;
+    }
+    let status_before = match by_people {
+        MemoryStatus::Active => before.unwrap_or_default(),
+        status => status,
+    };
+    insert(
+        db,
+        project,
+        &Change {
+            memory: id.as_str(),
+            kind: match decision.status {
+                Some(MemoryStatus::Archived) => &ChangeKind::Archived,
+                Some(_) => &ChangeKind::Quarantined,
+                None => &ChangeKind::Restored,
+            },
+            generation,
+            status_before: &status_before,
+            before: None,
+            edit: None,
+            note: Some(&decision.reason),
+            key: None,
+            at: &at,
+            closed: false,
+            automatic: true,
+        },
+    )
+    .await
+}
+
+/// A person has decided otherwise. The caller writes the revision.
+pub(super) async fn clear(db: &Db<'_>, key: MemoryKey) -> Result<(), Fault> {
+    let clear =
+        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL WHERE key = $1";
+    db.execute(clear, params![key]).await?;
+    Ok(())
+}

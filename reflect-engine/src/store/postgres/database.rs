@@ -1,0 +1,161 @@
+//! The connections of a database.
+
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+};
+use jiff::Timestamp;
+use tokio_postgres::IsolationLevel;
+
+use super::address::Address;
+use super::clock::DatabaseClock;
+use super::fault::Fault;
+use super::jobs;
+use super::migrations;
+use super::sql::Db;
+use super::transaction::read;
+use crate::error::Result;
+
+/// How long a call waits for a free connection, and a new connection for its server.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A store in a PostgreSQL database with pgvector, which any number of processes may share.
+pub struct Postgres {
+    pool: Pool,
+    address: Address,
+    pub(super) clock: DatabaseClock,
+}
+
+impl Postgres {
+    /// The default number of connections.
+    pub const DEFAULT_CONNECTIONS: usize = 16;
+
+    /// Connects to a database, and creates the tables in an empty one.
+    ///
+    /// The address has the form `postgres://user:password@host:5432/database`, with the parameters of
+    /// libpq; `sslmode=verify-full` checks the server's certificate. A database that is newer than this
+    /// version, or has no pgvector, is refused and left unchanged.
+    pub async fn connect(address: &str) -> Result<Self> {
+        Self::connect_with(address, Self::DEFAULT_CONNECTIONS).await
+    }
+
+    /// Connects with a pool of at most this many connections.
+    pub async fn connect_with(address: &str, connections: usize) -> Result<Self> {
+        let store = Self::open(address, connections)?;
+        store.migrate().await?;
+        store.measure_clock().await?;
+        Ok(store)
+    }
+
+    fn open(address: &str, connections: usize) -> Result<Self> {
+        let address = Address::parse(address)?;
+        let manager = Manager::from_config(
+            address.config.clone(),
+            address.tls()?,
+            ManagerConfig {
+                // A connection that is broken has noticed it.
+                recycling_method: RecyclingMethod::Fast,
+            },
+        );
+        let pool = Pool::builder(manager)
+            .max_size(connections.max(1))
+            .timeouts(Timeouts {
+                wait: Some(PATIENCE),
+                create: Some(PATIENCE),
+                recycle: Some(PATIENCE),
+            })
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| crate::Error::internal("no pool of connections", error))?;
+        Ok(Self {
+            pool,
+            address,
+            clock: DatabaseClock::default(),
+        })
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        let migrated = async {
+            let mut connection = self.pool.get().await?;
+            migrations::run(&mut connection, self.address.shown()).await
+        };
+        migrated.await.map_err(|fault| self.error(fault))
+    }
+
+    /// Measures how far the database's clock is ahead.
+    pub(super) async fn measure_clock(&self) -> Result<()> {
+        let before = Timestamp::now();
+        let shown = read!(self, |db| jobs::time(db))?;
+        self.clock.measure(before, shown, Timestamp::now());
+        Ok(())
+    }
+
+    /// The address of the database, without its password.
+    pub fn address(&self) -> &str {
+        self.address.shown()
+    }
+
+    /// The clock of the database. Engines of several processes need it, because the leases of jobs are
+    /// compared.
+    pub fn clock(&self) -> DatabaseClock {
+        self.clock.clone()
+    }
+
+    /// The connections, for the tables of others in the same database.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// A failure of one of the connections as an error of the engine.
+    pub fn error_of(&self, error: PoolError) -> crate::Error {
+        self.error(error.into())
+    }
+
+    pub(super) async fn connection(&self) -> Result<Object, Fault> {
+        Ok(self.pool.get().await?)
+    }
+
+    /// Begins a transaction that reads, on one snapshot of the database.
+    pub(super) async fn begin_reading(connection: &mut Object) -> Result<Db<'_>, Fault> {
+        let transaction = connection
+            .build_transaction()
+            .isolation_level(IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start();
+        Ok(Db(transaction.await?))
+    }
+
+    /// Begins a transaction that writes. Each statement sees what was committed before it.
+    pub(super) async fn begin_writing(connection: &mut Object) -> Result<Db<'_>, Fault> {
+        Ok(Db(connection.transaction().await?))
+    }
+
+    /// Whether a transaction that failed may run once more.
+    pub(super) fn may_repeat(&self, fault: &Fault, attempt: usize) -> bool {
+        /// Each meeting lets another transaction finish.
+        const ATTEMPTS: usize = 8;
+
+        if fault.is_stale_plan() {
+            self.pool.manager().statement_caches.clear();
+        }
+        fault.met_another() && attempt < ATTEMPTS
+    }
+
+    pub(super) fn error(&self, fault: Fault) -> crate::Error {
+        fault.at(self.address.shown())
+    }
+
+    pub(super) fn close_pool(&self) {
+        self.pool.close();
+    }
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let address = self.address();
+        f.debug_struct("Postgres")
+            .field("address", &address)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,155 @@
+//! Errors of PostgreSQL as errors of the engine.
+
+use deadpool_postgres::{PoolError, TimeoutType};
+use tokio_postgres::error::SqlState;
+
+use crate::error::Error;
+
+/// A failure inside a transaction, which does not know the database.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// PostgreSQL failed, or cannot be reached.
+    Sql(tokio_postgres::Error),
+    /// No connection is free.
+    Pool(PoolError),
+    /// A stored value cannot be read.
+    Data(String),
+    /// Any other error.
+    Plain(Error),
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<PoolError> for Fault {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) => Self::Sql(error),
+            other => Self::Pool(other),
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Plain(error)
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Data(format!("a stored value is not readable JSON: {error}"))
+    }
+}
+
+impl Fault {
+    /// Whether the transaction may succeed if it runs again at once: it met another one.
+    pub(super) fn met_another(&self) -> bool {
+        let Self::Sql(error) = self else {
+            return false;
+        };
+        let meetings = [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::UNIQUE_VIOLATION,
+            // The project was deleted meanwhile.
+            SqlState::FOREIGN_KEY_VIOLATION,
+        ];
+        error.code().is_some_and(|code| meetings.contains(code)) || self.is_stale_plan()
+    }
+
+    /// Whether a prepared statement is of an older schema.
+    pub(super) fn is_stale_plan(&self) -> bool {
+        matches!(self, Self::Sql(error) if error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+            && error.to_string().contains("cached plan"))
+    }
+
+    /// The error, with the database it concerns. `address` has no password.
+    pub(super) fn at(self, address: &str) -> Error {
+        match self {
+            Self::Sql(error) => sql(error, address),
+            Self::Pool(PoolError::Timeout(TimeoutType::Wait)) => Error::unavailable(
+                "all connections to the database are busy: try again later, or allow more",
+            ),
+            Self::Pool(PoolError::Timeout(_)) => unreachable(None),
+            Self::Pool(error) => Error::unavailable(format!("the store is closed: {error}")),
+            Self::Data(detail) => Error::Corrupt {
+                path: address.into(),
+                detail,
+            },
+            Self::Plain(error) => error,
+        }
+    }
+}
+
+fn unreachable(source: Option<tokio_postgres::Error>) -> Error {
+    Error::Unavailable {
+        message: "the database cannot be reached: try again when it is back".to_owned(),
+        source: source.map(Into::into),
+    }
+}
+
+fn sql(error: tokio_postgres::Error, address: &str) -> Error {
+    let inaccessible = |problem: String| Error::Inaccessible {
+        path: address.into(),
+        problem,
+    };
+    // Without the address: the text reaches remote callers and is stored with traces.
+    let unavailable = |message: &str, error| Error::Unavailable {
+        message: message.to_owned(),
+        source: Some(Box::new(error)),
+    };
+    let Some(code) = error.code() else {
+        return unreachable(Some(error));
+    };
+    match code.code() {
+        "28P01" | "28000" => inaccessible(
+            "PostgreSQL refuses this user or password: check both in the address, and pg_hba.conf"
+                .to_owned(),
+        ),
+        "3D000" => inaccessible("there is no such database: create it with `createdb`".to_owned()),
+        "42501" => inaccessible(format!(
+            "this user may not do that ({}): grant it the right, or connect as the owner",
+            message(&error)
+        )),
+        "25006" => unavailable(
+            "the database is read-only, as a standby is: connect to the primary",
+            error,
+        ),
+        "53100" => unavailable(
+            "the disk of the database is full, nothing was stored: free some space and try again",
+            error,
+        ),
+        "53300" => unavailable(
+            "the database has no connection left: try again later, or allow more",
+            error,
+        ),
+        "XX001" | "XX002" => Error::Corrupt {
+            path: address.into(),
+            detail: message(&error),
+        },
+        "40001" | "40P01" => unavailable(
+            "other writes were faster several times, nothing was stored: try again",
+            error,
+        ),
+        // Connection exceptions, insufficient resources, operator intervention, system errors.
+        other
+            if ["08", "53", "57", "58"]
+                .iter()
+                .any(|class| other.starts_with(class)) =>
+        {
+            unreachable(Some(error))
+        }
+        _ => Error::internal(format!("{address}: {}", message(&error)), error),
+    }
+}
+
+/// What PostgreSQL says. Its detail may show a row, and is left out.
+pub(super) fn message(error: &tokio_postgres::Error) -> String {
+    error
+        .as_db_error()
+        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
+}

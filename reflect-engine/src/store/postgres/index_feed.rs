@@ -1,0 +1,198 @@
+//! What an index follows: changed memories, and memories without a current vector.
+
+use reflect_types::{MemoryId, ProjectId};
+
+use super::fault::Fault;
+use super::memories::{embed, next_revision};
+use super::sql::Db;
+use super::value::params;
+use super::{projects, row};
+use crate::store::{
+    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+};
+
+pub(super) async fn since_revision(
+    db: &Db<'_>,
+    project: &ProjectId,
+    embedder: &str,
+    since: Revision,
+    limit: usize,
+) -> Result<MemoryChanges, Fault> {
+    let claimed = self::embedder(db).await?;
+    let Some((project, number)) = projects::revision(db, project).await? else {
+        return Ok(MemoryChanges {
+            reset: since.epoch != 0,
+            embedder: claimed,
+            ..MemoryChanges::default()
+        });
+    };
+    let mut answer = MemoryChanges {
+        reset: since.epoch != project,
+        revision: Revision {
+            epoch: project,
+            number,
+        },
+        embedder: claimed,
+        max_memories: projects::max_memories(db, project).await?,
+        ..MemoryChanges::default()
+    };
+    let since = if answer.reset { 0 } else { since.number };
+    if since >= number {
+        return Ok(answer);
+    }
+    let mut changes = put_since(db, project, embedder, since, limit).await?;
+    changes.extend(gone_since(db, project, since, limit).await?);
+    changes.sort_unstable_by_key(|(revision, _)| *revision);
+    // Either list may end at the limit, so nothing beyond it is known.
+    if changes.len() >= limit {
+        changes.truncate(limit);
+        if let Some((last, _)) = changes.last() {
+            answer.more = *last < number;
+            answer.revision.number = *last;
+        }
+    }
+    answer.changes = changes.into_iter().map(|(_, change)| change).collect();
+    Ok(answer)
+}
+
+pub(super) async fn claim_embedder(db: &Db<'_>, embedder: &str) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO setting (name, value) VALUES ('embedder', $1) ON CONFLICT (name) DO \
+             UPDATE SET value = excluded.value",
+        params![embedder],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn embedder(db: &Db<'_>) -> Result<Option<String>, Fault> {
+    db.value("SELECT value FROM setting WHERE name = 'embedder'", &[])
+        .await
+}
+
+pub(super) async fn unembedded(
+    db: &Db<'_>,
+    embedder: &str,
+    dims: usize,
+    limit: usize,
+) -> Result<Vec<UnembeddedMemory>, Fault> {
+    // Ranges of the index: `<>` would read every row.
+    let (shortest, longest) = match dims {
+        0 => (0, i64::MAX),
+        _ => (row::limit(dims), row::limit(dims)),
+    };
+    let found = db
+        .query(
+            "SELECT m.key, m.task FROM memory m JOIN ( \
+                 SELECT memory FROM embedding WHERE embedder < $1 UNION ALL \
+                 SELECT memory FROM embedding WHERE embedder > $1 UNION ALL \
+                 SELECT memory FROM embedding \
+                     WHERE embedder = $1 AND vector_dims(vector) < $3::bigint UNION ALL \
+                 SELECT memory FROM embedding \
+                     WHERE embedder = $1 AND vector_dims(vector) > $4::bigint LIMIT $2 \
+             ) stale ON stale.memory = m.key",
+            params![embedder, row::limit(limit), shortest, longest],
+        )
+        .await?;
+    let found = found.iter().map(|row| {
+        let (key, task) = (row.get(0)?, row.get(1)?);
+        Ok(UnembeddedMemory { key, task })
+    });
+    found.collect()
+}
+
+pub(super) async fn set_vectors(
+    db: &Db<'_>,
+    embedder: &str,
+    vectors: &[(MemoryKey, Vec<f32>)],
+) -> Result<(), Fault> {
+    // In the order of their projects, so that two of these do not wait for each other.
+    let keys: Vec<MemoryKey> = vectors.iter().map(|(key, _)| *key).collect();
+    db.execute(
+        "SELECT FROM project WHERE key IN (SELECT project FROM memory WHERE key = \
+             ANY($1)) ORDER BY key FOR NO KEY UPDATE",
+        params![keys.as_slice()],
+    )
+    .await?;
+    for (key, vector) in vectors {
+        let project = db
+            .value("SELECT project FROM memory WHERE key = $1", params![key])
+            .await?;
+        let Some(project) = project else { continue };
+        embed(db, *key, embedder, vector).await?;
+        db.execute(
+            "UPDATE memory SET revision = $2 WHERE key = $1",
+            params![key, next_revision(db, project).await?],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+async fn put_since(
+    db: &Db<'_>,
+    project: i64,
+    embedder: &str,
+    since: i64,
+    limit: usize,
+) -> Result<Vec<(i64, MemoryChange)>, Fault> {
+    let rows = db
+        .query(
+            "SELECT m.revision, m.key, m.q, m.metadata, \
+                 CASE WHEN e.embedder = $2 AND m.status <> 'withdrawn' THEN e.vector END, m.id, \
+                 m.success, m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, \
+                 m.uses, CASE WHEN restored.at IS NOT NULL THEN ( \
+                     SELECT count(*) FROM utility_event u WHERE u.memory = m.key \
+                         AND NOT u.aside AND u.created_at <= restored.at) END, \
+                 m.status = 'quarantined' \
+             FROM memory m JOIN embedding e ON e.memory = m.key \
+                 CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
+                     WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
+                         AND c.kind = 'restored' AND NOT c.automatic) restored \
+             WHERE m.project = $1 AND m.revision > $3 ORDER BY m.revision LIMIT $4",
+            params![project, embedder, since, row::limit(limit)],
+        )
+        .await?;
+    let mut changes = Vec::new();
+    for found in &rows {
+        let (revision, key) = (found.get(0)?, found.get(1)?);
+        let change = match found.get::<Option<Vec<f32>>>(4)? {
+            None => MemoryChange::Gone(key),
+            Some(vector) => MemoryChange::Put(Box::new(IndexedMemory {
+                key,
+                id: MemoryId::new(found.get::<String>(5)?),
+                vector,
+                q: found.get(2)?,
+                metadata: row::json(found, 3)?,
+                passed: found.get(6)?,
+                given: row::json(found, 7)?,
+                alpha: found.get(8)?,
+                shown: found.get(9)?,
+                aside: row::aside(found, 10)?,
+                uses: row::count(found, 11)?,
+                excused: row::optional_count(found, 12)?,
+                quarantined: found.get(13)?,
+            })),
+        };
+        changes.push((revision, change));
+    }
+    Ok(changes)
+}
+
+async fn gone_since(
+    db: &Db<'_>,
+    project: i64,
+    since: i64,
+    limit: usize,
+) -> Result<Vec<(i64, MemoryChange)>, Fault> {
+    let gone = db
+        .query(
+            "SELECT revision, memory FROM deleted_memory WHERE project = $1 AND revision > $2 \
+             ORDER BY revision LIMIT $3",
+            params![project, since, row::limit(limit)],
+        )
+        .await?;
+    let gone = gone.iter();
+    gone.map(|row| Ok((row.get(0)?, MemoryChange::Gone(row.get(1)?))))
+        .collect()
+}

@@ -1,0 +1,414 @@
+//! Memories, their events and their vectors.
+
+use reflect_types::{
+    KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
+    Verdict,
+};
+
+use super::fault::Fault;
+use super::sql::{Db, Row};
+use super::value::params;
+use super::{events, memory_changes, projects, row, skills};
+use crate::clock;
+use crate::error::Error;
+use crate::learn;
+use crate::review::{LearnedContent, NewMemory, Teacher};
+use crate::store::{MemoryKey, page};
+
+/// The share of a memory in the bytes of a page.
+pub(super) fn page_bytes(row: &Row, history: &MemoryHistory, set_aside: usize) -> usize {
+    row.bytes() + page::history_bytes(history, set_aside)
+}
+
+/// Inserts the memory of a trace.
+pub(super) async fn insert(
+    db: &Db<'_>,
+    project: i64,
+    trace: i64,
+    memory: &NewMemory,
+    success: bool,
+    alpha: f64,
+    teacher: &Teacher,
+) -> Result<(), Fault> {
+    let revision = next_revision(db, project).await?;
+    let key = db
+        .value(
+            "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
+             metadata, task, reflection, key_id, reviewer_model, given, alpha) SELECT $1, $3, \
+             t.id, $4, $5, $6, $7, t.metadata, $8, $9, $10, $11, t.retrieved, $12 FROM trace \
+             t WHERE t.key = $2 RETURNING key",
+            params![
+                project,
+                trace,
+                memory.id.as_str(),
+                success,
+                learn::INITIAL,
+                revision,
+                clock::text(memory.created_at),
+                memory.task,
+                row::to_json(&memory.reflection)?,
+                teacher.key_id.as_ref().map(KeyId::as_str),
+                teacher.reviewer.model_name(),
+                alpha
+            ],
+        )
+        .await?;
+    match key {
+        Some(key) => embed(db, key, &memory.embedder, &memory.vector).await,
+        None => Err(Fault::Data("a memory has no trace".to_owned())),
+    }
+}
+
+/// Replaces the content of a memory, and deletes a skill that was written from it.
+pub(super) async fn rewrite(
+    db: &Db<'_>,
+    project: i64,
+    key: MemoryKey,
+    memory: &NewMemory,
+    success: bool,
+    alpha: f64,
+    teacher: &Teacher,
+) -> Result<(), Fault> {
+    let revision = next_revision(db, project).await?;
+    let id: Option<String> = db
+        .value(
+            "UPDATE memory SET task = $7, reflection = $2, success = $3, revision = $4, \
+             key_id = $5, reviewer_model = $6, alpha = $8, generation = generation + 1 WHERE \
+             key = $1 RETURNING id",
+            params![
+                key,
+                row::to_json(&memory.reflection)?,
+                success,
+                revision,
+                teacher.key_id.as_ref().map(KeyId::as_str),
+                teacher.reviewer.model_name(),
+                memory.task,
+                alpha,
+            ],
+        )
+        .await?;
+    if let Some(id) = id {
+        skills::remove_of(db, project, &MemoryId::new(id)).await?;
+    }
+    embed(db, key, &memory.embedder, &memory.vector).await
+}
+
+pub(super) async fn set_utility(
+    db: &Db<'_>,
+    project: i64,
+    key: MemoryKey,
+    q: f64,
+    uses: u64,
+) -> Result<(), Fault> {
+    let uses = i64::try_from(uses).unwrap_or(i64::MAX);
+    db.execute(
+        "UPDATE memory SET q = $2, uses = $3, revision = $4 WHERE key = $1",
+        params![key, q, uses, next_revision(db, project).await?],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Sets a memory aside, and deletes a skill that was written from it. The traces with an event of it
+/// ignore it from now on.
+pub(super) async fn withdraw(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id).await? else {
+        return Ok(());
+    };
+    ignore(db, project, key, id).await?;
+    skills::remove_of(db, project, id).await?;
+    db.execute(
+        "UPDATE memory SET status = 'withdrawn', revision = $2 WHERE key = $1",
+        params![key, next_revision(db, project).await?],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives a memory the content of a past state of its review, and makes it active.
+pub(super) async fn restore(
+    db: &Db<'_>,
+    project: i64,
+    id: &MemoryId,
+    content: &LearnedContent,
+) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id).await? else {
+        return Ok(());
+    };
+    let LearnedContent {
+        learned,
+        verdict,
+        alpha,
+        teacher,
+    } = content;
+    db.execute(
+        "UPDATE memory SET reflection = $2, success = $3, key_id = $4, reviewer_model = \
+             $5, generation = $6, status = CASE WHEN status = 'withdrawn' THEN 'active' ELSE \
+             status END, revision = $7, alpha = $8 WHERE key = $1",
+        params![
+            key,
+            row::to_json(&learned.reflection)?,
+            *verdict == Verdict::Pass,
+            teacher.key_id.as_ref().map(KeyId::as_str),
+            teacher.reviewer.model_name(),
+            learned.generation,
+            next_revision(db, project).await?,
+            alpha,
+        ],
+    )
+    .await?;
+    let of_memory = "SELECT trace_id FROM utility_event WHERE memory = $2";
+    change_ignored(db, project, key, of_memory, |ignored| {
+        ignored.retain(|ignored| ignored != id);
+    })
+    .await
+}
+
+/// The traces with an event of this memory name it among those they ignore.
+async fn ignore(db: &Db<'_>, project: i64, key: MemoryKey, id: &MemoryId) -> Result<(), Fault> {
+    let counted = "SELECT trace_id FROM utility_event WHERE memory = $2 AND NOT aside";
+    change_ignored(db, project, key, counted, |ignored| {
+        if !ignored.contains(id) {
+            ignored.push(id.clone());
+        }
+    })
+    .await
+}
+
+/// Changes the ignored memories of the traces with these ids. Not in SQL, because the functions of
+/// PostgreSQL refuse some of the texts that are allowed in JSON.
+async fn change_ignored(
+    db: &Db<'_>,
+    project: i64,
+    key: MemoryKey,
+    ids: &str,
+    change: impl Fn(&mut Vec<MemoryId>),
+) -> Result<(), Fault> {
+    let select = format!("SELECT key, ignored FROM trace WHERE project = $1 AND id IN ({ids})");
+    let (mut keys, mut lists) = (Vec::new(), Vec::new());
+    for found in db.query(&select, params![project, key]).await? {
+        let before: Vec<MemoryId> = row::json(&found, 1)?;
+        let mut after = before.clone();
+        change(&mut after);
+        if after != before {
+            keys.push(found.get::<i64>(0)?);
+            lists.push(row::to_json(&after)?);
+        }
+    }
+    db.execute(
+        "UPDATE trace SET ignored = changed.ignored FROM unnest($1::bigint[], $2::text[]) \
+             AS changed (key, ignored) WHERE trace.key = changed.key",
+        params![keys.as_slice(), lists.as_slice()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The key of a memory, also of one that is withdrawn.
+pub(super) async fn key_of(
+    db: &Db<'_>,
+    project: i64,
+    id: &MemoryId,
+) -> Result<Option<MemoryKey>, Fault> {
+    db.value(
+        "SELECT key FROM memory WHERE id = $1 AND project = $2",
+        params![id.as_str(), project],
+    )
+    .await
+}
+
+/// The stored status of a memory.
+pub(super) async fn status(
+    db: &Db<'_>,
+    project: i64,
+    id: &MemoryId,
+) -> Result<Option<String>, Fault> {
+    db.value(
+        "SELECT status FROM memory WHERE id = $1 AND project = $2",
+        params![id.as_str(), project],
+    )
+    .await
+}
+
+/// Deletes a memory with its events, its earlier contents and a skill that was written from it. The
+/// traces with such an event ignore it from now on.
+pub(super) async fn remove(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    let Some(key) = key_of(db, project, id).await? else {
+        return Ok(());
+    };
+    ignore(db, project, key, id).await?;
+    skills::remove_of(db, project, id).await?;
+    for earlier in [
+        "UPDATE past_review SET learned = NULL WHERE memory_id = $2 AND trace IN (SELECT t.key \
+             FROM memory m JOIN trace t ON t.project = m.project AND t.id = m.trace_id \
+             WHERE m.key = $1)",
+        "UPDATE deleted_review SET learned = NULL WHERE memory_id = $2 AND (project, trace_id) = \
+             (SELECT project, trace_id FROM memory WHERE key = $1)",
+    ] {
+        db.execute(earlier, params![key, id.as_str()]).await?;
+    }
+    memory_changes::forget(db, project, id).await?;
+    db.execute("DELETE FROM memory WHERE key = $1", params![key])
+        .await?;
+    db.execute(
+        "INSERT INTO deleted_memory (memory, project, revision) VALUES ($1, $2, $3)",
+        params![key, project, next_revision(db, project).await?],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn get(
+    db: &Db<'_>,
+    project: &ProjectId,
+    id: &MemoryId,
+) -> Result<Option<MemoryHistory>, Fault> {
+    let rows = db
+        .query(
+            &format!(
+                "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
+         WHERE m.id = $1 AND p.id = $2 AND m.status <> 'withdrawn'",
+                row::MEMORY
+            ),
+            params![id.as_str(), project.as_str()],
+        )
+        .await?;
+    let Some(found) = rows.first() else {
+        return Ok(None);
+    };
+    Ok(Some(history(db, found).await?))
+}
+
+/// The memory in a row of [`row::MEMORY`] with its events and changes.
+pub(super) async fn history(db: &Db<'_>, found: &Row) -> Result<MemoryHistory, Fault> {
+    let (key, memory) = (found.get(0)?, row::memory(found)?);
+    Ok(MemoryHistory {
+        events: events::counted(db, key, &memory.id).await?,
+        changes: memory_changes::of_memory(db, key).await?,
+        memory,
+    })
+}
+
+pub(super) async fn list(
+    db: &Db<'_>,
+    project: &ProjectId,
+    list: &ListMemories,
+) -> Result<Page<MemoryHistory>, Fault> {
+    let project = projects::key(db, project).await?;
+    let before: i64 = match &list.before {
+        // Without a project this finds nothing: NULL equals nothing.
+        Some(id) => db
+            .value(
+                "SELECT key FROM memory WHERE id = $1 AND project = $2",
+                params![id.as_str(), project],
+            )
+            .await?
+            .ok_or_else(|| Error::unknown_cursor("before", "memory", id.as_str()))?,
+        None => i64::MAX,
+    };
+    let Some(project) = project else {
+        return Ok(Page::default());
+    };
+    let limit = list.limit.unwrap_or(ListMemories::DEFAULT_LIMIT) as usize;
+    let status = list.status.as_ref().map(MemoryStatus::as_str);
+    // One more than the limit shows whether another page follows.
+    let rows = db.query(&format!(
+        "SELECT {} FROM memory m WHERE m.project = $1 AND m.key < $2 AND m.status <> 'withdrawn' \
+             AND ($4::text IS NULL OR $4 = \
+                 CASE m.status WHEN 'active' THEN coalesce(m.aside, 'active') ELSE m.status END) \
+         ORDER BY m.key DESC LIMIT $3",
+        row::MEMORY
+    ), params![project, before, row::limit(limit + 1), status]).await?;
+    let (mut page, mut bytes) = (Page::default(), 0);
+    for found in &rows {
+        if page.items.len() == limit || bytes > page::PAGE_BYTES {
+            page.more = true;
+            break;
+        }
+        let history = history(db, found).await?;
+        bytes += page_bytes(found, &history, 0);
+        page.items.push(history);
+    }
+    Ok(page)
+}
+
+pub(super) async fn best(
+    db: &Db<'_>,
+    project: &ProjectId,
+    success: bool,
+    limit: usize,
+) -> Result<Vec<MemoryRecord>, Fault> {
+    let rows = db
+        .query(
+            &format!(
+                "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
+         WHERE p.id = $1 AND m.success = $2 AND m.status = 'active' AND m.aside IS NULL \
+         ORDER BY m.q DESC, m.uses DESC, m.key DESC LIMIT $3",
+                row::MEMORY
+            ),
+            params![project.as_str(), success, row::limit(limit)],
+        )
+        .await?;
+    let mut best = Vec::new();
+    for found in &rows {
+        best.push(row::memory(found)?);
+    }
+    Ok(best)
+}
+
+pub(super) async fn vectors(
+    db: &Db<'_>,
+    project: &ProjectId,
+    embedder: &str,
+    keys: &[MemoryKey],
+) -> Result<Vec<(MemoryKey, Vec<f32>)>, Fault> {
+    // Not of the memory, which need not be read: a key is never used again. A key of a project that is
+    // gone is gone too.
+    let rows = db
+        .query(
+            "SELECT e.memory, e.vector FROM embedding e WHERE e.memory = ANY($1) AND \
+             e.embedder = $2 AND EXISTS (SELECT 1 FROM project p WHERE p.id = $3)",
+            params![keys, embedder, project.as_str()],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
+}
+
+pub(super) async fn by_key(
+    db: &Db<'_>,
+    project: &ProjectId,
+    keys: &[MemoryKey],
+) -> Result<Vec<(MemoryKey, MemoryRecord)>, Fault> {
+    let select = format!(
+        "SELECT {} FROM memory m JOIN project p ON p.key = m.project \
+         WHERE m.key = ANY($1) AND p.id = $2 AND m.status = 'active' AND m.aside IS NULL",
+        row::MEMORY
+    );
+    let rows = db.query(&select, params![keys, project.as_str()]).await?;
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row::memory(row)?)))
+        .collect()
+}
+
+pub(super) async fn embed(
+    db: &Db<'_>,
+    key: MemoryKey,
+    embedder: &str,
+    vector: &[f32],
+) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO embedding (memory, embedder, vector) VALUES ($1, $2, $3) ON CONFLICT \
+             (memory) DO UPDATE SET embedder = excluded.embedder, vector = excluded.vector",
+        params![key, embedder, vector],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The next revision of the project's memories.
+pub(super) async fn next_revision(db: &Db<'_>, project: i64) -> Result<i64, Fault> {
+    let next = "UPDATE project SET revision = revision + 1 WHERE key = $1 RETURNING revision";
+    db.one(next, params![project]).await?.get(0)
+}

@@ -1,0 +1,226 @@
+//! Changes of memories by the holders of keys, and by Reflect itself.
+
+use reflect_types::{
+    ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryId, MemoryStatus, Page, ProjectId,
+};
+
+use super::fault::Fault;
+use super::sql::{Db, Row};
+use super::value::params;
+use super::{projects, row};
+use crate::error::Error;
+use crate::review::{Act, RecordedChange};
+use crate::store::MemoryKey;
+use crate::store::page::PAGE_BYTES;
+
+/// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
+const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
+     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
+     c.generation, c.automatic";
+
+/// Finds the memory of a change that is not closed.
+const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
+     WHERE m.key = $1 AND NOT c.closed ORDER BY c.key";
+
+pub(super) async fn list(
+    db: &Db<'_>,
+    project: &ProjectId,
+    list: &ListMemoryChanges,
+) -> Result<Page<ChangeRecord>, Fault> {
+    let project = projects::key(db, project).await?;
+    let before: i64 = match &list.before {
+        // Without a project this finds nothing: NULL equals nothing.
+        Some(id) => db
+            .value(
+                "SELECT key FROM memory_change WHERE project = $2 AND key::text = $1",
+                params![id, project],
+            )
+            .await?
+            .ok_or_else(|| Error::unknown_cursor("before", "change", id))?,
+        None => i64::MAX,
+    };
+    let Some(project) = project else {
+        return Ok(Page::default());
+    };
+    let limit = list.limit.unwrap_or(ListMemoryChanges::DEFAULT_LIMIT) as usize;
+    // One more than the limit shows whether another page follows.
+    let rows = db
+        .query(
+            &format!(
+                "SELECT {CHANGE} FROM memory_change c LEFT JOIN memory m \
+             ON m.project = c.project AND m.id = c.memory_id AND NOT c.closed \
+         WHERE c.project = $1 AND c.key < $2 ORDER BY c.key DESC LIMIT $3"
+            ),
+            params![project, before, row::limit(limit + 1)],
+        )
+        .await?;
+    let (mut page, mut bytes) = (Page::default(), 0);
+    for found in &rows {
+        if page.items.len() == limit || bytes > PAGE_BYTES {
+            page.more = true;
+            break;
+        }
+        bytes += found.bytes();
+        page.items.push(record(found)?);
+    }
+    Ok(page)
+}
+
+/// The changes of a memory, oldest first.
+pub(super) async fn of_memory(db: &Db<'_>, key: MemoryKey) -> Result<Vec<ChangeRecord>, Fault> {
+    let rows = db
+        .query(&format!("SELECT {CHANGE} FROM {OF_MEMORY}"), params![key])
+        .await?;
+    let mut changes = Vec::new();
+    for found in &rows {
+        changes.push(record(found)?);
+    }
+    Ok(changes)
+}
+
+/// The changes of a memory as a replay needs them, without those of Reflect itself, oldest first.
+pub(super) async fn recorded(db: &Db<'_>, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
+    let rows = db.query(&format!(
+        "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
+             c.edit, c.automatic FROM {OF_MEMORY}"
+    ), params![key]).await?;
+    let mut changes = Vec::new();
+    for found in &rows {
+        if found.get(8)? {
+            continue;
+        }
+        let act = match kind(found, 5)? {
+            ChangeKind::Edited => Act::Edit {
+                edit: row::json(found, 7)?,
+                before: row::json(found, 6)?,
+            },
+            ChangeKind::Quarantined => Act::SetStatus(MemoryStatus::Quarantined),
+            _ => Act::SetStatus(MemoryStatus::Active),
+        };
+        changes.push(RecordedChange {
+            key: found.get(0)?,
+            key_id: found.get::<Option<String>>(1)?.map(KeyId::new),
+            at: row::time(found, 2)?,
+            generation: found.get(3)?,
+            status_before: row::memory_status(found, 4)?,
+            act,
+        });
+    }
+    Ok(changes)
+}
+
+/// Deletes the changes of a memory.
+pub(super) async fn forget(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(), Fault> {
+    db.execute(
+        "DELETE FROM memory_change WHERE project = $1 AND memory_id = $2 AND NOT closed",
+        params![project, id.as_str()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Stores the changes of an imported memory. Those of an older version have no generation.
+pub(super) async fn import(
+    db: &Db<'_>,
+    project: i64,
+    memory: &MemoryId,
+    generation: u64,
+    changes: &[ChangeRecord],
+) -> Result<(), Fault> {
+    for change in changes {
+        let is_edit = change.kind == ChangeKind::Edited;
+        let (before, edit) = match (&change.before, &change.edit) {
+            (Some(before), Some(edit)) if is_edit => {
+                (Some(row::to_json(before)?), Some(row::to_json(edit)?))
+            }
+            // Neither can be replayed.
+            _ if is_edit || change.kind == ChangeKind::Deleted => continue,
+            _ => (None, None),
+        };
+        insert(
+            db,
+            project,
+            &Change {
+                memory: memory.as_str(),
+                kind: &change.kind,
+                generation: match change.generation {
+                    None if change.superseded => -1,
+                    known => row::stored_count(known.unwrap_or(generation)),
+                },
+                status_before: &change.status_before,
+                before,
+                edit,
+                note: change.note.as_deref(),
+                key: change.key_id.as_ref(),
+                at: &change.created_at,
+                closed: false,
+                automatic: change.automatic,
+            },
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// A row to insert.
+pub(super) struct Change<'a> {
+    pub(super) memory: &'a str,
+    pub(super) kind: &'a ChangeKind,
+    pub(super) generation: i64,
+    pub(super) status_before: &'a MemoryStatus,
+    pub(super) before: Option<String>,
+    pub(super) edit: Option<String>,
+    pub(super) note: Option<&'a str>,
+    pub(super) key: Option<&'a KeyId>,
+    pub(super) at: &'a str,
+    pub(super) closed: bool,
+    pub(super) automatic: bool,
+}
+
+pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, \
+             before, edit, note, key_id, created_at, closed, automatic) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        params![
+            project,
+            change.memory,
+            change.kind.as_str(),
+            change.generation,
+            change.status_before.as_str(),
+            change.before,
+            change.edit,
+            change.note,
+            change.key.map(KeyId::as_str),
+            change.at,
+            change.closed,
+            change.automatic,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+fn kind(row: &Row, column: usize) -> Result<ChangeKind, Fault> {
+    let text = row.name(column)?;
+    Ok(ChangeKind::from(text))
+}
+
+fn record(row: &Row) -> Result<ChangeRecord, Fault> {
+    let json = |column| row.get::<Option<String>>(column);
+    Ok(ChangeRecord {
+        id: row.get::<i64>(0)?.to_string(),
+        memory_id: MemoryId::new(row.get::<String>(1)?),
+        kind: kind(row, 2)?,
+        key_id: row.get::<Option<String>>(3)?.map(KeyId::new),
+        note: row.get(4)?,
+        status_before: row::memory_status(row, 5)?,
+        before: json(6)?.as_deref().map(serde_json::from_str).transpose()?,
+        edit: json(7)?.as_deref().map(serde_json::from_str).transpose()?,
+        created_at: row.get(8)?,
+        superseded: row.get(9)?,
+        // Negative in a change of an archive of an older version.
+        generation: u64::try_from(row.get::<i64>(10)?).ok(),
+        automatic: row.get(11)?,
+    })
+}

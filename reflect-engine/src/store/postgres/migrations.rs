@@ -1,0 +1,116 @@
+//! The formats of a database, and the steps from each to the next.
+
+use deadpool_postgres::Object;
+
+use super::fault::{Fault, message};
+use crate::error::Error;
+
+const MIGRATIONS: &[&str] = &[include_str!(
+    "../../../migrations/postgres/0001_initial.sql"
+)];
+
+/// Held by the one process that migrates: `Reflect` in ASCII.
+const LOCK: i64 = 0x0052_6566_6c65_6374;
+
+/// The current format: the number of migrations.
+pub(super) fn current() -> i64 {
+    MIGRATIONS.len().try_into().unwrap_or(i64::MAX)
+}
+
+/// Migrates to the current format, in one transaction.
+pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fault> {
+    let newer = |found| Error::Newer {
+        path: address.into(),
+        found,
+        known: current(),
+    };
+    // A look first: servers start while others write, and most find nothing to do.
+    let found = format(&***connection, address).await?;
+    if found > current() {
+        return Err(newer(found).into());
+    }
+    if found == current() {
+        return Ok(());
+    }
+    let db = connection.transaction().await?;
+    db.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
+        .await?;
+    // Again under the lock: another process may have migrated meanwhile.
+    let found = format(&*db, address).await?;
+    if found > current() {
+        return Err(newer(found).into());
+    }
+    if found == 0 {
+        extend(&db, address).await?;
+        let create = "CREATE TABLE reflect_format (format BIGINT NOT NULL); \
+             INSERT INTO reflect_format VALUES (0)";
+        db.batch_execute(create).await?;
+    }
+    for step in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        db.batch_execute(step).await?;
+    }
+    db.execute("UPDATE reflect_format SET format = $1", &[&current()])
+        .await?;
+    db.commit().await?;
+    Ok(())
+}
+
+/// The database's format, 0 for one without our tables. Refuses the tables of another program.
+async fn format(db: &impl tokio_postgres::GenericClient, address: &str) -> Result<i64, Fault> {
+    let known = db
+        .query_one(
+            "SELECT to_regclass('reflect_format') IS NOT NULL, to_regclass('trace') IS NOT NULL \
+                 OR to_regclass('project') IS NOT NULL OR to_regclass('memory') IS NOT NULL",
+            &[],
+        )
+        .await?;
+    match (known.try_get(0)?, known.try_get(1)?) {
+        (true, _) => {
+            let format = db
+                .query_one("SELECT max(format) FROM reflect_format", &[])
+                .await?;
+            Ok(format.try_get::<_, Option<i64>>(0)?.unwrap_or(0))
+        }
+        (false, true) => Err(Error::Foreign {
+            path: address.into(),
+        }
+        .into()),
+        (false, false) => Ok(0),
+    }
+}
+
+/// Adds pgvector to the database, unless it is there.
+async fn extend(db: &tokio_postgres::Transaction<'_>, address: &str) -> Result<(), Fault> {
+    let refused = |problem| Error::Inaccessible {
+        path: address.into(),
+        problem,
+    };
+    let there = "SELECT n.nspname, to_regtype('vector') IS NOT NULL FROM pg_extension e \
+         JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'";
+    if let Some(there) = db.query_opt(there, &[]).await? {
+        let (schema, found): (&str, bool) = (there.try_get(0)?, there.try_get(1)?);
+        if found {
+            return Ok(());
+        }
+        let problem = format!(
+            "pgvector is in the schema `{schema}`, where this user does not look: add it to the \
+             user's search_path. Nothing was changed"
+        );
+        return Err(refused(problem).into());
+    }
+    let available = "SELECT FROM pg_available_extensions WHERE name = 'vector'";
+    if db.query_opt(available, &[]).await?.is_none() {
+        let problem = "the server has no pgvector: install it there, as the package \
+             `postgresql-NN-pgvector`. Nothing was changed";
+        return Err(refused(problem.to_owned()).into());
+    }
+    db.batch_execute("CREATE EXTENSION vector")
+        .await
+        .map_err(|error| {
+            Fault::Plain(refused(format!(
+                "this user may not add pgvector ({}): have an administrator run \
+                 `CREATE EXTENSION vector` in this database. Nothing was changed",
+                message(&error)
+            )))
+        })
+}

@@ -1,0 +1,398 @@
+//! The PostgreSQL adapter.
+//!
+//! A pool of connections; every method is one transaction. One that changes reviews or memories locks
+//! the row of its project first, so what it reads stays true until it commits, and revisions become
+//! visible in order. Traces without a review are inserted side by side. Workers claim jobs past the locks
+//! of others.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
+    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
+    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
+    UndoReport,
+};
+
+use super::encoded_trace::EncodedTrace;
+use super::{
+    AsideWrite, Claims, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+};
+use crate::error::Result;
+use crate::review::{Action, Decision, Selection, Setback};
+
+mod address;
+mod archive;
+mod asides;
+mod browse;
+mod clock;
+mod database;
+mod deleted_reviews;
+mod events;
+mod fault;
+mod index_feed;
+mod jobs;
+mod memories;
+mod memory_changes;
+mod memory_edits;
+mod migrations;
+mod past_reviews;
+mod projects;
+mod reviews;
+mod row;
+mod skills;
+mod sql;
+mod traces;
+mod transaction;
+mod undo;
+mod undo_records;
+mod undone;
+mod value;
+mod words;
+
+use fault::Fault;
+use sql::Db;
+use transaction::{read, write};
+
+pub use clock::DatabaseClock;
+pub use database::Postgres;
+
+#[async_trait]
+impl Store for Postgres {
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        read!(self, |db| projects::list(db))
+    }
+
+    async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>> {
+        read!(self, |db| projects::summaries(db, only))
+    }
+
+    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+        read!(self, |db| projects::max_alpha(db, project))
+    }
+
+    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
+        write!(self, |db| projects::set_max_alpha(db, project, limit))
+    }
+
+    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
+        write!(self, |db| projects::set_max_memories(db, project, limit))
+    }
+
+    async fn create_project(&self, project: &ProjectId) -> Result<()> {
+        write!(self, |db| projects::ensure(db, project))?;
+        Ok(())
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        write!(self, |db| projects::delete(db, project))
+    }
+
+    async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        read!(self, |db| projects::stats(db, project))
+    }
+
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt> {
+        let trace = EncodedTrace::new(trace)?;
+        write!(self, |db| traces::insert(db, project, &trace, &intake))
+    }
+
+    async fn trace_json(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+    ) -> Result<Option<Undecoded<Trace>>> {
+        read!(self, |db| traces::get(db, project, id))
+    }
+
+    async fn list_traces_json(
+        &self,
+        project: &ProjectId,
+        list: &ListTraces,
+    ) -> Result<Page<Undecoded<Trace>>> {
+        read!(self, |db| traces::list(db, project, list))
+    }
+
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        deletion: TraceDeletion,
+    ) -> Result<DeletedTraces> {
+        write!(self, |db| traces::delete(db, project, &deletion))
+    }
+
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        run: UndoRun,
+        now: Timestamp,
+    ) -> Result<UndoReport> {
+        match run {
+            UndoRun::Dry => read!(self, |db| undo::undo(db, project, selection, &run, now)),
+            UndoRun::Real { .. } => {
+                write!(self, |db| undo::undo(db, project, selection, &run, now))
+            }
+        }
+    }
+
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
+        read!(self, |db| undo_records::list(db, project, list))
+    }
+
+    async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
+        write!(self, |db| reviews::review(db, project, id, &action))
+    }
+
+    async fn claim_jobs(
+        &self,
+        kind: JobKind,
+        now: Timestamp,
+        lease: &Lease,
+        limit: usize,
+    ) -> Result<Claims> {
+        // A look first: an idle engine must not write.
+        self.measure_clock().await?;
+        let next_due = read!(self, |db| jobs::next_due(db, kind))?;
+        if limit == 0 || next_due.is_none_or(|due| due > now) {
+            return Ok(Claims {
+                jobs: Vec::new(),
+                next_due,
+            });
+        }
+        let taken = write!(self, |db| jobs::claim(db, kind, now, lease, limit))?;
+        let (claims, unreadable) = read!(self, |db| jobs::load(db, kind, &taken))?;
+        if !unreadable.is_empty() {
+            // Ended, or they would be claimed again and again.
+            write!(self, |db| jobs::give_up(db, &lease.owner, &unreadable))?;
+        }
+        Ok(claims)
+    }
+
+    async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
+        write!(self, |db| jobs::renew(db, lease, key))
+    }
+
+    async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()> {
+        write!(self, |db| jobs::fail(db, owner, key, &setback))
+    }
+
+    async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()> {
+        write!(self, |db| jobs::finish(db, owner, key))
+    }
+
+    async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
+        if read!(self, |db| jobs::lacks_judgements(db, restart))? {
+            write!(self, |db| jobs::queue_judgements(db, now, restart))?;
+        }
+        Ok(())
+    }
+
+    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
+        if !restart && read!(self, |db| jobs::reembedding_is_queued(db))? {
+            return Ok(());
+        }
+        write!(self, |db| jobs::queue_reembedding(db, now, restart))
+    }
+
+    async fn release_jobs(&self, owner: &str) -> Result<()> {
+        write!(self, |db| jobs::release(db, owner))
+    }
+
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Decision> {
+        write!(self, |db| jobs::retry(db, project, id, now))
+    }
+
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        since: Revision,
+        limit: usize,
+    ) -> Result<MemoryChanges> {
+        read!(self, |db| index_feed::since_revision(
+            db, project, embedder, since, limit
+        ))
+    }
+
+    async fn vectors(
+        &self,
+        project: &ProjectId,
+        embedder: &str,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
+        read!(self, |db| memories::vectors(db, project, embedder, keys))
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
+        read!(self, |db| memories::by_key(db, project, keys))
+    }
+
+    async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<Page<MemoryHistory>> {
+        read!(self, |db| memories::list(db, project, list))
+    }
+
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
+        read!(self, |db| memories::get(db, project, id))
+    }
+
+    async fn update_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        update: &MemoryUpdate,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<Option<MemoryHistory>> {
+        write!(self, |db| memory_edits::update(
+            db, project, id, update, key, now
+        ))
+    }
+
+    async fn set_aside(
+        &self,
+        project: &ProjectId,
+        decisions: Vec<AsideWrite>,
+        now: Timestamp,
+    ) -> Result<()> {
+        write!(self, |db| asides::write(db, project, &decisions, now))
+    }
+
+    async fn delete_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        write!(self, |db| memory_edits::delete(db, project, id, key, now))
+    }
+
+    async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>> {
+        read!(self, |db| memory_changes::list(db, project, list))
+    }
+
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>> {
+        read!(self, |db| memories::best(db, project, success, limit))
+    }
+
+    async fn claim_embedder(&self, embedder: &str) -> Result<()> {
+        write!(self, |db| index_feed::claim_embedder(db, embedder))
+    }
+
+    async fn embedder(&self) -> Result<Option<String>> {
+        read!(self, |db| index_feed::embedder(db))
+    }
+
+    async fn unembedded(
+        &self,
+        embedder: &str,
+        dims: usize,
+        limit: usize,
+    ) -> Result<Vec<UnembeddedMemory>> {
+        read!(self, |db| index_feed::unembedded(db, embedder, dims, limit))
+    }
+
+    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
+        write!(self, |db| index_feed::set_vectors(db, embedder, &vectors))
+    }
+
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        read!(self, |db| skills::get(db, project))
+    }
+
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite> {
+        write!(self, |db| skills::put(db, project, skill, sources))
+    }
+
+    async fn archived_traces_json(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
+        read!(self, |db| archive::traces(db, project, after, limit))
+    }
+
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedMemory>> {
+        read!(self, |db| archive::memories(db, project, after, limit))
+    }
+
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        creates_project: bool,
+        pieces: Vec<EmbeddedPiece>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        write!(self, |db| archive::restore(
+            db,
+            project,
+            creates_project,
+            &pieces,
+            now
+        ))
+    }
+
+    async fn check_writable(&self) -> Result<()> {
+        write!(self, |db| check_writable(db))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.close_pool();
+        Ok(())
+    }
+}
+
+/// Writes a row of the size of a usual trace.
+async fn check_writable(db: &Db<'_>) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO setting (name, value) VALUES ('writable', \
+             repeat(md5(random()::text), 512)) ON CONFLICT (name) DO UPDATE SET value = \
+             excluded.value",
+        &[],
+    )
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

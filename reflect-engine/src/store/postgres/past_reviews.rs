@@ -1,0 +1,95 @@
+//! Reviews that no longer stand, in archives.
+
+use reflect_types::{ArchivedReview, KeyId, MemoryId, ReplacedReview, ReviewMode, Reviewer};
+
+use super::fault::Fault;
+use super::row;
+use super::sql::{Db, Row};
+use super::value::params;
+
+/// The past reviews of a trace, oldest first.
+pub(super) async fn of_trace(db: &Db<'_>, trace: i64) -> Result<Vec<ArchivedReview>, Fault> {
+    let rows = db
+        .query(
+            "SELECT key_id, reviewer_model, created_at, id, verdict, feedback, alpha, \
+             reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
+             generation FROM past_review WHERE trace = $1 ORDER BY key",
+            params![trace],
+        )
+        .await?;
+    let mut reviews = Vec::new();
+    for found in &rows {
+        reviews.push(ArchivedReview {
+            key_id: found.get::<Option<String>>(0)?.map(KeyId::new),
+            reviewer: row::reviewer(found, 1)?,
+            created_at: found.get(2)?,
+            review: found
+                .get::<Option<String>>(3)?
+                .map(|id| replaced(found, id))
+                .transpose()?,
+        });
+    }
+    Ok(reviews)
+}
+
+fn replaced(found: &Row, id: String) -> Result<ReplacedReview, Fault> {
+    let reflection: Option<String> = found.get(7)?;
+    let learned: Option<String> = found.get(12)?;
+    let mode: String = found.get(8)?;
+    Ok(ReplacedReview {
+        id,
+        result: row::verdict(found, 4)?,
+        feedback_text: found.get(5)?,
+        alpha: found.get(6)?,
+        reflection: reflection
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose()?,
+        mode: ReviewMode::from(mode.as_str()),
+        overruled: row::model_verdict(found, 9)?,
+        memory_id: found.get::<Option<String>>(11)?.map(MemoryId::new),
+        learned: learned.as_deref().map(serde_json::from_str).transpose()?,
+        generation: row::count(found, 13)?,
+    })
+}
+
+pub(super) async fn insert(
+    db: &Db<'_>,
+    trace: i64,
+    reviews: &[ArchivedReview],
+) -> Result<(), Fault> {
+    for past in reviews {
+        let review = past.review.as_ref();
+        let overruled = review.and_then(|review| review.overruled.as_ref());
+        let reflection = review.and_then(|review| review.reflection.as_ref());
+        let learned = review.and_then(|review| review.learned.as_ref());
+        let generation = review.map_or(0, |review| row::stored_count(review.generation));
+        db.execute(
+            "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, \
+             feedback, alpha, reflection, mode, overruled_model, overruled_verdict, \
+             memory_id, learned, generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
+             $11, $12, $13, $14, $15)",
+            params![
+                trace,
+                past.key_id.as_ref().map(KeyId::as_str),
+                Reviewer::model_name(&past.reviewer),
+                past.created_at,
+                review.map(|review| &review.id),
+                review.map(|review| review.result.as_str()),
+                review.and_then(|review| review.feedback_text.as_ref()),
+                review.map(|review| review.alpha),
+                reflection.map(row::to_json).transpose()?,
+                review.map(|review| review.mode.as_str()),
+                overruled.map(|verdict| &verdict.model),
+                overruled.map(|verdict| verdict.result.as_str()),
+                review
+                    .and_then(|review| review.memory_id.as_ref())
+                    .map(MemoryId::as_str),
+                learned.map(row::to_json).transpose()?,
+                generation
+            ],
+        )
+        .await?;
+    }
+    Ok(())
+}

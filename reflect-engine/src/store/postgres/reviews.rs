@@ -1,0 +1,402 @@
+//! The rows that a review's decision reads and writes.
+
+use std::collections::HashSet;
+
+use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
+
+use super::fault::Fault;
+use super::sql::Db;
+use super::value::params;
+use super::{events, jobs, memories, projects, row, undone};
+use crate::clock;
+use crate::review::{
+    self, Action, AffectedMemories, Decision, EventWrite, GivenMemory, JobState, JobWrite,
+    MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
+    TraceState, Utility, UtilityWrite, Withdrawal, Writes,
+};
+use crate::store::{JobKind, MemoryKey};
+
+/// Where a trace is stored.
+pub(super) struct TraceRow {
+    pub(super) key: i64,
+    pub(super) project: i64,
+    pub(super) id: TraceId,
+}
+
+pub(super) async fn review(
+    db: &Db<'_>,
+    project: &ProjectId,
+    id: &TraceId,
+    action: &Action,
+) -> Result<Decision, Fault> {
+    projects::lock(db, project).await?;
+    let (row, standing) = load(db, project, id).await?.unzip();
+    let changes = match review::decide(standing, action.clone()) {
+        Ok(changes) => changes,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Some(row) = row {
+        write(db, &row, &changes).await?;
+    }
+    Ok(Ok(()))
+}
+
+async fn load(
+    db: &Db<'_>,
+    project: &ProjectId,
+    id: &TraceId,
+) -> Result<Option<(TraceRow, Standing)>, Fault> {
+    // A worker that claims the trace's job meanwhile passes it over.
+    db.execute(
+        "SELECT FROM queue j JOIN trace t ON t.key = j.trace JOIN project p ON p.key = \
+             t.project WHERE t.id = $1 AND p.id = $2 FOR UPDATE OF j",
+        params![id.as_str(), project.as_str()],
+    )
+    .await?;
+    let rows = db
+        .query(
+            "SELECT t.key, t.project, t.retrieved, t.reviewed, t.ingest_status, CASE WHEN \
+             j.owner IS NULL THEN t.ingest_attempts ELSE j.attempts END, t.last_ingest_error, \
+             t.created_memory, t.ignored, t.withdrawn_model, t.withdrawn_verdict, r.id, \
+             r.verdict, r.feedback, r.reviewer_model, r.overruled_model, r.overruled_verdict, \
+             j.trace IS NOT NULL, j.owner, m.key FROM trace t JOIN project p ON p.key = \
+             t.project LEFT JOIN review r ON r.trace = t.key LEFT JOIN queue j ON j.trace = \
+             t.key AND j.kind = 'reflection' LEFT JOIN memory m ON m.project = t.project AND \
+             m.id = t.created_memory WHERE t.id = $1 AND p.id = $2",
+            params![id.as_str(), project.as_str()],
+        )
+        .await?;
+    let Some(found) = rows.first() else {
+        return Ok(None);
+    };
+    let row = TraceRow {
+        key: found.get(0)?,
+        project: found.get(1)?,
+        id: id.clone(),
+    };
+    let trace = TraceState {
+        reviewed: found.get(3)?,
+        ingest_status: row::status(found, 4)?,
+        ingest_attempts: found.get(5)?,
+        last_ingest_error: found.get(6)?,
+        created_memory: found.get::<Option<String>>(7)?.map(MemoryId::new),
+        ignored: row::json(found, 8)?,
+        withdrawn_verdict: row::model_verdict(found, 9)?,
+    };
+    let review = match found.get(11)? {
+        Some(id) => Some(ReviewVersion {
+            id,
+            verdict: row::verdict(found, 12)?,
+            feedback: found.get(13)?,
+            reviewer: row::reviewer(found, 14)?,
+            overruled: row::model_verdict(found, 15)?,
+        }),
+        None => None,
+    };
+    let job = if found.get(17)? {
+        let owner = found.get(18)?;
+        Some(JobState { owner })
+    } else {
+        None
+    };
+    let memories = match &review {
+        Some(review) if trace.reviewed => {
+            AffectedMemories::Moved(moved(db, row.project, &review.id).await?)
+        }
+        _ => AffectedMemories::Given(given(db, row.project, row::json(found, 2)?).await?),
+    };
+    let undone = undone::of_trace(db, row.project, id).await?;
+    let standing = Standing {
+        trace,
+        review,
+        job,
+        memory: found.get(19)?,
+        memories,
+        undone,
+    };
+    Ok(Some((row, standing)))
+}
+
+/// The memories that a trace was given, each once, with their utilities.
+pub(super) async fn given(
+    db: &Db<'_>,
+    project: i64,
+    ids: Vec<MemoryId>,
+) -> Result<Vec<GivenMemory>, Fault> {
+    let (mut given, mut seen) = (Vec::new(), HashSet::new());
+    for id in ids {
+        if !seen.insert(id.clone()) {
+            continue;
+        }
+        let rows = db
+            .query(
+                "SELECT key, q, uses, status = 'withdrawn' FROM memory WHERE id = $1 AND project \
+             = $2",
+                params![id.as_str(), project],
+            )
+            .await?;
+        let utility = match rows.first() {
+            Some(found) => Some(Utility {
+                memory: found.get(0)?,
+                q: found.get(1)?,
+                uses: row::count(found, 2)?,
+                withdrawn: found.get(3)?,
+            }),
+            None => None,
+        };
+        given.push(GivenMemory { id, utility });
+    }
+    Ok(given)
+}
+
+/// The project's memories with an event of this review. Other projects may have the same review:
+/// an import keeps the ids.
+async fn moved(db: &Db<'_>, project: i64, review: &str) -> Result<Vec<MovedMemory>, Fault> {
+    let keys: Vec<MemoryKey> = db
+        .column(
+            "SELECT DISTINCT e.memory FROM utility_event e JOIN memory m ON m.key = e.memory \
+             WHERE e.review_id = $1 AND NOT e.aside AND m.project = $2",
+            params![review, project],
+        )
+        .await?;
+    let mut moved = Vec::new();
+    for memory in keys {
+        let events = events::recorded(db, memory).await?;
+        moved.push(MovedMemory { memory, events });
+    }
+    Ok(moved)
+}
+
+/// Writes what was decided about a trace.
+pub(super) async fn write(db: &Db<'_>, row: &TraceRow, changes: &Writes) -> Result<(), Fault> {
+    match &changes.past {
+        PastWrite::Keep => {}
+        PastWrite::Replaced => keep_past(db, row.key).await?,
+        PastWrite::Withdrawn(withdrawal) => {
+            keep_past(db, row.key).await?;
+            keep_withdrawal(db, row.key, withdrawal).await?;
+        }
+    }
+    for utility in &changes.utilities {
+        write_utility(db, row.project, row.id.as_str(), utility).await?;
+    }
+    match &changes.memory {
+        MemoryWrite::Keep => {}
+        MemoryWrite::Insert {
+            memory,
+            success,
+            alpha,
+            teacher,
+        } => memories::insert(db, row.project, row.key, memory, *success, *alpha, teacher).await?,
+        MemoryWrite::Rewrite {
+            key,
+            memory,
+            success,
+            alpha,
+            teacher,
+        } => memories::rewrite(db, row.project, *key, memory, *success, *alpha, teacher).await?,
+        MemoryWrite::Withdraw(id) => memories::withdraw(db, row.project, id).await?,
+    }
+    match &changes.review {
+        ReviewWrite::Keep => {}
+        ReviewWrite::Put(review) => put(db, row.key, review).await?,
+        ReviewWrite::Remove => {
+            db.execute("DELETE FROM review WHERE trace = $1", params![row.key])
+                .await?;
+        }
+    }
+    match changes.job {
+        JobWrite::Keep => {}
+        JobWrite::Queue { due, attempts } => {
+            jobs::put(db, JobKind::Reflection, row.key, Some(due), attempts).await?;
+        }
+        JobWrite::Remove => {
+            db.execute(
+                "DELETE FROM queue WHERE trace = $1 AND kind = 'reflection'",
+                params![row.key],
+            )
+            .await?;
+        }
+    }
+    if changes.ends_judgement {
+        db.execute(
+            "DELETE FROM queue WHERE trace = $1 AND kind = 'judgement'",
+            params![row.key],
+        )
+        .await?;
+    }
+    write_trace(db, row.key, &changes.trace).await
+}
+
+/// Appends the review of a trace to its history, with what was learned from it, without edits. The
+/// memory holds its content only when the work on it is done. A memory that was deleted since is
+/// named, without content.
+async fn keep_past(db: &Db<'_>, trace: i64) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, \
+             feedback, alpha, reflection, mode, overruled_model, overruled_verdict, \
+             memory_id, learned, generation) SELECT t.key, r.key_id, r.reviewer_model, \
+             r.created_at, r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, \
+             r.overruled_model, r.overruled_verdict, CASE WHEN t.reviewed AND t.ingest_status \
+             = 'completed' THEN t.created_memory ELSE NULL END, coalesce((SELECT c.before \
+             FROM memory_change c WHERE c.project = m.project AND c.memory_id = m.id AND \
+             c.kind = 'edited' AND NOT c.closed AND c.generation >= m.generation ORDER BY \
+             c.key LIMIT 1), m.reflection), coalesce(m.generation, 0) FROM trace t JOIN \
+             review r ON r.trace = t.key LEFT JOIN memory m ON m.project = t.project AND m.id \
+             = t.created_memory AND t.reviewed AND t.ingest_status = 'completed' WHERE t.key \
+             = $1",
+        params![trace],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn keep_withdrawal(db: &Db<'_>, trace: i64, by: &Withdrawal) -> Result<(), Fault> {
+    db.execute(
+        "INSERT INTO past_review (trace, key_id, created_at) VALUES ($1, $2, $3)",
+        params![
+            trace,
+            by.key_id.as_ref().map(KeyId::as_str),
+            clock::text(by.at),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn write_trace(db: &Db<'_>, key: i64, trace: &TraceState) -> Result<(), Fault> {
+    db.execute(
+        "UPDATE trace SET reviewed = $2, ingest_status = $3, ingest_attempts = $4, \
+             last_ingest_error = $5, created_memory = $6, ignored = $7, withdrawn_model = $8, \
+             withdrawn_verdict = $9 WHERE key = $1",
+        params![
+            key,
+            trace.reviewed,
+            trace.ingest_status.as_str(),
+            trace.ingest_attempts,
+            trace.last_ingest_error,
+            trace.created_memory.as_ref().map(MemoryId::as_str),
+            row::to_json(&trace.ignored)?,
+            trace
+                .withdrawn_verdict
+                .as_ref()
+                .map(|verdict| &verdict.model),
+            trace
+                .withdrawn_verdict
+                .as_ref()
+                .map(|verdict| verdict.result.as_str())
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Writes the utility of a memory; new events are of this trace.
+pub(super) async fn write_utility(
+    db: &Db<'_>,
+    project: i64,
+    trace: &str,
+    write: &UtilityWrite,
+) -> Result<(), Fault> {
+    for event in &write.events {
+        write_event(db, write.memory, trace, event).await?;
+    }
+    memories::set_utility(db, project, write.memory, write.q, write.uses).await
+}
+
+async fn write_event(
+    db: &Db<'_>,
+    memory: MemoryKey,
+    trace: &str,
+    event: &EventWrite,
+) -> Result<(), Fault> {
+    match event {
+        EventWrite::Append(event) => {
+            db.execute(
+                "INSERT INTO utility_event (memory, trace_id, review_id, alpha, reward, before, \
+                     after, created_at, key_id, reviewer_model) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                params![
+                    memory,
+                    trace,
+                    event.review_id,
+                    event.change.alpha,
+                    event.change.reward,
+                    event.step.before,
+                    event.step.after,
+                    clock::text(event.created_at),
+                    event.teacher.key_id.as_ref().map(KeyId::as_str),
+                    event.teacher.reviewer.model_name(),
+                ],
+            )
+            .await?;
+        }
+        EventWrite::Update {
+            key,
+            change,
+            step,
+            teacher,
+        } => {
+            if let Some(teacher) = teacher {
+                db.execute(
+                    "UPDATE utility_event SET key_id = $2, reviewer_model = $3 WHERE key = $1",
+                    params![
+                        key,
+                        teacher.key_id.as_ref().map(KeyId::as_str),
+                        teacher.reviewer.model_name(),
+                    ],
+                )
+                .await?;
+            }
+            db.execute(
+                "UPDATE utility_event SET alpha = $2, reward = $3, before = $4, after = $5, \
+                     aside = false WHERE key = $1",
+                params![key, change.alpha, change.reward, step.before, step.after],
+            )
+            .await?;
+        }
+        EventWrite::SetAside(key) => {
+            let set_aside = "UPDATE utility_event SET aside = true WHERE key = $1";
+            db.execute(set_aside, params![key]).await?;
+        }
+        EventWrite::Remove(key) => {
+            let remove = "DELETE FROM utility_event WHERE key = $1";
+            db.execute(remove, params![key]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Inserts a review, or replaces the one the trace has.
+pub(super) async fn put(db: &Db<'_>, trace: i64, review: &NewReview) -> Result<(), Fault> {
+    let reflection = review.reflection.as_ref().map(row::to_json).transpose()?;
+    db.execute(
+        "INSERT INTO review (trace, id, verdict, feedback, alpha, reflection, mode, \
+             created_at, reviewer_model, key_id, overruled_model, overruled_verdict) VALUES \
+             ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (trace) DO \
+             UPDATE SET id = excluded.id, verdict = excluded.verdict, feedback = \
+             excluded.feedback, alpha = excluded.alpha, reflection = excluded.reflection, \
+             mode = excluded.mode, created_at = excluded.created_at, reviewer_model = \
+             excluded.reviewer_model, key_id = excluded.key_id, overruled_model = \
+             excluded.overruled_model, overruled_verdict = excluded.overruled_verdict",
+        params![
+            trace,
+            review.id,
+            review.verdict.as_str(),
+            review.feedback,
+            review.alpha,
+            reflection,
+            review.mode.as_str(),
+            clock::text(review.created_at),
+            review.reviewer.model_name(),
+            review.key_id.as_ref().map(KeyId::as_str),
+            review.overruled.as_ref().map(|verdict| &verdict.model),
+            review
+                .overruled
+                .as_ref()
+                .map(|verdict| verdict.result.as_str())
+        ],
+    )
+    .await?;
+    Ok(())
+}
