@@ -68,13 +68,16 @@ pub(super) async fn settings(visit: Visit) -> Result<Response, Problem> {
 pub(super) async fn update(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateProject>()?;
-    let max_alpha = match form.get("max_alpha").trim() {
+    let max_alpha: Option<f64> = match form.get("max_alpha").trim() {
         "" => None,
         alpha => Some(alpha.parse().map_err(|_| {
             visit.refused(ApiError::field("max_alpha", "must be a number from 0 to 1"))
         })?),
     };
-    let update = UpdateProject { max_alpha };
+    let update = UpdateProject {
+        max_alpha: Some(max_alpha),
+        ..UpdateProject::default()
+    };
     let updated = visit.engine().update_project(&visit.project, &update).await;
     updated.map_err(|error| visit.refused(error))?;
     Ok(redirect(&in_project(visit.project.as_str(), &["settings"])))
