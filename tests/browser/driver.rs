@@ -20,7 +20,7 @@ pub(crate) struct Browser {
     chromedriver: Child,
 }
 
-/// A command that WebDriver does not have.
+/// A command of chromedriver that the standard does not have.
 #[derive(Debug)]
 struct Extension {
     path: &'static str,
@@ -52,9 +52,11 @@ impl Browser {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let chromedriver = chromedriver.unwrap_or_else(|error| {
-            panic!("chromedriver cannot be started ({error}): install chromium and chromium-driver")
-        });
+        assert!(
+            chromedriver.is_ok(),
+            "chromedriver cannot be started: install chromium and chromium-driver"
+        );
+        let chromedriver = chromedriver.unwrap();
         let capabilities = json!({
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": [

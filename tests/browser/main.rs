@@ -1,4 +1,4 @@
-//! The console in Debian's Chromium, driven over WebDriver: `cargo xtask test browser`.
+//! The console in Debian's Chromium, driven through chromedriver: `cargo xtask test browser`.
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 #![cfg(unix)]
