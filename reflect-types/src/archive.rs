@@ -222,7 +222,12 @@ impl Validate for Piece {
                         "or a kind or status of `changes` is newer than this version: upgrade Reflect",
                     ));
                 }
-                let is_aside = history.memory.status == MemoryStatus::Quarantined;
+                let status = &history.memory.status;
+                let is_aside = matches!(status, MemoryStatus::Quarantined | MemoryStatus::Archived);
+                if history.memory.aside.is_none() && *status == MemoryStatus::Archived {
+                    let problem = "is missing, but the memory is archived";
+                    return Err(InvalidField::new("aside", problem));
+                }
                 if history.memory.aside.is_some() && !is_aside {
                     let problem = "needs a `status` that keeps the memory out of answers";
                     return Err(InvalidField::new("aside", problem));

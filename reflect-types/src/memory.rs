@@ -155,7 +155,7 @@ impl MemoryRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Aside {
-    /// The reason, such as "harm: given to 14 runs, 12 failed".
+    /// The reason at that time, such as "harm: given to 14 runs, 12 failed".
     pub reason: String,
     /// Since when, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]

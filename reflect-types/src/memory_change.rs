@@ -14,6 +14,8 @@ wire_enum! {
         Edited = "edited",
         /// It was set aside.
         Quarantined = "quarantined",
+        /// It was set aside, because the project keeps a limited number of memories in answers.
+        Archived = "archived",
         /// It became active.
         Restored = "restored",
         /// It was deleted with its events.
@@ -60,14 +62,6 @@ pub struct ChangeRecord {
         deserialize_with = "integer::read_optional"
     )]
     pub generation: Option<u64>,
-    /// Of a restoration of a memory that Reflect had set aside: the number of reviewed runs that had been
-    /// given it. Reflect does not set it aside for harm by these again.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "integer::read_optional"
-    )]
-    pub uses: Option<u64>,
     /// When, in RFC 3339.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::time))]
     pub created_at: String,

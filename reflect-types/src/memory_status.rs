@@ -9,6 +9,8 @@ wire_enum! {
         Active = "active",
         /// A person has set it aside, or Reflect itself because it does harm.
         Quarantined = "quarantined",
+        /// Reflect itself has set it aside, because the project keeps a limited number of memories in answers.
+        Archived = "archived",
         /// Its review was withdrawn. Only archives have such a memory.
         Withdrawn = "withdrawn",
     }
@@ -17,6 +19,11 @@ wire_enum! {
 impl MemoryStatus {
     /// Whether a memory outside of an archive can have this status.
     pub(crate) fn is_listed(&self) -> bool {
+        matches!(self, Self::Active | Self::Quarantined | Self::Archived)
+    }
+
+    /// Whether a person can give a memory this status.
+    pub(crate) fn is_settable(&self) -> bool {
         matches!(self, Self::Active | Self::Quarantined)
     }
 }

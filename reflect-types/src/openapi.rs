@@ -140,9 +140,13 @@ pub(crate) fn one_of<'a>(values: impl Iterator<Item = &'a str>) -> RefOr<Schema>
 }
 
 /// The status of a memory that a request may set, or none.
-pub(crate) fn optional_listed_status() -> RefOr<Schema> {
+pub(crate) fn optional_settable_status() -> RefOr<Schema> {
+    let settable = MemoryStatus::KNOWN
+        .iter()
+        .filter(|status| status.is_settable());
+    let settable = one_of(settable.map(MemoryStatus::as_str));
     let null = ObjectBuilder::new().schema_type(Type::Null);
-    OneOfBuilder::new().item(null).item(listed_status()).into()
+    OneOfBuilder::new().item(null).item(settable).into()
 }
 
 /// The status of a memory that a list may have.

@@ -64,6 +64,9 @@ pub struct ProjectSummary {
     /// The largest `alpha` of a review in it; `null` for no limit.
     #[serde(default)]
     pub max_alpha: Option<f64>,
+    /// The number of memories that it keeps in answers; `null` for all.
+    #[serde(default)]
+    pub max_memories: Option<u64>,
 }
 
 /// Project statistics.
@@ -91,4 +94,7 @@ pub struct Stats {
     /// Memories that are quarantined, by a person or by Reflect itself.
     #[serde(default)]
     pub quarantined: u64,
+    /// Memories that are archived, because the project keeps a limited number in answers.
+    #[serde(default)]
+    pub archived: u64,
 }

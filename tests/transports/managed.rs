@@ -124,6 +124,10 @@ fn a_review_over_the_limit_of_the_project_is_refused(world: &World) {
         .unwrap();
     let set = client.admin().set_max_alpha(0.2).call().unwrap();
     assert_eq!(set.max_alpha, Some(0.2));
+    let set = client.admin().set_max_memories(7).call().unwrap();
+    assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), Some(7)));
+    let set = client.admin().set_max_memories(None).call().unwrap();
+    assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), None));
     let inline = client.create_trace("Refund order 8", "Done.").pass();
     let refused = inline.alpha(0.21).call().unwrap_err().to_string();
     assert!(refused.contains("at most 0.2"), "{refused}");

@@ -137,6 +137,7 @@ async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
             }
             for project in projects {
                 check_ingestion(file, &project, findings).await;
+                check_memories(file, &project, findings).await;
             }
         }
         Err(error) => findings.bad(error.to_string(), "check the file"),
@@ -164,6 +165,19 @@ async fn check_master_key(file: &File, findings: &mut Findings) {
             "the file has no master key",
             &format!("run `reflect keys create LABEL --master --data FILE`, {UNLESS}"),
         ),
+        Err(error) => findings.bad(error.to_string(), "check the file"),
+    }
+}
+
+/// Says what queries do not show.
+async fn check_memories(file: &File, project: &ProjectId, findings: &mut Findings) {
+    match file.engine.stats(project).await {
+        Ok(stats) if stats.quarantined + stats.archived > 0 => findings.good(format!(
+            "of {} memories in project `{project}`, {} are quarantined and {} archived: \
+             `reflect memories list --status quarantined` says why",
+            stats.memories, stats.quarantined, stats.archived
+        )),
+        Ok(_) => {}
         Err(error) => findings.bad(error.to_string(), "check the file"),
     }
 }

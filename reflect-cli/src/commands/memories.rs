@@ -39,7 +39,7 @@ enum Action {
     Edit(memory_changes::Edit),
     /// Quarantine memories: queries do not return them, but they keep learning.
     Quarantine(memory_changes::Named),
-    /// Make quarantined memories active.
+    /// Make quarantined or archived memories active.
     Restore(memory_changes::Named),
     /// Delete memories permanently. `reflect undo` does not restore them.
     Delete(memory_changes::Delete),
@@ -55,7 +55,7 @@ struct List {
     /// Only memories older than this one.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
-    /// Only memories with this status: `active` or `quarantined`.
+    /// Only memories with this status: `active`, `quarantined` or `archived`.
     #[arg(long, value_parser = status)]
     status: Option<MemoryStatus>,
 }
@@ -324,7 +324,7 @@ fn status(text: &str) -> Result<MemoryStatus, String> {
     if status.is_known() {
         return Ok(status);
     }
-    Err("write `active` or `quarantined`".to_owned())
+    Err("write `active`, `quarantined` or `archived`".to_owned())
 }
 
 pub(super) fn ranking(text: &str) -> Result<Ranking, String> {

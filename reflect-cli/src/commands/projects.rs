@@ -1,5 +1,5 @@
 use clap::{ArgGroup, Args, Subcommand};
-use reflect_types::ProjectSummary;
+use reflect_types::{ProjectSummary, UpdateProject};
 
 use crate::failure::Failure;
 use crate::output;
@@ -18,14 +18,22 @@ enum Action {
     /// List the projects of the file, or those that the API key opens (the default).
     List,
     /// Change the settings of the project that --project names.
-    #[command(group(ArgGroup::new("setting").required(true).args(["max_alpha", "no_max_alpha"])))]
+    #[command(group(ArgGroup::new("setting").required(true).multiple(true).args(
+        ["max_alpha", "no_max_alpha", "max_memories", "no_max_memories"]
+    )))]
     Set {
         /// The largest alpha of a review, from 0 to 1. Reviews with a larger one are refused.
         #[arg(long, value_name = "ALPHA")]
         max_alpha: Option<f64>,
         /// Remove the limit of alpha.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "max_alpha")]
         no_max_alpha: bool,
+        /// The number of memories that are kept in answers. The least useful ones beyond it are archived.
+        #[arg(long, value_name = "NUMBER")]
+        max_memories: Option<u64>,
+        /// Keep all memories in answers.
+        #[arg(long, conflicts_with = "max_memories")]
+        no_max_memories: bool,
     },
 }
 
@@ -40,8 +48,17 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             }
             table(&projects)
         }
-        Action::Set { max_alpha, .. } => {
-            let updated = client.admin().set_max_alpha(max_alpha).await?;
+        Action::Set {
+            max_alpha,
+            no_max_alpha,
+            max_memories,
+            no_max_memories,
+        } => {
+            let update = UpdateProject {
+                max_alpha: (no_max_alpha || max_alpha.is_some()).then_some(max_alpha),
+                max_memories: (no_max_memories || max_memories.is_some()).then_some(max_memories),
+            };
+            let updated = client.request(update).await?;
             if place.json {
                 return output::json(&updated);
             }
@@ -60,8 +77,14 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
                 project.traces.to_string(),
                 project.memories.to_string(),
                 limit.map_or_else(|| "-".to_owned(), |alpha| alpha.to_string()),
+                project
+                    .max_memories
+                    .map_or_else(|| "-".to_owned(), |most| most.to_string()),
             ]
         })
         .collect();
-    output::table(["PROJECT", "TRACES", "MEMORIES", "MAX ALPHA"], &rows)
+    output::table(
+        ["PROJECT", "TRACES", "MEMORIES", "MAX ALPHA", "MAX MEMORIES"],
+        &rows,
+    )
 }

@@ -9,7 +9,9 @@ CREATE TABLE project (
     -- this row, so revisions become visible in order.
     revision   BIGINT NOT NULL DEFAULT 0,
     -- The largest alpha of a review in the project; NULL for no limit.
-    max_alpha  DOUBLE PRECISION
+    max_alpha  DOUBLE PRECISION,
+    -- The number of memories that the project keeps in answers; NULL for all.
+    max_memories BIGINT
 ) WITH (fillfactor = 50);
 
 CREATE TABLE trace (
@@ -241,9 +243,7 @@ CREATE TABLE memory_change (
     -- Set when the memory is deleted. Texts are deleted with it.
     closed         BOOLEAN NOT NULL DEFAULT false,
     -- Whether Reflect itself made the change. An undo does not replay it.
-    automatic      BOOLEAN NOT NULL DEFAULT false,
-    -- Of a restoration of a memory that Reflect had set aside: the memory's uses at that time.
-    uses           BIGINT
+    automatic      BOOLEAN NOT NULL DEFAULT false
 );
 
 CREATE INDEX memory_change_by_memory ON memory_change (project, memory_id, key);

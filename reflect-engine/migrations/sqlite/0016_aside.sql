@@ -25,9 +25,7 @@ CREATE TABLE memory_change_new (
     -- Set when the memory is deleted. Texts are deleted with it.
     closed         INTEGER NOT NULL DEFAULT 0,
     -- Whether Reflect itself made the change. An undo does not replay it.
-    automatic      INTEGER NOT NULL DEFAULT 0,
-    -- Of a restoration of a memory that Reflect had set aside: the memory's uses at that time.
-    uses           INTEGER
+    automatic      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 INSERT INTO memory_change_new (key, project, memory_id, kind, generation, status_before, before, edit,

@@ -38,14 +38,19 @@ impl Engine {
     }
 
     /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused
-    /// from now on; what was learned stays.
+    /// from now on; what was learned stays. Memories beyond `max_memories` are archived by the next query.
     pub async fn update_project(
         &self,
         project: &ProjectId,
         update: &UpdateProject,
     ) -> Result<ProjectSummary> {
         let core = self.checked(project, update)?;
-        core.store.set_max_alpha(project, update.max_alpha).await?;
+        if let Some(limit) = update.max_alpha {
+            core.store.set_max_alpha(project, limit).await?;
+        }
+        if let Some(limit) = update.max_memories {
+            core.store.set_max_memories(project, limit).await?;
+        }
         let updated = core.store.project_summaries(Some(project)).await?;
         let updated = updated.into_iter().next();
         updated.ok_or_else(|| Error::NoProject(project.clone()))

@@ -21,8 +21,9 @@ pub(super) fn is_suspect(account: &Account) -> bool {
 /// Whether the reviews that stand show that a memory does harm. `all` are the runs of the project, with and
 /// without it; `uses` is the number of reviewed runs that were given it, `excused` how many of them a
 /// person knew who restored it.
-pub(super) fn is_evident(account: &Account, all: Tally, uses: u64, excused: u64) -> bool {
-    let is_excused = excused > 0 && uses < excused.saturating_add(u64::from(LEAST_RUNS));
+pub(super) fn is_evident(account: &Account, all: Tally, uses: u64, excused: Option<u64>) -> bool {
+    let enough = |known: u64| uses >= known.saturating_add(u64::from(LEAST_RUNS));
+    let is_excused = excused.is_some_and(|known| !enough(known));
     let with = Tally {
         runs: account.runs,
         passed: account.passed,
@@ -93,7 +94,7 @@ mod tests {
             review(&mut credit, 2 * n, without, &[]);
             credit.settle(|_, _| Some(similarity));
             let account = credit.account(0).unwrap();
-            if is_evident(&account, credit.tally(), u64::from(account.runs), 0) {
+            if is_evident(&account, credit.tally(), u64::from(account.runs), None) {
                 return Some(account.runs);
             }
         }

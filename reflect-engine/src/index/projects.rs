@@ -113,16 +113,19 @@ struct State {
     hidden: Index,
     credit: Credit,
     upkeep: Upkeep,
+    /// The number of memories that the project keeps in answers.
+    max_memories: Option<u64>,
     revision: Revision,
 }
 
 impl State {
-    fn new(index: Index) -> Self {
+    fn new(index: Index, max_memories: Option<u64>) -> Self {
         Self {
+            max_memories,
             hidden: index.empty_like(),
             index,
             credit: Credit::new(),
-            upkeep: Upkeep::default(),
+            upkeep: Upkeep::new(max_memories),
             revision: Revision::default(),
         }
     }
@@ -181,7 +184,7 @@ impl ProjectIndex {
     fn new(dims: usize) -> Self {
         Self {
             used: AtomicU64::new(0),
-            state: RwLock::new(State::new(Index::new(dims))),
+            state: RwLock::new(State::new(Index::new(dims), None)),
             catching_up: tokio::sync::Mutex::default(),
         }
     }
@@ -219,7 +222,7 @@ impl ProjectIndex {
     pub(crate) fn apply(&self, changes: MemoryChanges) {
         let mut state = self.write();
         if changes.reset {
-            *state = State::new(Index::new(state.index.dims()));
+            *state = State::new(Index::new(state.index.dims()), state.max_memories);
         }
         for change in changes.changes {
             match change {
@@ -231,6 +234,17 @@ impl ProjectIndex {
             state.settle();
         }
         state.revision = changes.revision;
+    }
+
+    /// The number of memories that the project keeps in answers.
+    pub(crate) fn max_memories(&self) -> Option<u64> {
+        self.read().max_memories
+    }
+
+    /// Forgets everything, because the project keeps another number of memories in answers.
+    pub(crate) fn start_over(&self, max_memories: Option<u64>) {
+        let mut state = self.write();
+        *state = State::new(Index::new(state.index.dims()), max_memories);
     }
 
     /// The decisions about memories that the store does not have yet.

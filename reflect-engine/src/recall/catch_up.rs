@@ -36,7 +36,12 @@ pub(super) async fn current_index(
         return Ok(None);
     }
     let index = match loaded {
-        Some(index) if !news.reset && news.changes.is_empty() && !index.is_due() => {
+        Some(index)
+            if !news.reset
+                && news.changes.is_empty()
+                && news.max_memories == index.max_memories()
+                && !index.is_due() =>
+        {
             return Ok(Some(index));
         }
         Some(index) => index,
@@ -57,17 +62,32 @@ async fn tidied(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -
     if decisions.is_empty() {
         return Ok(());
     }
-    for AsideWrite { status, reason, .. } in &decisions {
-        let status = status.as_ref().map_or("active", MemoryStatus::as_str);
-        tracing::info!(%project, status, reason, "a memory gets another status");
-    }
-    match core.store.set_aside(&project, decisions, core.now()).await {
-        Ok(()) => catch_up(&core, &project, &index).await,
-        // An answer is worth more than a decision, which is made again after the next review.
-        Err(error) => {
+    log(&project, &decisions);
+    // In parts, so that other writes do not wait for all.
+    for part in decisions.chunks(PAGE) {
+        let stored = core.store.set_aside(&project, part.to_vec(), core.now());
+        if let Err(error) = stored.await {
+            // An answer is worth more than a decision, which is made again after the next review.
             tracing::warn!(%project, %error, "decisions about memories could not be stored");
-            Ok(())
+            return Ok(());
         }
+    }
+    catch_up(&core, &project, &index).await
+}
+
+fn log(project: &ProjectId, decisions: &[AsideWrite]) {
+    let status = |decision: &AsideWrite| decision.status.clone().unwrap_or_default();
+    let count = |of: MemoryStatus| decisions.iter().filter(|d| status(d) == of).count();
+    tracing::info!(
+        %project,
+        quarantined = count(MemoryStatus::Quarantined),
+        archived = count(MemoryStatus::Archived),
+        restored = count(MemoryStatus::Active),
+        "memories get another status"
+    );
+    for decision in decisions {
+        let AsideWrite { key, reason, .. } = decision;
+        tracing::debug!(%project, key, status = %status(decision), reason, "a memory gets another status");
     }
 }
 
@@ -76,6 +96,10 @@ async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -
     let embedder = core.embedder.id();
     let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
     let mut page = after(index.revision()).await?;
+    if page.max_memories != index.max_memories() {
+        index.start_over(page.max_memories);
+        page = after(index.revision()).await?;
+    }
     loop {
         let (more, revision) = (page.more, page.revision);
         let applying = {

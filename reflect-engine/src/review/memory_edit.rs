@@ -71,14 +71,14 @@ pub struct NewChange {
 }
 
 /// Changes what a memory shows, and returns the changes to store. A change that repeats the last one
-/// of its kind by the same key is not stored again, unless it `restores` what Reflect itself has set aside.
+/// of its kind by the same key is not stored again, except a restoration: its time says which runs a person
+/// knew.
 pub fn edit_memory(
     state: &mut MemoryState,
     generation: i64,
     changes: &[RecordedChange],
     update: &MemoryUpdate,
     by: Option<&KeyId>,
-    restores: bool,
 ) -> Vec<NewChange> {
     let mut new = Vec::new();
     if let Some(edit) = &update.reflection {
@@ -104,7 +104,7 @@ pub fn edit_memory(
         let repeats = changes.iter().rfind(sets_status).is_some_and(|last| {
             last.act == Act::SetStatus(status.clone()) && last.key_id.as_ref() == by
         });
-        if !repeats || restores {
+        if !repeats || *status == MemoryStatus::Active {
             new.push(NewChange {
                 kind: match status {
                     MemoryStatus::Quarantined => ChangeKind::Quarantined,

@@ -27,6 +27,8 @@ pub struct MemoryChanges {
     pub more: bool,
     /// The store's embedder: see [`Store::embedder`](super::Store::embedder).
     pub embedder: Option<String>,
+    /// The number of memories that the project keeps in answers.
+    pub max_memories: Option<u64>,
 }
 
 /// A change of one memory.
@@ -61,10 +63,12 @@ pub struct IndexedMemory {
     pub shown: bool,
     /// The status that Reflect itself has given it.
     pub aside: Option<MemoryStatus>,
+    /// Whether a person has set it aside.
+    pub quarantined: bool,
     /// The number of reviewed runs that were given it.
     pub uses: u64,
-    /// How many of them a person knew who restored it after Reflect had set it aside.
-    pub excused: u64,
+    /// How many of them there were when a person last restored it; `None` if nobody did.
+    pub excused: Option<u64>,
 }
 
 /// A decision of Reflect itself about a memory.

@@ -33,6 +33,10 @@ pub trait Store: Browse + Send + Sync + 'static {
     /// project.
     async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()>;
 
+    /// Sets the number of memories that the project keeps in answers. Fails like
+    /// [`set_max_alpha`](Self::set_max_alpha).
+    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()>;
+
     /// Creates an empty project, unless it exists. Fails, like every other method that creates one,
     /// with [`Error::Invalid`](crate::Error::Invalid) if the id of a missing project does not pass
     /// [`ProjectId::validate_new`].

@@ -1,9 +1,11 @@
 //! Memories that Reflect itself keeps out of answers: it follows from the reviews that stand.
 
+use std::time::Duration;
+
 use reflect_engine::Engine;
 use reflect_types::{
     ChangeKind, ExportMemories, ListMemories, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate,
-    Piece, QueryMemories, Review, TraceId, Undo, UpdateMemory, Verdict,
+    Piece, QueryMemories, Review, TraceId, Undo, UpdateMemory, UpdateProject, Verdict,
 };
 
 use crate::common::{Home, learn, project, record, run, run_with};
@@ -18,6 +20,8 @@ on_every_store! {
     an_undo_of_the_key_that_failed_its_runs_leaves_what_would_be_without_it,
     a_quarantine_by_a_person_stays_whatever_reviews_say,
     an_archive_carries_what_was_set_aside,
+    a_project_keeps_its_most_useful_memories,
+    an_archived_memory_that_is_restored_stays,
 }
 
 const TASK: &str = "Refund the broken lamp of order 7";
@@ -113,8 +117,8 @@ async fn a_restored_memory_is_set_aside_again_by_new_evidence_alone(home: &Home)
     after_a_query(&engine, &bad).await;
     let restored = update(&engine, &bad, MemoryStatus::Active).await;
     assert_eq!(restored.memory.status, MemoryStatus::Active);
-    assert_eq!(restored.changes[1].uses, Some(20));
     assert!(is_answered(&engine, &bad).await);
+    home.clock.advance(Duration::from_secs(60));
     failed_runs(&engine, &bad, 7, Verdict::Pass).await;
     assert!(is_answered(&engine, &bad).await);
     failed_runs(&engine, &bad, 1, Verdict::Pass).await;
@@ -157,7 +161,7 @@ async fn a_memory_comes_back_with_the_withdrawal_of_its_reviews(home: &Home) {
     assert_eq!(back.memory.aside, None);
     let change = &back.changes[1];
     assert_eq!(change.kind, ChangeKind::Restored);
-    assert!(change.automatic && change.uses.is_none());
+    assert!(change.automatic);
     assert!(is_answered(&engine, &bad).await);
 }
 
@@ -213,4 +217,83 @@ async fn an_archive_carries_what_was_set_aside(home: &Home) {
     let decided = after_a_query(&other, &bad).await;
     assert_eq!(decided.memory, aside.memory);
     assert_eq!(decided.changes.len(), 1, "nothing is decided again");
+}
+
+async fn keep(engine: &Engine, most: Option<u64>) {
+    let update = UpdateProject {
+        max_memories: Some(most),
+        ..UpdateProject::default()
+    };
+    let updated = engine.update_project(&project(), &update).await.unwrap();
+    assert_eq!(updated.max_memories, most);
+}
+
+async fn archived(engine: &Engine) -> Vec<MemoryId> {
+    let query = QueryMemories::new(TASK);
+    engine.query_memories(&project(), &query).await.unwrap();
+    let list = ListMemories {
+        status: Some(MemoryStatus::Archived),
+        ..ListMemories::default()
+    };
+    let listed = engine.list_memories(&project(), &list).await.unwrap();
+    let archived: Vec<_> = listed.items.into_iter().map(|m| m.memory.id).collect();
+    let stats = engine.stats(&project()).await.unwrap();
+    assert_eq!(stats.archived, archived.len() as u64);
+    archived
+}
+
+async fn a_project_keeps_its_most_useful_memories(home: &Home) {
+    let engine = home.engine();
+    let oldest = learn(&engine, run(TASK), Verdict::Pass).await;
+    let worst = learn(&engine, run(TASK), Verdict::Pass).await;
+    let best = learn(&engine, run(TASK), Verdict::Pass).await;
+    let last = learn(&engine, run_with(TASK, &[&best]), Verdict::Pass).await;
+    let failed = record(&engine, run_with(TASK, &[&worst])).await;
+    let review = Review::fail("It was not broken");
+    let failed = engine
+        .review_trace(&project(), &failed, review)
+        .await
+        .unwrap();
+    assert!(archived(&engine).await.is_empty());
+    keep(&engine, Some(3)).await;
+    assert_eq!(archived(&engine).await, [worst.clone(), oldest.clone()]);
+    assert!(!is_answered(&engine, &oldest).await && is_answered(&engine, &best).await);
+    let aside = engine.get_memory(&project(), &worst).await.unwrap();
+    let reason = aside.memory.aside.unwrap().reason;
+    assert_eq!(reason, "cap: the project keeps its 3 most useful memories");
+    assert_eq!(aside.changes[0].kind, ChangeKind::Archived);
+    assert!(aside.changes[0].automatic);
+    // A reader that starts from nothing decides the same.
+    let beside = home.beside().engine();
+    assert_eq!(archived(&beside).await, [worst.clone(), oldest.clone()]);
+    // Without the failure, the memory of that run is gone and the other one is as useful as any.
+    engine
+        .withdraw_review(&project(), &failed.id)
+        .await
+        .unwrap();
+    assert_eq!(archived(&engine).await, std::slice::from_ref(&oldest));
+    engine.delete_memory(&project(), &last).await.unwrap();
+    assert!(archived(&engine).await.is_empty());
+    keep(&engine, Some(1)).await;
+    assert_eq!(archived(&engine).await, [worst, oldest]);
+    keep(&engine, None).await;
+    assert!(archived(&engine).await.is_empty());
+}
+
+async fn an_archived_memory_that_is_restored_stays(home: &Home) {
+    let engine = home.engine();
+    let first = learn(&engine, run(TASK), Verdict::Pass).await;
+    let second = learn(&engine, run(TASK), Verdict::Pass).await;
+    keep(&engine, Some(1)).await;
+    assert_eq!(archived(&engine).await, std::slice::from_ref(&first));
+    let thief = engine.acting_for("thief".into());
+    update(&thief, &first, MemoryStatus::Active).await;
+    assert_eq!(archived(&engine).await, [second]);
+    assert!(is_answered(&engine, &first).await);
+    let undo = Undo {
+        key_id: Some("thief".into()),
+        ..Undo::default()
+    };
+    engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!(archived(&engine).await, [first]);
 }

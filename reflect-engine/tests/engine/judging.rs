@@ -157,8 +157,10 @@ async fn a_judge_moves_no_memory_further_than_the_project_allows(home: &Home) {
     let engine = start(home, &judge);
     let first = judged(&engine, &record(&engine, run("Water the plants")).await).await;
     let memory = first.created_memory_id.unwrap();
-    let max_alpha = Some(0.05);
-    let limit = UpdateProject { max_alpha };
+    let limit = UpdateProject {
+        max_alpha: Some(Some(0.05)),
+        ..UpdateProject::default()
+    };
     engine.update_project(&project(), &limit).await.unwrap();
     let mut second = run("Water them again");
     second.retrieved_memory_ids = vec![memory.clone()];
@@ -187,7 +189,8 @@ async fn a_judge_moves_no_memory_further_than_the_key_of_the_trace_may(home: &Ho
     let first = judged(&engine, &record(&engine, run("Water the plants")).await).await;
     let memory = first.created_memory_id.unwrap();
     let limit = UpdateProject {
-        max_alpha: Some(0.08),
+        max_alpha: Some(Some(0.08)),
+        ..UpdateProject::default()
     };
     engine.update_project(&project(), &limit).await.unwrap();
     for (key, expected) in [("0.05", 0.05), ("0.09", 0.08), ("unlimited", 0.08)] {

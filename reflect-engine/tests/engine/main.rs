@@ -15,6 +15,7 @@ mod archive;
 mod embedders;
 mod hostile_text;
 mod hygiene;
+mod hygiene_histories;
 mod ingestion;
 mod judging;
 mod learned_ranking;

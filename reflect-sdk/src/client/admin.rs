@@ -83,8 +83,19 @@ impl<M> Admin<M> {
     /// Sets the largest `alpha` of a review in the project, from 0 to 1; `None` for no limit. A review
     /// with a larger one is refused from now on.
     pub fn set_max_alpha(&self, limit: impl Into<Option<f64>>) -> Call<UpdateProject, M> {
-        let max_alpha = limit.into();
-        self.0.call(UpdateProject { max_alpha })
+        self.0.call(UpdateProject {
+            max_alpha: Some(limit.into()),
+            ..UpdateProject::default()
+        })
+    }
+
+    /// Sets the number of memories that the project keeps in answers; `None` for all. The least useful
+    /// ones beyond it are archived by the next query.
+    pub fn set_max_memories(&self, limit: impl Into<Option<u64>>) -> Call<UpdateProject, M> {
+        self.0.call(UpdateProject {
+            max_memories: Some(limit.into()),
+            ..UpdateProject::default()
+        })
     }
 
     /// Undoes the reviews of a key, a reviewer, a trace or a period, and changes to memories by that key

@@ -48,7 +48,7 @@ pub(super) async fn list(
 }
 
 /// Changes the settings of the project. A review with a larger `alpha` than `max_alpha` is refused from
-/// now on.
+/// now on; memories beyond `max_memories` are archived by the next query.
 #[utoipa::path(
     patch, path = "/v1/projects/{project_id}", operation_id = "update_project",
     params(("project_id" = ProjectId, Path)),

@@ -16,7 +16,7 @@ pub struct MemoryUpdate {
     /// `quarantined` leaves the memory out of queries and skills, but lets it keep learning. `active`
     /// restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_listed_status))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_settable_status))]
     pub status: Option<MemoryStatus>,
     /// The reason, for the record of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ impl Validate for MemoryUpdate {
         if self
             .status
             .as_ref()
-            .is_some_and(|status| !status.is_listed())
+            .is_some_and(|status| !status.is_settable())
         {
             let problem = "must be `active` or `quarantined`";
             return Err(InvalidField::new("status", problem));

@@ -22,20 +22,52 @@ pub struct DeleteProject;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListProjects;
 
-/// Changes the settings of the project.
+/// Changes the settings of the project. What is absent stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdateProject {
     /// The largest `alpha` of a review in the project, from 0 to 1; `null` for no limit.
-    #[serde(deserialize_with = "Option::deserialize")]
-    #[cfg_attr(feature = "openapi", schema(required, minimum = 0, maximum = 1))]
-    pub max_alpha: Option<f64>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
+    pub max_alpha: Option<Option<f64>>,
+    /// The number of memories that the project keeps in answers, at least 1; `null` for all. The least
+    /// useful ones beyond it are archived.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
+    pub max_memories: Option<Option<u64>>,
+}
+
+/// A value that is there, which may be null.
+#[expect(clippy::option_option, reason = "absent and null are different")]
+fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
 }
 
 impl Validate for UpdateProject {
     fn validate(&self) -> Result<(), InvalidField> {
-        self.max_alpha
-            .map_or(Ok(()), |alpha| within("max_alpha", alpha, 0.0..=1.0))
+        if *self == Self::default() {
+            let problem = "or `max_memories` is needed: say what to set";
+            return Err(InvalidField::new("max_alpha", problem));
+        }
+        if let Some(Some(alpha)) = self.max_alpha {
+            within("max_alpha", alpha, 0.0..=1.0)?;
+        }
+        if self.max_memories == Some(Some(0)) {
+            return Err(InvalidField::new("max_memories", "must be at least 1"));
+        }
+        Ok(())
     }
 }
 

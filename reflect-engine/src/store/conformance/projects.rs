@@ -114,6 +114,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         traces: 2,
         memories: 1,
         max_alpha: Some(0.5),
+        max_memories: None,
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one, std::slice::from_ref(&expected));

@@ -77,6 +77,7 @@ async fn write_one(
         &Change {
             memory: id.as_str(),
             kind: match decision.status {
+                Some(MemoryStatus::Archived) => &ChangeKind::Archived,
                 Some(_) => &ChangeKind::Quarantined,
                 None => &ChangeKind::Restored,
             },
@@ -89,7 +90,6 @@ async fn write_one(
             at: &at,
             closed: false,
             automatic: true,
-            uses: None,
         },
     )
     .await

@@ -33,6 +33,7 @@ pub(super) async fn since_revision(
             number,
         },
         embedder: claimed,
+        max_memories: projects::max_memories(db, project).await?,
         ..MemoryChanges::default()
     };
     let since = if answer.reset { 0 } else { since.number };
@@ -140,10 +141,14 @@ async fn put_since(
             "SELECT m.revision, m.key, m.q, m.metadata, \
                  CASE WHEN e.embedder = $2 AND m.status <> 'withdrawn' THEN e.vector END, m.id, \
                  m.success, m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, \
-                 m.uses, CASE WHEN m.uses > 0 THEN coalesce(( \
-                     SELECT max(c.uses) FROM memory_change c WHERE c.project = m.project \
-                         AND c.memory_id = m.id AND NOT c.closed), 0) ELSE 0 END \
+                 m.uses, CASE WHEN restored.at IS NOT NULL THEN ( \
+                     SELECT count(*) FROM utility_event u WHERE u.memory = m.key \
+                         AND NOT u.aside AND u.created_at <= restored.at) END, \
+                 m.status = 'quarantined' \
              FROM memory m JOIN embedding e ON e.memory = m.key \
+                 CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
+                     WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
+                         AND c.kind = 'restored' AND NOT c.automatic) restored \
              WHERE m.project = $1 AND m.revision > $3 ORDER BY m.revision LIMIT $4",
             params![project, embedder, since, row::limit(limit)],
         )
@@ -165,7 +170,8 @@ async fn put_since(
                 shown: found.get(9)?,
                 aside: row::aside(found, 10)?,
                 uses: row::count(found, 11)?,
-                excused: row::count(found, 12)?,
+                excused: row::optional_count(found, 12)?,
+                quarantined: found.get(13)?,
             })),
         };
         changes.push((revision, change));

@@ -16,7 +16,7 @@ use crate::store::page::PAGE_BYTES;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic, c.uses";
+     c.generation, c.automatic";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -155,7 +155,6 @@ pub(super) async fn import(
                 at: &change.created_at,
                 closed: false,
                 automatic: change.automatic,
-                uses: change.uses,
             },
         )
         .await?;
@@ -176,14 +175,13 @@ pub(super) struct Change<'a> {
     pub(super) at: &'a str,
     pub(super) closed: bool,
     pub(super) automatic: bool,
-    pub(super) uses: Option<u64>,
 }
 
 pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.execute(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, \
-             before, edit, note, key_id, created_at, closed, automatic, uses) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+             before, edit, note, key_id, created_at, closed, automatic) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         params![
             project,
             change.memory,
@@ -197,7 +195,6 @@ pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Re
             change.at,
             change.closed,
             change.automatic,
-            change.uses.map(row::stored_count),
         ],
     )
     .await?;
@@ -225,9 +222,5 @@ fn record(row: &Row) -> Result<ChangeRecord, Fault> {
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<i64>(10)?).ok(),
         automatic: row.get(11)?,
-        uses: match row.get::<Option<i64>>(12)? {
-            Some(_) => Some(row::count(row, 12)?),
-            None => None,
-        },
     })
 }

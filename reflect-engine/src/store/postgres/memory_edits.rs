@@ -27,7 +27,7 @@ pub(super) async fn update(
     };
     let rows = db
         .query(
-            "SELECT key, generation, reflection, status, aside IS NOT NULL, uses FROM memory \
+            "SELECT key, generation, reflection, status, aside IS NOT NULL FROM memory \
              WHERE id = $1 AND project = $2 AND status <> 'withdrawn'",
             params![id.as_str(), project_key],
         )
@@ -40,10 +40,10 @@ pub(super) async fn update(
         reflection: row::json(found, 2)?,
         status: row::memory_status(found, 3)?,
     };
-    let (is_aside, uses): (bool, u64) = (found.get(4)?, row::count(found, 5)?);
+    let is_aside: bool = found.get(4)?;
     let restores = is_aside && update.status == Some(MemoryStatus::Active);
     let known = recorded(db, key).await?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by, restores);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by);
     for NewChange {
         kind,
         status_before,
@@ -69,7 +69,6 @@ pub(super) async fn update(
                 at: &clock::text(now),
                 closed: false,
                 automatic: false,
-                uses: (restores && *kind == ChangeKind::Restored).then_some(uses),
             },
         )
         .await?;
@@ -131,7 +130,6 @@ pub(super) async fn delete_in(
             at: &clock::text(now),
             closed: true,
             automatic: false,
-            uses: None,
         },
     )
     .await?;

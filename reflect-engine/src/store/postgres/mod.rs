@@ -76,6 +76,10 @@ impl Store for Postgres {
         write!(self, |db| projects::set_max_alpha(db, project, limit))
     }
 
+    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
+        write!(self, |db| projects::set_max_memories(db, project, limit))
+    }
+
     async fn create_project(&self, project: &ProjectId) -> Result<()> {
         write!(self, |db| projects::ensure(db, project))?;
         Ok(())

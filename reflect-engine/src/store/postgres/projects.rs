@@ -25,7 +25,7 @@ pub(super) async fn summaries(
         .query(
             "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), (SELECT \
              count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
+             p.max_alpha, p.max_memories FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
             params![only.map(ProjectId::as_str)],
         )
         .await?;
@@ -36,6 +36,7 @@ pub(super) async fn summaries(
             traces: row::count(found, 1)?,
             memories: row::count(found, 2)?,
             max_alpha: found.get(3)?,
+            max_memories: row::optional_count(found, 4)?,
         });
     }
     Ok(summaries)
@@ -66,6 +67,34 @@ pub(super) async fn set_max_alpha(
         return Err(Error::NoProject(id.clone()).into());
     }
     Ok(())
+}
+
+pub(super) async fn set_max_memories(
+    db: &Db<'_>,
+    id: &ProjectId,
+    limit: Option<u64>,
+) -> Result<(), Fault> {
+    let changed = db
+        .execute(
+            "UPDATE project SET max_memories = $2 WHERE id = $1",
+            params![id.as_str(), limit.map(row::stored_count)],
+        )
+        .await?;
+    if changed == 0 {
+        return Err(Error::NoProject(id.clone()).into());
+    }
+    Ok(())
+}
+
+/// The number of memories that the project in this row keeps in answers.
+pub(super) async fn max_memories(db: &Db<'_>, key: i64) -> Result<Option<u64>, Fault> {
+    let found = db
+        .first(
+            "SELECT max_memories FROM project WHERE key = $1",
+            params![key],
+        )
+        .await?;
+    found.map_or(Ok(None), |row| row::optional_count(&row, 0))
 }
 
 /// The project's key.
@@ -162,7 +191,8 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
         .one(
             "SELECT count(*), count(*) FILTER (WHERE uses > 0), \
                  coalesce(sum(uses), 0)::bigint, count(*) FILTER (WHERE status = 'quarantined' \
-                     OR (status = 'active' AND aside = 'quarantined')) \
+                     OR (status = 'active' AND aside = 'quarantined')), \
+                 count(*) FILTER (WHERE status = 'active' AND aside = 'archived') \
              FROM memory WHERE project = $1 AND status <> 'withdrawn'",
             params![project],
         )
@@ -179,5 +209,6 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
         used_memories: row::count(&learned, 1)?,
         events: row::count(&learned, 2)?,
         quarantined: row::count(&learned, 3)?,
+        archived: row::count(&learned, 4)?,
     })
 }

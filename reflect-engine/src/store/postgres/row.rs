@@ -298,6 +298,14 @@ pub(super) fn count(row: &Row, column: usize) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|_| Fault::Data(format!("a count is negative: {number}")))
 }
 
+/// A count that may be missing.
+pub(super) fn optional_count(row: &Row, column: usize) -> Result<Option<u64>, Fault> {
+    match row.get::<Option<i64>>(column)? {
+        None => Ok(None),
+        Some(_) => Ok(Some(count(row, column)?)),
+    }
+}
+
 /// A count as it is stored.
 pub(super) fn stored_count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

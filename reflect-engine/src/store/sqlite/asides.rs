@@ -72,6 +72,7 @@ fn write_one(
         &Change {
             memory: id.as_str(),
             kind: match decision.status {
+                Some(MemoryStatus::Archived) => &ChangeKind::Archived,
                 Some(_) => &ChangeKind::Quarantined,
                 None => &ChangeKind::Restored,
             },
@@ -84,7 +85,6 @@ fn write_one(
             at: &at,
             closed: false,
             automatic: true,
-            uses: None,
         },
     )
 }

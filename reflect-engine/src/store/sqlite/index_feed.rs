@@ -32,6 +32,7 @@ pub(super) fn since_revision(
             number,
         },
         embedder: claimed,
+        max_memories: projects::max_memories(db, project)?,
         ..MemoryChanges::default()
     };
     let since = if answer.reset { 0 } else { since.number };
@@ -125,8 +126,9 @@ fn put_since(
         "SELECT m.revision, m.key, m.q, m.metadata, \
              iif(e.embedder = ?2 AND m.status <> 'withdrawn', e.vector, NULL), m.id, m.success, \
              m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, m.uses, \
-             iif(m.uses > 0, coalesce((SELECT max(c.uses) FROM memory_change c \
-                 WHERE c.project = m.project AND c.memory_id = m.id AND c.closed = 0), 0), 0) \
+             (SELECT max(c.created_at) FROM memory_change c WHERE c.project = m.project \
+                 AND c.memory_id = m.id AND c.closed = 0 AND c.kind = 'restored' \
+                 AND c.automatic = 0), m.status = 'quarantined' \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -149,12 +151,28 @@ fn put_since(
                 shown: found.get(9)?,
                 aside: row::aside(found, 10)?,
                 uses: row::count(found, 11)?,
-                excused: row::count(found, 12)?,
+                excused: match found.get::<_, Option<String>>(12)? {
+                    Some(restored_at) => Some(uses_until(db, key, &restored_at)?),
+                    None => None,
+                },
+                quarantined: found.get(13)?,
             }))
         };
         changes.push((revision, change));
     }
     Ok(changes)
+}
+
+/// The number of reviewed runs that were given a memory until then.
+fn uses_until(db: &Connection, key: MemoryKey, time: &str) -> Result<u64, Fault> {
+    let mut count = db.prepare_cached(
+        "SELECT count(*) FROM utility_event WHERE memory = ?1 AND aside = 0 AND created_at <= ?2",
+    )?;
+    let mut rows = count.query(params![key, time])?;
+    match rows.next()? {
+        Some(found) => row::count(found, 0),
+        None => Ok(0),
+    }
 }
 
 fn gone_since(

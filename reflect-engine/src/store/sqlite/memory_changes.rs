@@ -15,7 +15,7 @@ use crate::store::page::PAGE_BYTES;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic, c.uses";
+     c.generation, c.automatic";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -150,7 +150,6 @@ pub(super) fn import(
                 at: &change.created_at,
                 closed: false,
                 automatic: change.automatic,
-                uses: change.uses,
             },
         )?;
     }
@@ -170,15 +169,14 @@ pub(super) struct Change<'a> {
     pub(super) at: &'a str,
     pub(super) closed: bool,
     pub(super) automatic: bool,
-    pub(super) uses: Option<u64>,
 }
 
 pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, before, \
-             edit, note, key_id, created_at, closed, automatic, uses) \
+             edit, note, key_id, created_at, closed, automatic) \
          VALUES (:project, :memory, :kind, :generation, :status_before, :before, :edit, :note, \
-             :key_id, :created_at, :closed, :automatic, :uses)",
+             :key_id, :created_at, :closed, :automatic)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -193,7 +191,6 @@ pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Resu
         ":created_at": change.at,
         ":closed": change.closed,
         ":automatic": change.automatic,
-        ":uses": change.uses.map(row::stored_count),
     })?;
     Ok(())
 }
@@ -222,9 +219,5 @@ fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<_, i64>(10)?).ok(),
         automatic: row.get(11)?,
-        uses: match row.get::<_, Option<i64>>(12)? {
-            Some(_) => Some(row::count(row, 12)?),
-            None => None,
-        },
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn update(
         return Ok(None);
     };
     let mut select = db.prepare_cached(
-        "SELECT key, generation, reflection, status, aside IS NOT NULL, uses FROM memory \
+        "SELECT key, generation, reflection, status, aside IS NOT NULL FROM memory \
          WHERE id = ?1 AND project = ?2 AND status <> 'withdrawn'",
     )?;
     let mut rows = select.query(params![id.as_str(), project_key])?;
@@ -37,10 +37,9 @@ pub(super) fn update(
         reflection: row::json(found, 2)?,
         status: row::memory_status(found, 3)?,
     };
-    let (is_aside, uses): (bool, u64) = (found.get(4)?, row::count(found, 5)?);
-    let restores = is_aside && update.status == Some(MemoryStatus::Active);
+    let restores = found.get(4)? && update.status == Some(MemoryStatus::Active);
     let known = recorded(db, key)?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by, restores);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by);
     for NewChange {
         kind,
         status_before,
@@ -66,7 +65,6 @@ pub(super) fn update(
                 at: &clock::text(now),
                 closed: false,
                 automatic: false,
-                uses: (restores && *kind == ChangeKind::Restored).then_some(uses),
             },
         )?;
     }
@@ -126,7 +124,6 @@ pub(super) fn delete_in(
             at: &clock::text(now),
             closed: true,
             automatic: false,
-            uses: None,
         },
     )?;
     Ok(true)

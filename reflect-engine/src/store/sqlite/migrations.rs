@@ -58,6 +58,9 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!("../../../migrations/sqlite/0016_aside.sql")),
     schema(include_str!("../../../migrations/sqlite/0017_arm.sql")),
     schema(include_str!("../../../migrations/sqlite/0018_browse.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0019_max_memories.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.

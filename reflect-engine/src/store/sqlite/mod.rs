@@ -67,6 +67,12 @@ impl Store for Sqlite {
         self.read(move |db| projects::max_alpha(db, &project)).await
     }
 
+    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
+        let project = project.clone();
+        self.write(move |db| projects::set_max_memories(db, &project, limit))
+            .await
+    }
+
     async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
         let project = project.clone();
         self.write(move |db| projects::set_max_alpha(db, &project, limit))

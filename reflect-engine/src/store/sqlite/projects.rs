@@ -21,7 +21,7 @@ pub(super) fn summaries(
     let mut select = db.prepare_cached(
         "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), \
              (SELECT count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
+             p.max_alpha, p.max_memories FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
     )?;
     let mut rows = select.query([only.map(ProjectId::as_str)])?;
     let mut summaries = Vec::new();
@@ -31,6 +31,7 @@ pub(super) fn summaries(
             traces: row::count(found, 1)?,
             memories: row::count(found, 2)?,
             max_alpha: found.get(3)?,
+            max_memories: row::optional_count(found, 4)?,
         });
     }
     Ok(summaries)
@@ -53,6 +54,27 @@ pub(super) fn set_max_alpha(
     db.prepare_cached("UPDATE project SET max_alpha = ?2 WHERE key = ?1")?
         .execute(params![key, limit])?;
     Ok(())
+}
+
+pub(super) fn set_max_memories(
+    db: &Connection,
+    id: &ProjectId,
+    limit: Option<u64>,
+) -> Result<(), Fault> {
+    let key = existing(db, id)?;
+    db.prepare_cached("UPDATE project SET max_memories = ?2 WHERE key = ?1")?
+        .execute(params![key, limit.map(row::stored_count)])?;
+    Ok(())
+}
+
+/// The number of memories that the project in this row keeps in answers.
+pub(super) fn max_memories(db: &Connection, key: i64) -> Result<Option<u64>, Fault> {
+    let mut select = db.prepare_cached("SELECT max_memories FROM project WHERE key = ?1")?;
+    let mut rows = select.query([key])?;
+    match rows.next()? {
+        Some(found) => row::optional_count(found, 0),
+        None => Ok(None),
+    }
 }
 
 /// The project's key.
@@ -115,7 +137,9 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
                  AND m.status <> 'withdrawn'), \
              (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND (m.status = 'quarantined' \
-                 OR (m.status = 'active' AND m.aside = 'quarantined'))) \
+                 OR (m.status = 'active' AND m.aside = 'quarantined'))), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
+                 AND m.aside = 'archived') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
     )?;
     let mut rows = stats.query([project])?;
@@ -138,5 +162,6 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
         used_memories: sum(7)?,
         events: sum(8)?,
         quarantined: sum(9)?,
+        archived: sum(10)?,
     })
 }

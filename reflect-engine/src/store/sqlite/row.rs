@@ -249,6 +249,14 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<IngestStatus, Fault
     Ok(IngestStatus::from(text))
 }
 
+/// A count that may be missing.
+pub(super) fn optional_count(row: &Row<'_>, column: usize) -> Result<Option<u64>, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => Ok(Some(count(row, column)?)),
+    }
+}
+
 /// The status that Reflect itself has given a memory.
 pub(super) fn aside(row: &Row<'_>, column: usize) -> Result<Option<MemoryStatus>, Fault> {
     let status: Option<String> = row.get(column)?;
