@@ -1,6 +1,6 @@
 //! The console: pages for people, with sessions in place of keys in headers.
 //!
-//! A handler takes a [`Visit`], which checks the session, the project and, for changes, the CSRF token;
+//! A handler takes a [`Visit`](visit::Visit), which checks the session, the project and, for changes, the CSRF token;
 //! asks it for the scopes of the operation that the page calls; and renders a page of `reflect-console`.
 
 mod administration;
