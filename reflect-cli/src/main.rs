@@ -13,7 +13,9 @@ mod models;
 mod output;
 mod permissions;
 mod place;
+mod runs;
 mod secret;
+mod signals;
 mod transcript;
 
 use std::process::ExitCode;
@@ -21,8 +23,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, doctor, judge, keys, memories, projects, report, review, serve, skill,
-    traces, undo,
+    bundle, completions, demo, doctor, judge, keys, memories, projects, report, review, serve,
+    skill, traces, undo,
 };
 use failure::Failure;
 
@@ -44,6 +46,8 @@ Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found, 5 u
 enum Command {
     /// Serve the Reflect API.
     Serve(Box<serve::Options>),
+    /// Show the console with a bank of real runs, in memory.
+    Demo(demo::Options),
     /// List, show, delete or retry recorded runs.
     Traces(traces::Options),
     /// Review one run, or every pending run in turn: y, n or d.
@@ -64,7 +68,7 @@ enum Command {
     Keys(keys::Options),
     /// Export a project to a file of JSON lines.
     Export(bundle::Export),
-    /// Import a project from an exported file.
+    /// Import a project from an exported file, or runs that other tools have recorded.
     Import(bundle::Import),
     /// Check the configuration and say how to fix it.
     Doctor(doctor::Options),
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
 async fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(options) => serve::run(*options).await,
+        Command::Demo(options) => demo::run(options).await,
         Command::Traces(options) => traces::run(options).await,
         Command::Review(options) => review::run(options).await,
         Command::Judge(options) => judge::run(options).await,

@@ -64,7 +64,7 @@ impl MemoryCard {
         Self {
             address: frame.to_memory(memory.id.as_str()),
             success: memory.success,
-            quarantined: memory.status == MemoryStatus::Quarantined,
+            quarantined: memory.status == MemoryStatus::Quarantined || memory.aside.is_some(),
             teacher: teacher(memory.reviewer.as_ref()),
             headline: line(headline, MAX_HEADLINE),
             detail: line(detail, MAX_DETAIL),

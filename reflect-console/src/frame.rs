@@ -43,6 +43,11 @@ impl Frame {
         in_project(&self.project, &[page])
     }
 
+    /// The first page of the project.
+    pub(crate) fn home(&self) -> String {
+        in_project(&self.project, &[])
+    }
+
     pub(crate) fn on(self, tab: &'static str) -> Self {
         Self { tab, ..self }
     }

@@ -12,9 +12,9 @@ mod time;
 
 pub use frame::{Abilities, Frame};
 pub use pages::{
-    FirstTrace, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart, ProjectsPage,
-    RawTrace, ReviewDesk, ReviewPage, SignInPage, TraceFilters, TracePage, TracesPage, next,
-    review_address, shown_memories, status_of,
+    FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
+    ProjectsPage, RawTrace, ReviewDesk, ReviewPage, SettingsPage, SignInPage, TraceFilters,
+    TracePage, TracesPage, UndoPage, UndoPreview, next, review_address, shown_memories, status_of,
 };
 pub use path::in_project;
 pub use text::shown;

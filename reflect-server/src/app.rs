@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 use ipnet::IpNet;
-use reflect_engine::Engine;
+use reflect_engine::{Engine, Error};
 use reflect_models::Client;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
@@ -142,6 +142,14 @@ impl App {
     /// The keys.
     pub fn keys(&self) -> &Keys {
         &self.shared.keys
+    }
+
+    /// The path of a link to the console that signs a browser in with a key, once and within ten minutes.
+    /// The key is given by its public id.
+    pub fn sign_in_link(&self, public_id: &str) -> Result<String, Error> {
+        let token = self.shared.sessions.link(public_id);
+        let token = token.map_err(|error| Error::internal("no random number", error))?;
+        Ok(format!("/sign-in/once?token={token}"))
     }
 
     /// The settings.

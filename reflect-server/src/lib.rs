@@ -11,6 +11,7 @@ mod error;
 mod extract;
 mod failed_attempts;
 mod judge;
+mod key_grants;
 pub mod keys;
 mod mcp;
 mod metrics;

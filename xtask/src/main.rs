@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask help`.
 
 mod bench;
+mod browser;
 mod budget;
 mod compile_time;
 mod postgres;

@@ -1,5 +1,6 @@
 //! What `cargo xtask test` checks, cheapest first.
 
+use crate::browser;
 use crate::budget;
 use crate::postgres;
 use crate::python;
@@ -16,6 +17,7 @@ pub(crate) const ALL: &[Step] = &[
         "the tests that need PostgreSQL with pgvector",
         postgres::check,
     ),
+    Step::new("browser", "the console in Chromium", browser::check),
     Step::new(
         "python",
         "the published Python client, MCP and a fuzzer against the server",

@@ -9,10 +9,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use reflect_types::{ImportReport, Overview, Piece, ProjectId};
 use serde::{Deserialize, Serialize};
 
+use super::import_runs;
 use crate::archive::{self, Archive};
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
+use crate::runs::Format;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -35,6 +37,9 @@ pub(crate) struct Import {
     place: Place,
     /// The file to read; `-` for standard input.
     file: PathBuf,
+    /// The format of runs that another tool has recorded. Without it, the file is an export.
+    #[arg(long)]
+    format: Option<Format>,
 }
 
 /// The first line.
@@ -191,7 +196,14 @@ async fn pieces(
 }
 
 pub(crate) async fn import(options: Import) -> Result<(), Failure> {
-    let Import { place, file } = options;
+    let Import {
+        place,
+        file,
+        format,
+    } = options;
+    if let Some(format) = format {
+        return import_runs::import(&place, format, &file, bar).await;
+    }
     let (input, size): (Box<dyn BufRead>, u64) = if is_dash(&file) {
         (Box::new(BufReader::new(io::stdin())), 0)
     } else {

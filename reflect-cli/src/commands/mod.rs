@@ -2,9 +2,11 @@
 
 pub(crate) mod bundle;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 mod expiry;
 mod explanation;
+mod import_runs;
 pub(crate) mod judge;
 pub(crate) mod keys;
 pub(crate) mod memories;

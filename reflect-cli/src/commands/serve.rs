@@ -9,11 +9,11 @@ use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use reflect_types::Ranking;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use super::memories::ranking;
 use crate::data::Data;
 use crate::failure::Failure;
+use crate::signals::Signalled;
 use crate::{models, output, permissions, secret};
 
 #[derive(Debug, Args)]
@@ -191,7 +191,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     let address = listener.local_addr()?;
     // Before the address is printed: a client that knows it may send a signal.
-    let signals = signals()?;
+    let signals = Signalled::listen()?;
     if master.is_none() {
         ensure_master_key(&keys, is_new, &options.data).await?;
     }
@@ -221,16 +221,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(judge) = &judge {
         app = app.judging(judge);
     }
-    let signalled = |times| {
-        let mut signals = signals.clone();
-        async move {
-            // The sender is gone, so no signal will come.
-            if signals.wait_for(|count| *count >= times).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    serve_until(listener, app, signalled(1), signalled(2)).await;
+    serve_until(listener, app, signals.times(1), signals.times(2)).await;
     for model in [models.llm, models.embeddings].into_iter().flatten() {
         tracing::info!(model = model.model(), usage = %model.usage(), "model usage");
     }
@@ -316,60 +307,4 @@ async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Data) -> Result<(),
         );
     }
     Ok(())
-}
-
-/// Counts termination signals: the first one starts a graceful shutdown, the second one ends it.
-fn signals() -> Result<watch::Receiver<u32>, Failure> {
-    let mut signals = Signals::listen()?;
-    let (count, counted) = watch::channel(0);
-    tokio::spawn(async move {
-        while signals.next().await {
-            count.send_modify(|count| *count += 1);
-        }
-    });
-    Ok(counted)
-}
-
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> Result<Self, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for the next signal; `false` if none can come.
-    async fn next(&mut self) -> bool {
-        let received = tokio::select! {
-            received = self.interrupt.recv() => received,
-            received = self.terminate.recv() => received,
-        };
-        received.is_some()
-    }
-}
-
-/// Ctrl-C, the only signal.
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    #[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
-    fn listen() -> Result<Self, Failure> {
-        Ok(Self)
-    }
-
-    /// Waits for the next signal; `false` if none can come.
-    async fn next(&mut self) -> bool {
-        tokio::signal::ctrl_c().await.is_ok()
-    }
 }

@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 mod bundle;
+mod demo;
 mod doctor;
 mod judge_limits;
 mod keys;

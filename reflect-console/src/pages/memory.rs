@@ -27,6 +27,8 @@ pub struct MemoryPage {
     guidance: String,
     tools: String,
     written_by: String,
+    /// Why Reflect itself has set it aside.
+    aside: Option<String>,
     when: When,
     trace: String,
     key: String,
@@ -112,6 +114,7 @@ impl MemoryPage {
             guidance: shown(&reflection.guidance),
             tools: shown(&reflection.applicable_tools.join(", ")),
             written_by: shown(&reflection.written_by),
+            aside: memory.aside.as_ref().map(|aside| shown(&aside.reason)),
             when: When::at(&memory.created_at, now),
             trace: frame.to_trace(memory.trace_id.as_str()),
             key: memory

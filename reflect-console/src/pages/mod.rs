@@ -1,6 +1,8 @@
 //! The pages: one file each, with its data and its template.
 
+mod administration;
 mod empty;
+mod keys;
 mod memories;
 mod memory;
 mod problem;
@@ -9,7 +11,9 @@ mod sign_in;
 mod trace;
 mod traces;
 
+pub use administration::{SettingsPage, UndoPage, UndoPreview};
 pub use empty::FirstTrace;
+pub use keys::KeysPage;
 pub use memories::{MemoriesPage, MemorySearch, shown as shown_memories};
 pub use memory::{MemoryPage, status_of};
 pub use problem::{ProblemPage, ProblemPart};

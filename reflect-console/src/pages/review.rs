@@ -1,5 +1,6 @@
 use askama::Template;
 use jiff::Timestamp;
+use reflect_engine::store::TraceSearch;
 use reflect_engine::{Appraisal, QueuedReview};
 use reflect_types::{Trace, TraceId, Verdict};
 
@@ -120,7 +121,12 @@ impl ReviewPage {
             }
         });
         Self {
-            total: grouped(desk.waiting),
+            total: match desk.waiting {
+                waiting if frame.waiting >= TraceSearch::MAX_COUNTED => {
+                    format!("{}+", grouped(waiting))
+                }
+                waiting => grouped(waiting),
+            },
             items: items.collect(),
             desk: opened,
             last: desk.last.and_then(|trace| Last::new(&frame, trace)),

@@ -34,7 +34,7 @@ impl ProjectsPage {
     pub fn new(csrf: String, projects: &[reflect_types::ProjectSummary]) -> Self {
         let projects = projects.iter().map(|project| Project {
             id: crate::shown(project.project_id.as_str()),
-            address: in_project(project.project_id.as_str(), &["traces"]),
+            address: in_project(project.project_id.as_str(), &[]),
             traces: grouped(project.traces),
             memories: grouped(project.memories),
         });

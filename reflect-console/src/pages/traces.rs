@@ -14,7 +14,7 @@ use crate::time::When;
 pub struct TraceFilters {
     /// Words of the task.
     pub q: String,
-    /// The kind of traces, by its name in [`KINDS`].
+    /// The kind of traces, such as `waiting` or `failed`.
     pub state: String,
     /// The model.
     pub model: String,

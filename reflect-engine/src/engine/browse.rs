@@ -42,7 +42,7 @@ impl Engine {
         Ok(records.collect())
     }
 
-    /// The number of traces without a review.
+    /// The number of traces without a review, at most [`TraceSearch::MAX_COUNTED`].
     pub async fn count_waiting(&self, project: &ProjectId) -> Result<u64> {
         let core = self.checked(project, project)?;
         core.store.count_waiting(project).await

@@ -36,7 +36,16 @@ pub(crate) async fn appraise(
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let probe = probe(core, task).await?;
+    // An embedder that does not answer leaves the numbers open: what is stored is shown all the same.
+    let Ok(probe) = probe(core, task).await else {
+        let unknown = found.into_iter().map(|(_, memory)| Appraisal {
+            memory: memory.neutral(),
+            similarity: None,
+            score: None,
+            evidence: None,
+        });
+        return Ok(unknown.collect());
+    };
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());
     };

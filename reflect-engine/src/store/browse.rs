@@ -22,7 +22,7 @@ pub trait Browse {
     /// The models of the project's traces, sorted.
     async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>>;
 
-    /// The number of traces without a review.
+    /// The number of traces without a review, at most [`TraceSearch::MAX_COUNTED`].
     async fn count_waiting(&self, project: &ProjectId) -> Result<u64>;
 
     /// The newest traces without a review, and the newest ones that only a model has reviewed: at most
@@ -58,6 +58,8 @@ impl TraceSearch {
     pub const DEFAULT_LIMIT: usize = 50;
     /// The maximum length of a page.
     pub const MAX_LIMIT: usize = 1_000;
+    /// Traces without a review are counted up to here: a page says that there are more.
+    pub const MAX_COUNTED: u64 = 1_000;
 }
 
 /// A kind of traces.

@@ -22,7 +22,13 @@ impl Fields {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// The same, as it is stored.
+    /// All values of a field.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let fields = self.0.iter().filter(move |(field, _)| field == name);
+        fields.map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a field, or `""`.
     pub(super) fn text(&self, name: &str) -> String {
         self.get(name).to_owned()
     }

@@ -1,11 +1,13 @@
 //! The console: pages for people, with sessions in place of keys in headers.
 //!
-//! A handler takes a [`Visit`], which checks the session, the project and, for changes, the CSRF token;
+//! A handler takes a [`Visit`](visit::Visit), which checks the session, the project and, for changes, the CSRF token;
 //! asks it for the scopes of the operation that the page calls; and renders a page of `reflect-console`.
 
+mod administration;
 mod answer;
 mod assets;
 mod form;
+mod keys;
 mod memories;
 mod review;
 mod sessions;
@@ -25,6 +27,7 @@ pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(sign_in::start))
         .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
+        .route("/sign-in/once", get(sign_in::once))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/assets/{name}", get(assets::get))
         .route("/p/{project_id}", get(sign_in::project))
@@ -44,6 +47,16 @@ pub(crate) fn routes() -> Router<App> {
         .route(
             "/p/{project_id}/memories/{memory_id}/delete",
             post(memories::delete),
+        )
+        .route("/p/{project_id}/keys", get(keys::list).post(keys::create))
+        .route("/p/{project_id}/keys/{key_id}/revoke", post(keys::revoke))
+        .route(
+            "/p/{project_id}/undo",
+            get(administration::undo_page).post(administration::undo),
+        )
+        .route(
+            "/p/{project_id}/settings",
+            get(administration::settings).post(administration::update),
         )
         .route("/p/{project_id}/traces", get(traces::list))
         .route("/p/{project_id}/traces/{trace_id}", get(traces::one))

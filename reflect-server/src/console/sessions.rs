@@ -13,12 +13,16 @@ const MAX_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// A further session ends the one that has been idle longest.
 const MAX_SESSIONS: usize = 10_000;
+/// A link that signs in is valid for this time.
+const LINK_AGE: Duration = Duration::from_secs(10 * 60);
 
 /// The sessions of a server.
 #[derive(Default)]
 pub(crate) struct Sessions {
     /// By the hash of the token, so that a lookup takes the same time for every wrong token.
     table: Mutex<HashMap<[u8; 32], Entry>>,
+    /// Links that have not been used: the name of the key, and since when. By the hash of the token.
+    links: Mutex<HashMap<[u8; 32], (String, Instant)>>,
 }
 
 struct Entry {
@@ -41,7 +45,7 @@ impl Sessions {
     pub(crate) fn start(&self, key_name: &str) -> Result<String, getrandom::Error> {
         let (token, csrf) = (random()?, random()?);
         let now = Instant::now();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         table.retain(|_, entry| entry.is_open(now));
         if table.len() >= MAX_SESSIONS {
             let oldest = table.iter().min_by_key(|(_, entry)| entry.last_used);
@@ -64,10 +68,25 @@ impl Sessions {
         Ok(token)
     }
 
+    /// The token of a link that signs in once, for a few minutes.
+    pub(crate) fn link(&self, key_name: &str) -> Result<String, getrandom::Error> {
+        let token = random()?;
+        let mut links = lock(&self.links);
+        links.retain(|_, (_, since)| since.elapsed() < LINK_AGE);
+        links.insert(hash(&token), (key_name.to_owned(), Instant::now()));
+        Ok(token)
+    }
+
+    /// The name of the key of a link, which is then used up.
+    pub(crate) fn use_link(&self, token: &str) -> Option<String> {
+        let (key_name, since) = lock(&self.links).remove(&hash(token))?;
+        (since.elapsed() < LINK_AGE).then_some(key_name)
+    }
+
     /// The session of a token.
     pub(crate) fn find(&self, token: &str) -> Option<Session> {
         let now = Instant::now();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let entry = table.get_mut(&hash(token))?;
         if !entry.is_open(now) {
             return None;
@@ -78,11 +97,7 @@ impl Sessions {
 
     /// Ends the session of a token.
     pub(crate) fn end(&self, token: &str) {
-        self.lock().remove(&hash(token));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Entry>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table).remove(&hash(token));
     }
 }
 
@@ -104,6 +119,10 @@ impl fmt::Debug for Session {
             .field("key_name", &self.key_name)
             .finish_non_exhaustive()
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn hash(token: &str) -> [u8; 32] {
@@ -135,6 +154,15 @@ mod tests {
         assert!(sessions.find(&one).is_none());
         assert!(sessions.find(&two).is_some());
         assert!(sessions.find("").is_none());
+    }
+
+    #[test]
+    fn a_link_signs_in_once() {
+        let sessions = Sessions::default();
+        let token = sessions.link("a").unwrap();
+        assert_eq!(sessions.use_link("guess"), None);
+        assert_eq!(sessions.use_link(&token).as_deref(), Some("a"));
+        assert_eq!(sessions.use_link(&token), None);
     }
 
     #[test]

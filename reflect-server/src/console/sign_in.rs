@@ -5,18 +5,23 @@ use axum::http::header::{HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_console::{ProjectsPage, SignInPage, in_project};
+use reflect_types::Scope;
 
 use super::answer::{Problem, html, page as shown, redirect};
 use super::form::{Fields, refuse_other_sites};
 use super::visit::{COOKIE_NAME, Visit, Visitor, check_csrf, is_secure, token};
 use crate::app::App;
 use crate::error::ApiError;
+use crate::keys::Caller;
 use crate::{access, extract};
 
 /// The start: the visitor's project, or the projects of a master key.
 pub(super) async fn start(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
     if let Some(project) = visitor.caller.project() {
-        return Ok(redirect(&in_project(project.as_str(), &["traces"])));
+        return Ok(redirect(&in_project(
+            project.as_str(),
+            &[first_page(&visitor.caller)],
+        )));
     }
     let projects = app.engine().summarize_projects(None).await?;
     Ok(shown(&ProjectsPage::new(visitor.session.csrf, &projects)))
@@ -24,7 +29,21 @@ pub(super) async fn start(State(app): State<App>, visitor: Visitor) -> Result<Re
 
 /// The first page of a project.
 pub(super) async fn project(visit: Visit) -> Response {
-    redirect(&in_project(visit.project.as_str(), &["traces"]))
+    redirect(&in_project(
+        visit.project.as_str(),
+        &[first_page(&visit.caller)],
+    ))
+}
+
+/// The first page that a key may see.
+fn first_page(caller: &Caller) -> &'static str {
+    let may = |scope| caller.may(&scope);
+    match (may(Scope::TraceRead), may(Scope::ReviewWrite)) {
+        (true, true) => "review",
+        (false, _) if may(Scope::MemoryRead) => "memories",
+        (false, _) if may(Scope::KeyAdmin) => "keys",
+        _ => "traces",
+    }
 }
 
 /// The page that asks for a key.
@@ -33,6 +52,27 @@ pub(super) async fn page(request: Request) -> Result<Response, Problem> {
     let next = Fields::parse(query.as_bytes())?.text("next");
     let problem = None;
     Ok(shown(&SignInPage { problem, next }))
+}
+
+/// Signs in with a link, which is used up.
+pub(super) async fn once(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let query = request.uri().query().unwrap_or_default();
+    let token = Fields::parse(query.as_bytes())?.text("token");
+    let Some(key_name) = app.sessions().use_link(&token) else {
+        let problem = "this link was used already or is too old: sign in with a key";
+        let (problem, next) = (Some(problem.to_owned()), String::new());
+        return Ok(html(
+            StatusCode::UNAUTHORIZED,
+            &SignInPage { problem, next },
+        ));
+    };
+    let token = app
+        .sessions()
+        .start(&key_name)
+        .map_err(ApiError::internal)?;
+    let mut response = redirect("/");
+    set_cookie(&mut response, &token, request.headers(), &app);
+    Ok(response)
 }
 
 /// Signs in with a key.

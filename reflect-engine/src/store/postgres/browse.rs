@@ -143,11 +143,12 @@ async fn models(db: &Db<'_>, project: &ProjectId) -> Result<Vec<String>, Fault> 
 }
 
 async fn count_waiting(db: &Db<'_>, project: &ProjectId) -> Result<u64, Fault> {
+    let most = i64::try_from(TraceSearch::MAX_COUNTED).unwrap_or(i64::MAX);
     let found = db
         .one(
-            "SELECT count(*) FROM trace t JOIN project p ON p.key = t.project \
-             WHERE p.id = $1 AND NOT t.reviewed AND t.ingest_status = 'completed'",
-            params![project.as_str()],
+            "SELECT count(*) FROM (SELECT 1 FROM trace t JOIN project p ON p.key = t.project \
+             WHERE p.id = $1 AND NOT t.reviewed AND t.ingest_status = 'completed' LIMIT $2) waiting",
+            params![project.as_str(), most],
         )
         .await?;
     row::count(&found, 0)

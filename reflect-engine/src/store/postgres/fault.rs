@@ -1,5 +1,7 @@
 //! Errors of PostgreSQL as errors of the engine.
 
+use std::error::Error as _;
+
 use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
 
@@ -103,7 +105,18 @@ fn sql(error: tokio_postgres::Error, address: &str) -> Error {
         source: Some(Box::new(error)),
     };
     let Some(code) = error.code() else {
-        return unreachable(Some(error));
+        let text = error.to_string();
+        let cause = error.source().map_or_else(String::new, ToString::to_string);
+        return if text.contains("TLS") {
+            inaccessible(format!(
+                "TLS fails ({cause}): check sslmode and sslrootcert in the address, and the \
+                 server's certificate"
+            ))
+        } else if text.contains("configuration") {
+            inaccessible(format!("the address is not complete ({cause}): correct it"))
+        } else {
+            unreachable(Some(error))
+        };
     };
     match code.code() {
         "28P01" | "28000" => inaccessible(

@@ -1,24 +1,51 @@
-use super::super::conformance;
-use super::Postgres;
+use jiff::Timestamp;
+use reflect_types::ProjectId;
+use tokio_postgres::Client;
 
-/// An empty database of this name: a schema of the database in `DATABASE_URL`.
-async fn database(name: &str) -> String {
-    let address = std::env::var("DATABASE_URL").expect("DATABASE_URL names a database");
-    let (client, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls)
+use super::super::conformance;
+use super::{Postgres, Store as _};
+use crate::store::{Intake, NewTrace};
+
+fn address() -> String {
+    std::env::var("DATABASE_URL").expect("DATABASE_URL names a database")
+}
+
+async fn administrator() -> Client {
+    let (client, connection) = tokio_postgres::connect(&address(), tokio_postgres::NoTls)
         .await
         .unwrap();
     tokio::spawn(connection);
-    let schema = format!("test_{name}");
     client
-        .batch_execute(&format!(
-            "SELECT pg_advisory_xact_lock(1); \
-             CREATE EXTENSION IF NOT EXISTS vector SCHEMA public; \
-             DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"
-        ))
-        .await
-        .unwrap();
+}
+
+/// An empty database of this name: a schema of the database in `DATABASE_URL`.
+async fn database(name: &str) -> String {
+    let schema = format!("test_{name}");
+    let create = format!(
+        "SELECT pg_advisory_xact_lock(1); \
+         CREATE EXTENSION IF NOT EXISTS vector SCHEMA public; \
+         DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"
+    );
+    administrator().await.batch_execute(&create).await.unwrap();
+    let address = address();
     let separator = if address.contains('?') { '&' } else { '?' };
     format!("{address}{separator}options=-csearch_path%3D{schema},public")
+}
+
+/// `DATABASE_URL` with another user and database.
+fn as_user(user: &str, password: &str, database: &str) -> String {
+    let address = address();
+    let (_, host) = address.split_once('@').unwrap();
+    let (host, _) = host.split_once('/').unwrap();
+    format!("postgres://{user}:{password}@{host}/{database}")
+}
+
+async fn refusal(address: &str) -> String {
+    let refused = Postgres::connect(address).await.err();
+    let refused = refused.unwrap_or_else(|| panic!("it is accepted"));
+    let text = format!("{refused} {refused:?}");
+    assert!(!text.contains("secret-password"), "{text}");
+    refused.to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,4 +55,90 @@ async fn postgres_conforms() {
         .await
         .unwrap();
     conformance::all(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_keeps_texts_with_nul() {
+    let store = Postgres::connect(&database("nul").await).await.unwrap();
+    let project = ProjectId::from("p");
+    let trace = NewTrace {
+        id: "t".into(),
+        task: "a\0b".to_owned(),
+        trajectory: Vec::new(),
+        final_response: "\0".to_owned(),
+        retrieved_memory_ids: vec!["m\0".into()],
+        model: None,
+        metadata: [("k\0".to_owned(), "v\0".into())].into_iter().collect(),
+        reference_context: None,
+        arm: None,
+        idempotency_key: Some("i\0".to_owned()),
+        key_id: None,
+        creates_project: true,
+        created_at: Timestamp::UNIX_EPOCH,
+    };
+    for _ in 0..2 {
+        let stored = store.insert_trace(&project, trace.clone(), Intake::Unreviewed);
+        assert_eq!(stored.await.unwrap().trace_id.as_str(), "t");
+    }
+    let found = store.trace(&project, &"t".into()).await.unwrap().unwrap();
+    assert_eq!(
+        (found.task, found.final_response),
+        (trace.task, trace.final_response)
+    );
+    assert_eq!(found.metadata, trace.metadata);
+    assert_eq!(found.retrieved_memory_ids, trace.retrieved_memory_ids);
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_refuses_what_it_cannot_use_and_says_what_to_do() {
+    let admin = administrator().await;
+    let _ = admin
+        .batch_execute("DROP DATABASE IF EXISTS test_plain")
+        .await;
+    let _ = admin
+        .batch_execute("DROP ROLE IF EXISTS test_limited")
+        .await;
+    let role = "CREATE ROLE test_limited LOGIN PASSWORD 'secret-password'";
+    admin.batch_execute(role).await.unwrap();
+    admin
+        .batch_execute("CREATE DATABASE test_plain")
+        .await
+        .unwrap();
+
+    let wrong = as_user("test_limited", "not-the-secret-password", "test_plain");
+    assert!(
+        refusal(&wrong)
+            .await
+            .contains("refuses this user or password")
+    );
+    let missing = as_user("test_limited", "secret-password", "test_nowhere");
+    assert!(refusal(&missing).await.contains("no such database"));
+    let limited = as_user("test_limited", "secret-password", "test_plain");
+    let refused = refusal(&limited).await;
+    assert!(refused.contains("CREATE EXTENSION vector"), "{refused}");
+    let unencrypted = format!("{limited}?sslmode=require");
+    assert!(refusal(&unencrypted).await.contains("TLS fails"));
+    let nobody = "postgres://me:secret-password@127.0.0.1:1/db";
+    assert!(refusal(nobody).await.contains("cannot be reached"));
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_refuses_a_newer_format_and_foreign_tables_unchanged() {
+    let newer = database("newer").await;
+    drop(Postgres::connect(&newer).await.unwrap());
+    let admin = administrator().await;
+    let stamp = "UPDATE test_newer.reflect_format SET format = 99";
+    admin.batch_execute(stamp).await.unwrap();
+    assert!(refusal(&newer).await.contains("upgrade Reflect"));
+
+    let foreign = database("foreign").await;
+    let table = "CREATE TABLE test_foreign.memory (id int)";
+    admin.batch_execute(table).await.unwrap();
+    assert!(refusal(&foreign).await.contains("not a Reflect database"));
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'test_foreign'";
+    let count: i64 = admin.query_one(tables, &[]).await.unwrap().get(0);
+    assert_eq!(count, 1);
 }

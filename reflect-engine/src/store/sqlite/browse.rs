@@ -182,10 +182,11 @@ fn models(db: &Connection, project: &ProjectId) -> Result<Vec<String>, Fault> {
 
 fn count_waiting(db: &Connection, project: &ProjectId) -> Result<u64, Fault> {
     let mut count = db.prepare_cached(
-        "SELECT count(*) FROM trace t JOIN project p ON p.key = t.project \
-         WHERE p.id = ?1 AND t.reviewed = 0 AND t.ingest_status = 'completed'",
+        "SELECT count(*) FROM (SELECT 1 FROM trace t JOIN project p ON p.key = t.project \
+         WHERE p.id = ?1 AND t.reviewed = 0 AND t.ingest_status = 'completed' LIMIT ?2)",
     )?;
-    let mut rows = count.query([project.as_str()])?;
+    let most = row::stored_count(TraceSearch::MAX_COUNTED);
+    let mut rows = count.query(params![project.as_str(), most])?;
     rows.next()?.map_or(Ok(0), |found| row::count(found, 0))
 }
 

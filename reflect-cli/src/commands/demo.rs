@@ -1,0 +1,116 @@
+//! A server with a filled bank in memory, to look at.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use clap::Args;
+use reflect_engine::Engine;
+use reflect_server::keys::{Keys, Sqlite};
+use reflect_server::{App, Settings, serve_until};
+use reflect_types::{CreateApiKey, ProjectId, QueryMemories, Review, Scope};
+use tokio::net::TcpListener;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::runs::{Format, parse};
+use crate::signals::Signalled;
+
+/// The runs: see `demo/README.md`.
+const RUNS: &str = include_str!("../../demo/tau-bench.json");
+/// The project.
+const PROJECT: &str = "airline";
+/// The share of runs that wait for your review.
+const WAITING: usize = 3;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The address to listen on; port 0 picks a free port.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Do not open a browser.
+    #[arg(long)]
+    no_open: bool,
+}
+
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
+        Failure::general(format!("cannot listen on {}: {error}", options.listen))
+    })?;
+    // Everything is in memory, so that nothing is left behind.
+    let keys = Keys::new(Arc::new(Sqlite::in_memory()?), None);
+    let engine = Engine::builder()
+        .key_limits(Arc::new(keys.clone()))
+        .start()?;
+    let project = ProjectId::from(PROJECT);
+    let create = CreateApiKey {
+        scopes: Scope::KNOWN.to_vec(),
+        ..CreateApiKey::new("demo")
+    };
+    let key = keys.create(&engine, &project, create).await?;
+    output::say(format_args!(
+        "Filling a bank in memory with runs of tau-bench…"
+    ))?;
+    fill(&engine.acting_for(key.key.id.clone()), &project).await?;
+    // Before the address is printed: who knows it may send a signal.
+    let signals = Signalled::listen()?;
+    let address = listener.local_addr()?;
+    let app = App::new(engine, keys, Settings::default());
+    let link = app.sign_in_link(&key.key.public_id)?;
+    let link = format!("http://{address}{link}");
+    output::say(format_args!(
+        "\nThe console, for one browser and once:\n\n    {link}\n\nIts API key: {}\nCtrl-C ends it and leaves \
+         nothing behind.",
+        key.api_key
+    ))?;
+    if !options.no_open {
+        open(&link);
+    }
+    serve_until(listener, app, signals.times(1), signals.times(2)).await;
+    Ok(())
+}
+
+/// Lives through the runs: each is given what the ones before have taught, and is reviewed by its reward;
+/// the last ones wait for a review.
+async fn fill(engine: &Engine, project: &ProjectId) -> Result<(), Failure> {
+    let runs = parse(Format::TauBench, RUNS).map_err(Failure::general)?;
+    let reviewed = runs.len() - runs.len() / WAITING;
+    for (number, run) in runs.into_iter().enumerate() {
+        let mut trace = *run.trace.map_err(Failure::general)?;
+        let query = QueryMemories {
+            limit: 3,
+            ..QueryMemories::new(&trace.task)
+        };
+        let given = engine.query_memories(project, &query).await?;
+        trace.retrieved_memory_ids = given.into_iter().map(|memory| memory.id).collect();
+        trace.model = Some("gpt-4o".to_owned());
+        let review: Option<Review> = trace.review.take();
+        let stored = engine.create_trace(project, trace).await?;
+        if let Some(review) = review.filter(|_| number < reviewed) {
+            engine
+                .review_trace(project, &stored.trace_id, review)
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the link where there is a desktop. Without one, the link is printed all the same.
+fn open(link: &str) {
+    let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some());
+    let (program, arguments) = match std::env::consts::OS {
+        "macos" => ("open", vec![link]),
+        "windows" => ("cmd", vec!["/C", "start", "", link]),
+        _ if has_display => ("xdg-open", vec![link]),
+        _ => return,
+    };
+    // A browser that cannot be opened is no failure of the demo.
+    let _ = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}

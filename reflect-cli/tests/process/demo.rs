@@ -1,0 +1,92 @@
+//! The demo, and runs of other tools.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::support::{errors, json, on_file, reflect};
+
+#[test]
+fn runs_of_another_tool_are_imported_and_skipped_ones_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let run = json!({"messages": [
+        {"role": "user", "content": "Refund order 7"}, {"role": "assistant", "content": "Done."}
+    ]});
+    let text = format!("{run}\n{{\"messages\": []}}\nnot json\n");
+    let import = ["import", "--format", "openai", "-", "--project", "support"];
+    let report = json(&on_file(&data, &[&import[..], &["--json"]].concat(), &text));
+    assert_eq!(report["stored"], 1);
+    assert_eq!(report["skipped"][0]["place"], "line 2");
+    assert_eq!(report["skipped"][1]["place"], "line 3");
+    let said = on_file(&data, &import, &text);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(
+        said.contains("1 runs stored in project `support`, 2 skipped"),
+        "{said}"
+    );
+    let traces = json(&on_file(
+        &data,
+        &["traces", "--project", "support", "--json"],
+        "",
+    ));
+    assert_eq!(traces[0]["task"], "Refund order 7");
+
+    let wrong = on_file(&data, &["import", "--format", "tau-bench", "-"], "{}");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(
+        errors(&wrong).contains("not a JSON list of runs"),
+        "{}",
+        errors(&wrong)
+    );
+}
+
+#[test]
+fn the_demo_signs_a_browser_in_once_and_ends_without_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = reflect()
+        .args(["demo", "--no-open"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let link = lines.find_map(|line| {
+        let line = line.unwrap();
+        line.trim().strip_prefix("http://").map(str::to_owned)
+    });
+    let link = link.unwrap();
+    let (host, path) = link.split_once('/').unwrap();
+    let get = |path: &str, cookie: &str| {
+        let mut connection = TcpStream::connect(host).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+        );
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply).unwrap();
+        reply
+    };
+    let first = get(&format!("/{path}"), "");
+    assert!(first.starts_with("HTTP/1.1 303"), "{first}");
+    let (_, cookie) = first.split_once("set-cookie: ").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let queue = get("/p/airline/review", cookie);
+    assert!(queue.contains("13 waiting"), "{queue}");
+    assert!(get(&format!("/{path}"), "").starts_with("HTTP/1.1 401"));
+
+    let pid = demo.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    drop(lines);
+    assert!(demo.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,172 @@
+use askama::Template;
+use jiff::Timestamp;
+use reflect_types::{ApiKey, Stats, UndoRecord, UndoReport};
+
+use super::FirstTrace;
+use crate::frame::Frame;
+use crate::text::{grouped, line, shown};
+use crate::time::When;
+
+/// The moved memories that a preview lists.
+const MAX_LISTED: usize = 30;
+
+/// The undos of a project, and the preview of one.
+#[derive(Debug, Template)]
+#[template(path = "undo.html")]
+pub struct UndoPage {
+    frame: Frame,
+    /// The id and the label of each key.
+    keys: Vec<(String, String)>,
+    preview: Option<Preview>,
+    records: Vec<Record>,
+}
+
+/// What an undo of a key's teaching would change.
+#[derive(Clone, Copy, Debug)]
+pub struct UndoPreview<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// The report of a dry run.
+    pub report: &'a UndoReport,
+}
+
+#[derive(Debug)]
+struct Preview {
+    key: String,
+    label: String,
+    is_empty: bool,
+    totals: Vec<(String, &'static str)>,
+    moved: Vec<(String, String, String)>,
+    digest: String,
+}
+
+#[derive(Debug)]
+struct Record {
+    what: String,
+    changed: String,
+    when: When,
+}
+
+impl UndoPage {
+    /// The page.
+    pub fn new(
+        frame: Frame,
+        keys: &[ApiKey],
+        preview: Option<UndoPreview<'_>>,
+        records: &[UndoRecord],
+        now: Timestamp,
+    ) -> Self {
+        let label = |id: &str| {
+            let key = keys.iter().find(|key| key.id.as_str() == id);
+            key.map_or_else(|| shown(id), |key| shown(&key.label))
+        };
+        let records = records.iter().map(|record| {
+            let key = record
+                .request
+                .key_id
+                .as_ref()
+                .map(|key| label(key.as_str()));
+            Record {
+                what: key.map_or_else(
+                    || "a selection of reviews".to_owned(),
+                    |key| format!("everything that key {key} taught"),
+                ),
+                changed: format!(
+                    "{} reviews, {} memories removed, {} moved",
+                    grouped(record.totals.traces),
+                    grouped(record.totals.removed),
+                    grouped(record.totals.moved)
+                ),
+                when: When::at(&record.created_at, now),
+            }
+        });
+        Self {
+            keys: keys
+                .iter()
+                .map(|key| (key.id.as_str().to_owned(), shown(&key.label)))
+                .collect(),
+            preview: preview.map(|preview| Preview::new(label(preview.key), preview)),
+            records: records.collect(),
+            frame: frame.on("settings"),
+        }
+    }
+}
+
+impl Preview {
+    fn new(label: String, preview: UndoPreview<'_>) -> Self {
+        let UndoPreview { key, report } = preview;
+        let totals = [
+            (report.totals.traces, "reviews are taken back"),
+            (report.totals.removed, "memories are removed"),
+            (report.totals.moved, "memories change their utility"),
+            (report.totals.rewritten, "memories get their earlier text"),
+            (report.totals.restored, "memories come back"),
+            (report.totals.quarantined, "memories are set aside again"),
+            (report.events, "moves of utilities no longer count"),
+            (report.hidden, "changes that no list shows"),
+        ];
+        let totals = totals.into_iter().filter(|(number, _)| *number > 0);
+        let moved = report.moved.iter().take(MAX_LISTED).map(|moved| {
+            let number = |value: f64| format!("{value:.2}");
+            (
+                line(&moved.task, 100),
+                number(moved.before),
+                number(moved.after),
+            )
+        });
+        Self {
+            key: key.to_owned(),
+            label,
+            is_empty: report.is_empty(),
+            totals: totals
+                .map(|(number, what)| (grouped(number), what))
+                .collect(),
+            moved: moved.collect(),
+            digest: report.digest.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// The settings of a project.
+#[derive(Debug, Template)]
+#[template(path = "settings.html")]
+pub struct SettingsPage {
+    frame: Frame,
+    max_alpha: String,
+    default_alpha: String,
+    totals: Vec<(&'static str, String)>,
+    export: String,
+}
+
+impl SettingsPage {
+    /// The page.
+    pub fn new(
+        frame: Frame,
+        stats: &Stats,
+        max_alpha: Option<f64>,
+        default_alpha: f64,
+        first: &FirstTrace,
+    ) -> Self {
+        let totals = [
+            ("traces", stats.traces),
+            ("waiting for a review", stats.pending),
+            ("passed", stats.passed),
+            ("failed", stats.failed),
+            ("not learned from", stats.ingest_failed),
+            ("memories", stats.memories),
+            ("memories that were tested", stats.used_memories),
+        ];
+        Self {
+            max_alpha: max_alpha.map(|alpha| alpha.to_string()).unwrap_or_default(),
+            default_alpha: default_alpha.to_string(),
+            totals: totals
+                .map(|(name, number)| (name, grouped(number)))
+                .to_vec(),
+            export: format!(
+                "reflect export --url {} --project {:?} bundle.jsonl",
+                first.base_url, first.project
+            ),
+            frame: frame.on("settings"),
+        }
+    }
+}

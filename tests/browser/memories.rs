@@ -1,0 +1,72 @@
+//! Memories: search with sliders, edit, set aside.
+
+use crate::demo::Demo;
+use crate::driver::Browser;
+
+#[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test browser"]
+async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
+    let (demo, browser) = (Demo::start(), Browser::open().await);
+    browser.go(&demo.link).await;
+    browser.go(&demo.at("memories")).await;
+    browser
+        .fill("#q", "cancel a flight and get the money back")
+        .await;
+    browser
+        .until("return document.querySelectorAll('.hit:not(.aside)').length > 0")
+        .await;
+    assert!(
+        browser.text().await.contains("given to"),
+        "an explanation of each score"
+    );
+    browser.picture("search").await;
+
+    // As a hand does: a value, then the event of a moved slider.
+    let slide = "const slider = document.querySelector('[name=floor]'); slider.value = '1'; \
+                 slider.dispatchEvent(new Event('input', {bubbles: true}));";
+    browser.run(slide).await;
+    browser
+        .until("return document.querySelectorAll('.hit:not(.aside)').length === 0")
+        .await;
+    assert!(browser.text().await.contains("below the floor of 1.00"));
+    let output = browser
+        .run("return document.getElementById('floor-value').textContent")
+        .await;
+    assert_eq!(output, "1.00");
+    let search = browser.run("return location.search").await;
+    assert!(
+        search.as_str().unwrap().contains("floor=1"),
+        "the address has the sliders: {search}"
+    );
+
+    browser
+        .run("document.querySelector('.hit a.cover').click()")
+        .await;
+    browser
+        .until("return location.pathname.split('/').length === 5")
+        .await;
+    browser.press("e").await;
+    browser
+        .until("return document.getElementById('edit').open")
+        .await;
+    browser
+        .fill("#guidance", "Ask for the reason before you cancel.")
+        .await;
+    browser.click("#edit button.primary").await;
+    browser
+        .until("return document.body.innerText.includes('Ask for the reason before you cancel.')")
+        .await;
+    browser.press("x").await;
+    browser
+        .until("return document.querySelector('[value=restore]') !== null")
+        .await;
+    browser.picture("memory").await;
+    browser.go(&demo.at("memories?status=quarantined")).await;
+    assert_eq!(
+        browser
+            .run("return document.querySelectorAll('.mem').length")
+            .await,
+        1
+    );
+    assert_eq!(browser.errors().await, [""; 0]);
+}
