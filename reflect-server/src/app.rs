@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 
 use crate::body_budget::BodyBudget;
 use crate::client_address::client_address;
-use crate::console::Sessions;
 use crate::failed_attempts::{Attempt, FailedAttempts};
 use crate::judge::CountedJudge;
 use crate::keys::Keys;
@@ -19,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rate;
 use crate::readiness::Readiness;
 use crate::reply::ReplySlots;
+use crate::sessions::Sessions;
 use crate::tls::Tls;
 
 /// The state shared by all requests. Cheap to clone.

@@ -22,6 +22,7 @@ mod readiness;
 mod reply;
 mod routes;
 mod serve;
+mod sessions;
 mod stalled_write;
 mod tls;
 mod unread_body;

@@ -3,7 +3,7 @@
 use super::code::{self, Code};
 use super::kernel::{Chunk, FineChunk};
 use super::probe::{Aim, Bounds, Scale};
-use super::summary::Summary;
+use super::summary::{Mark, Summary};
 use super::tags::Tags;
 use crate::rank::Merit;
 
@@ -23,13 +23,6 @@ pub(super) struct Block {
     /// The part that a scan reads of few rows.
     entries: Vec<Entry>,
     summary: Summary,
-}
-
-/// The numbers that turn a dot product of codes into bounds of a score.
-#[derive(Clone, Copy)]
-pub(super) struct Mark {
-    pub(super) merit: Merit,
-    pub(super) scale: Scale,
 }
 
 /// The memory that a vector belongs to.

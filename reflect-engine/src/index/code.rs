@@ -9,7 +9,6 @@
 use fearless_simd::{Level, dispatch};
 
 use super::kernel::{CHUNK, Chunk, FINE_WORDS, FineChunk, WORDS};
-use super::probe::SLACK;
 use crate::rank::vector::Direction;
 
 /// The largest component in steps, so that its code is 29 at most.
@@ -22,6 +21,9 @@ const FINE_BIAS: i16 = 2;
 pub(super) const COARSE_OFFSET: f64 = 8.125;
 /// What the unsigned coarse part and a quarter of the fine one exceed the component by, in steps.
 pub(super) const OFFSET: f64 = 8.5;
+
+/// An upper bound of all rounding errors in `f64` together.
+pub(super) const SLACK: f64 = 1e-9;
 
 /// The number of chunks in a plane of a row.
 pub(super) fn chunks(dims: usize) -> usize {

@@ -1,7 +1,8 @@
 //! Rows around one centre.
 
-use super::block::{Block, Entry, Mark, ROWS, Row};
+use super::block::{Block, Entry, ROWS, Row};
 use super::probe::Centre;
+use super::summary::Mark;
 use crate::rank::Merit;
 
 /// Rows around one centre, in blocks that are all full but the last.

@@ -16,7 +16,7 @@
 //! by Cauchy and Schwarz, as `|u'| <= |u| + |u - u'| = 1 + e`. `q'·u'` is computed in integers, hence
 //! exactly, and scaled. `b` is rounded to an `f32`, which [`TILT`] covers. All other arithmetic is `f64`:
 //! with at most 2^20 dimensions, its rounding and that of the exact similarity stay below 2^-31
-//! together, and [`SLACK`], which is part of `f`, covers them. A zero vector or a zero probe has exactly
+//! together, and [`code::SLACK`], which is part of `f`, covers them. A zero vector or a zero probe has exactly
 //! the similarity 0.
 //!
 //! **Far groups.** Without any code, `p·u <= a b + |q| sqrt(1 - b²)`, which is largest at `b = a`: so the
@@ -27,8 +27,6 @@ use fearless_simd::{Level, dispatch};
 use super::code::{self, COARSE_OFFSET, OFFSET, error_bound, max_abs, nearest};
 use super::kernel::{self, Chunk, FineChunk, ProbeChunk};
 
-/// An upper bound of all rounding errors in `f64` together.
-pub(super) const SLACK: f64 = 1e-9;
 /// An upper bound of the rounding error of a part along a centre.
 const TILT: f64 = 1e-7;
 /// An upper bound of what the rounding of a centre and of a part along it adds to a square.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 
 use reflect_types::Metadata;
 
-use super::block::{Block, Entry, Mark, ROWS};
+use super::block::{Block, Entry, ROWS};
 use super::cut::Cut;
 use super::group::Group;
 use super::groups::Groups;
 use super::probe::{Aim, Probe};
 use super::shortlist::Waiting;
+use super::summary::Mark;
 use crate::rank::{self, Params, required_signature};
 
 /// The rows that may be in the pool. See [`Index::shortlist`](super::Index::shortlist).

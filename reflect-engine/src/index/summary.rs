@@ -1,9 +1,15 @@
-//! What holds for all rows of a block, so that a scan skips it as a whole.
+//! The numbers of a row, and what holds for all rows of a block, so that a scan skips it as a whole.
 
-use super::block::{Mark, ROWS};
 use super::cut::Cut;
-use super::probe::{Bounds, highest};
+use super::probe::{Bounds, Scale, highest};
 use crate::rank::{Merit, MeritRange};
+
+/// The numbers that turn a dot product of codes into bounds of a score.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) merit: Merit,
+    pub(super) scale: Scale,
+}
 
 /// Ranges that contain the numbers of all rows. After changes they may be wider than the rows ask for.
 #[derive(Default)]
@@ -19,7 +25,7 @@ impl Summary {
     /// Widens the ranges for a new or changed row of these; computes them again now and then.
     pub(super) fn add(&mut self, rows: &[Mark], row: Mark) {
         self.changes += 1;
-        if self.changes <= ROWS {
+        if self.changes <= rows.len() {
             self.widen(row);
         } else {
             *self = Self::default();

@@ -271,7 +271,7 @@ impl TraceBuilder {
         let share = share.unwrap_or(self.client.core().settings.control);
         let is_compared = self.retrieve && Arm::check_share(share).is_ok();
         if is_compared {
-            Draw::new(share, parent().as_ref())
+            Draw::new(share, parent().as_ref().and_then(TraceContext::arm))
         } else {
             Draw::new(0.0, None)
         }

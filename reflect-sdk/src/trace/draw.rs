@@ -2,7 +2,6 @@
 
 use reflect_types::Arm;
 
-use super::context::TraceContext;
 use crate::client::idempotency_key;
 
 /// The id of a new run, and its side of the comparison with and without memories.
@@ -14,11 +13,11 @@ pub(super) struct Draw {
 }
 
 impl Draw {
-    /// Draws a run of which this share is given no memories. A run within another one has its arm: what
+    /// Draws a run of which this share is given no memories. A run within one of an arm has the same: what
     /// the inner run is given helps the outer one.
-    pub(super) fn new(share: f64, parent: Option<&TraceContext>) -> Self {
+    pub(super) fn new(share: f64, outer: Option<&Arm>) -> Self {
         let id = idempotency_key();
-        let arm = match parent.and_then(TraceContext::arm) {
+        let arm = match outer {
             Some(arm) => Some(arm.clone()),
             None => Arm::draw(&id, share),
         };

@@ -10,7 +10,6 @@ mod form;
 mod keys;
 mod memories;
 mod review;
-mod sessions;
 mod sign_in;
 mod traces;
 mod visit;
@@ -19,8 +18,6 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::app::App;
-
-pub(crate) use sessions::Sessions;
 
 /// The routes of the console.
 pub(crate) fn routes() -> Router<App> {

@@ -16,12 +16,12 @@ use reflect_types::{
 
 use super::answer::Problem;
 use super::form::{Fields, refuse_other_sites};
-use super::sessions::Session;
 use crate::access;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
 use crate::keys::Caller;
+use crate::sessions::Session;
 
 /// The name of the cookie.
 pub(super) const COOKIE_NAME: &str = "reflect_session";
