@@ -31,7 +31,7 @@ mod trace;
 mod undecoded;
 mod undo_run;
 
-pub use archive::EmbeddedPiece;
+pub use archive::{Archive, EmbeddedPiece};
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{
@@ -43,7 +43,7 @@ pub use postgres::{DatabaseClock, Postgres};
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
-pub use tally::{GivenMemory, Tally, TallyQuery};
+pub use tally::{GivenMemory, Tallies, Tally, TallyQuery};
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};

@@ -1,27 +1,24 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
-    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
-    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
-    UndoReport,
+    ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
 };
 
 use super::{
-    AsideWrite, Browse, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease,
-    MemoryChanges, MemoryKey, NewTrace, Revision, SkillWrite, Tally, TallyQuery, TraceDeletion,
-    Undecoded, UndoRun, UnembeddedMemory,
+    Archive, AsideWrite, Browse, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Tallies, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
-use crate::statistics::Agreement;
 
 /// Stores projects with their traces, reviews, memories, utility events, jobs and skills.
 ///
 /// Every method is one transaction, isolated from all others: it takes effect as a whole or not at
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
-pub trait Store: Browse + Send + Sync + 'static {
+pub trait Store: Archive + Browse + Tallies + Send + Sync + 'static {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 
@@ -49,16 +46,6 @@ pub trait Store: Browse + Send + Sync + 'static {
 
     /// The project's counts.
     async fn stats(&self, project: &ProjectId) -> Result<Stats>;
-
-    /// The numbers of the project's runs that are alike; none without a project.
-    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>>;
-
-    /// The active memories that most reviewed runs were given, at least five each, with the verdicts of
-    /// these runs.
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>>;
-
-    /// How far a model agrees with people on the runs of the project that both reviewed.
-    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement>;
 
     /// Inserts a trace with its review.
     ///
@@ -301,48 +288,6 @@ pub trait Store: Browse + Send + Sync + 'static {
         skill: &Skill,
         sources: &[MemoryRecord],
     ) -> Result<SkillWrite>;
-
-    /// A page of traces for an archive, in the order of insertion, after the trace `after`. Fails
-    /// with [`Error::Invalid`](crate::Error::Invalid) if `after` names no trace, and with
-    /// [`Error::NoProject`](crate::Error::NoProject) without a project.
-    async fn archived_traces(
-        &self,
-        project: &ProjectId,
-        after: Option<&TraceId>,
-        limit: usize,
-    ) -> Result<Vec<ArchivedTrace>> {
-        let traces = self.archived_traces_json(project, after, limit).await?;
-        traces.into_iter().map(Undecoded::decode).collect()
-    }
-
-    /// Like [`archived_traces`](Self::archived_traces), the long fields undecoded.
-    async fn archived_traces_json(
-        &self,
-        project: &ProjectId,
-        after: Option<&TraceId>,
-        limit: usize,
-    ) -> Result<Vec<Undecoded<ArchivedTrace>>>;
-
-    /// A page of memories for an archive, in the order of insertion, after the memory `after`.
-    /// Fails like [`archived_traces`](Self::archived_traces).
-    async fn archived_memories(
-        &self,
-        project: &ProjectId,
-        after: Option<&MemoryId>,
-        limit: usize,
-    ) -> Result<Vec<ArchivedMemory>>;
-
-    /// Inserts pieces of an archive under their ids, without those the project has, and queues
-    /// unfinished reviews for `now`. Returns how many were inserted. Fails with
-    /// [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and may not be
-    /// created.
-    async fn restore(
-        &self,
-        project: &ProjectId,
-        creates_project: bool,
-        pieces: Vec<EmbeddedPiece>,
-        now: Timestamp,
-    ) -> Result<u64>;
 
     /// Fails if the store cannot be written, as on a full disk. It is a real write, of the size of a usual
     /// trace.

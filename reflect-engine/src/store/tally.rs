@@ -1,8 +1,24 @@
+use async_trait::async_trait;
 use jiff::Timestamp;
-use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, Verdict};
+use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Verdict};
 use serde_json::Value;
 
-use crate::statistics::Rate;
+use crate::error::Result;
+use crate::statistics::{Agreement, Rate};
+
+/// Counts for reports.
+#[async_trait]
+pub trait Tallies {
+    /// The numbers of the project's runs that are alike; none without a project.
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>>;
+
+    /// The active memories that most reviewed runs were given, at least five each, with the verdicts of
+    /// these runs.
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>>;
+
+    /// How far a model agrees with people on the runs of the project that both reviewed.
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement>;
+}
 
 /// The runs to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Export and import of a project.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
@@ -9,16 +10,54 @@ use reflect_types::{
 use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::sql::Db;
+use super::transaction::{read, write};
 use super::value::params;
 use super::{
-    events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
+    Postgres, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
     undo_records, words,
 };
 use crate::clock;
-use crate::error::Error;
-use crate::store::{EmbeddedPiece, JobKind, Undecoded, page, restored};
+use crate::error::{Error, Result};
+use crate::store::{Archive, EmbeddedPiece, JobKind, Undecoded, page, restored};
 
-pub(super) async fn traces(
+#[async_trait]
+impl Archive for Postgres {
+    async fn archived_traces_json(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
+        read!(self, |db| traces(db, project, after, limit))
+    }
+
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedMemory>> {
+        read!(self, |db| memories(db, project, after, limit))
+    }
+
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        creates_project: bool,
+        pieces: Vec<EmbeddedPiece>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        write!(self, |db| restore(
+            db,
+            project,
+            creates_project,
+            &pieces,
+            now
+        ))
+    }
+}
+
+async fn traces(
     db: &Db<'_>,
     project: &ProjectId,
     after: Option<&TraceId>,

@@ -7,8 +7,8 @@ use super::fault::Fault;
 use super::sql::Db;
 use super::value::params;
 use super::{projects, row};
-use crate::review::{Decision, NextAttempt, Refusal, Setback};
-use crate::store::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
+use crate::review::{Decision, Refusal, Setback};
+use crate::store::{JobKey, JobKind};
 
 /// When the next job of a kind can be claimed.
 pub(super) async fn next_due(db: &Db<'_>, kind: JobKind) -> Result<Option<Timestamp>, Fault> {
@@ -62,142 +62,9 @@ pub(super) async fn put(
     Ok(())
 }
 
-/// A claimed job that is not loaded yet.
-pub(super) struct ClaimedRow {
-    key: JobKey,
-    trace: Option<i64>,
-    attempts: u32,
-}
-
 /// Adds a parked job: the trace gets no other of this kind.
 pub(super) async fn park(db: &Db<'_>, kind: JobKind, trace: i64) -> Result<(), Fault> {
     put(db, kind, trace, None, 0).await
-}
-
-/// Claims due jobs, oldest first. The rows of their traces are not written, because they are long:
-/// [`row::STATUS`] tells from the queue that a trace is worked on.
-pub(super) async fn claim(
-    db: &Db<'_>,
-    kind: JobKind,
-    now: Timestamp,
-    lease: &Lease,
-    limit: usize,
-) -> Result<Vec<ClaimedRow>, Fault> {
-    let mut taken = Vec::new();
-    for key in due(db, kind, now, limit).await? {
-        let found = db
-            .one(
-                "UPDATE queue SET owner = $2, due_at = $3, attempts = attempts + 1 WHERE key = $1 \
-             RETURNING trace, attempts",
-                params![key, lease.owner, lease.until.as_millisecond()],
-            )
-            .await?;
-        let claimed = ClaimedRow {
-            key,
-            trace: found.get(0)?,
-            attempts: found.get(1)?,
-        };
-        if kind == JobKind::Reflection {
-            // One that failed and is tried again.
-            db.execute(
-                "UPDATE trace SET ingest_status = 'queued' WHERE key = $1 AND ingest_status <> \
-             'queued'",
-                params![claimed.trace],
-            )
-            .await?;
-        }
-        taken.push(claimed);
-    }
-    Ok(taken)
-}
-
-/// The jobs of the next claim. One whose lease has expired is claimed alone: it may have killed its
-/// worker, and the attempt must not count for others.
-async fn due(
-    db: &Db<'_>,
-    kind: JobKind,
-    now: Timestamp,
-    limit: usize,
-) -> Result<Vec<JobKey>, Fault> {
-    let rows = db
-        .query(
-            "SELECT key, owner IS NOT NULL FROM queue WHERE kind = $1 AND due_at <= $2 ORDER \
-             BY due_at, key LIMIT $3 FOR UPDATE SKIP LOCKED",
-            params![kind.as_str(), now.as_millisecond(), row::limit(limit)],
-        )
-        .await?;
-    let mut due = Vec::new();
-    for row in &rows {
-        let (key, has_expired) = (row.get(0)?, row.get(1)?);
-        if has_expired && !due.is_empty() {
-            break;
-        }
-        due.push(key);
-        if has_expired {
-            break;
-        }
-    }
-    Ok(due)
-}
-
-/// A job whose trace cannot be read.
-pub(super) struct UnreadableJob {
-    key: JobKey,
-    why: String,
-}
-
-/// Loads claimed jobs, without those deleted since. Those that cannot be read are returned apart.
-pub(super) async fn load(
-    db: &Db<'_>,
-    kind: JobKind,
-    taken: &[ClaimedRow],
-) -> Result<(Claims, Vec<UnreadableJob>), Fault> {
-    let mut jobs = Vec::with_capacity(taken.len());
-    let mut unreadable = Vec::new();
-    for &ClaimedRow {
-        key,
-        trace,
-        attempts,
-    } in taken
-    {
-        match subject(db, kind, trace).await {
-            Ok(subject) => jobs.extend(subject.map(|subject| ClaimedJob {
-                key,
-                attempts,
-                subject,
-            })),
-            Err(Fault::Data(why)) => unreadable.push(UnreadableJob { key, why }),
-            Err(fault) => return Err(fault),
-        }
-    }
-    let next_due = next_due(db, kind).await?;
-    Ok((Claims { jobs, next_due }, unreadable))
-}
-
-pub(super) async fn give_up(
-    db: &Db<'_>,
-    owner: &str,
-    unreadable: &[UnreadableJob],
-) -> Result<(), Fault> {
-    for UnreadableJob { key, why } in unreadable {
-        let setback = Setback {
-            error: why.clone(),
-            next: NextAttempt::Never,
-            counts: true,
-        };
-        fail(db, owner, *key, &setback).await?;
-    }
-    Ok(())
-}
-
-pub(super) async fn renew(db: &Db<'_>, lease: &Lease, key: JobKey) -> Result<bool, Fault> {
-    let renewed = db
-        .execute(
-            "UPDATE queue SET due_at = $3 WHERE owner = $1 AND key = $2",
-            params![lease.owner, key, lease.until.as_millisecond()],
-        )
-        .await?;
-    Ok(renewed > 0)
 }
 
 /// Queues the job for its next attempt, or ends it, and keeps the error with the trace. A reflection
@@ -408,40 +275,4 @@ pub(super) async fn queue_reembedding(
         .await?;
     }
     Ok(())
-}
-
-async fn subject(db: &Db<'_>, kind: JobKind, trace: Option<i64>) -> Result<Option<Subject>, Fault> {
-    let Some(key) = trace else {
-        return Ok((kind == JobKind::Reembedding).then_some(Subject::Reembedding));
-    };
-    let rows = db
-        .query(
-            &format!(
-                "SELECT {}, p.id FROM trace t JOIN project p ON p.key = t.project \
-             LEFT JOIN review r ON r.trace = t.key WHERE t.key = $1",
-                row::TRACE
-            ),
-            params![key],
-        )
-        .await?;
-    let Some(found) = rows.first() else {
-        return Ok(None);
-    };
-    let project = ProjectId::new(found.get::<String>(row::TRACE_COLUMNS)?);
-    let trace = row::trace(found)?;
-    if kind == JobKind::Judgement {
-        return Ok(Some(Subject::Judgement { project, trace }));
-    }
-    let rows = db
-        .query(
-            &format!("SELECT {} FROM review r WHERE r.trace = $1", row::REVIEW),
-            params![key],
-        )
-        .await?;
-    let review = rows.first().map(row::review).transpose()?;
-    Ok(review.map(|review| Subject::Reflection {
-        project,
-        trace,
-        review,
-    }))
 }

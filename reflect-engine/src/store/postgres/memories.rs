@@ -8,7 +8,7 @@ use reflect_types::{
 use super::fault::Fault;
 use super::sql::{Db, Row};
 use super::value::params;
-use super::{events, memory_changes, projects, row, skills};
+use super::{events, ignored, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -115,7 +115,7 @@ pub(super) async fn withdraw(db: &Db<'_>, project: i64, id: &MemoryId) -> Result
     let Some(key) = key_of(db, project, id).await? else {
         return Ok(());
     };
-    ignore(db, project, key, id).await?;
+    ignored::ignore(db, project, key, id).await?;
     skills::remove_of(db, project, id).await?;
     db.execute(
         "UPDATE memory SET status = 'withdrawn', revision = $2 WHERE key = $1",
@@ -157,51 +157,7 @@ pub(super) async fn restore(
         ],
     )
     .await?;
-    let of_memory = "SELECT trace_id FROM utility_event WHERE memory = $2";
-    change_ignored(db, project, key, of_memory, |ignored| {
-        ignored.retain(|ignored| ignored != id);
-    })
-    .await
-}
-
-/// The traces with an event of this memory name it among those they ignore.
-async fn ignore(db: &Db<'_>, project: i64, key: MemoryKey, id: &MemoryId) -> Result<(), Fault> {
-    let counted = "SELECT trace_id FROM utility_event WHERE memory = $2 AND NOT aside";
-    change_ignored(db, project, key, counted, |ignored| {
-        if !ignored.contains(id) {
-            ignored.push(id.clone());
-        }
-    })
-    .await
-}
-
-/// Changes the ignored memories of the traces with these ids. Not in SQL, because the functions of
-/// PostgreSQL refuse some of the texts that are allowed in JSON.
-async fn change_ignored(
-    db: &Db<'_>,
-    project: i64,
-    key: MemoryKey,
-    ids: &str,
-    change: impl Fn(&mut Vec<MemoryId>),
-) -> Result<(), Fault> {
-    let select = format!("SELECT key, ignored FROM trace WHERE project = $1 AND id IN ({ids})");
-    let (mut keys, mut lists) = (Vec::new(), Vec::new());
-    for found in db.query(&select, params![project, key]).await? {
-        let before: Vec<MemoryId> = row::json(&found, 1)?;
-        let mut after = before.clone();
-        change(&mut after);
-        if after != before {
-            keys.push(found.get::<i64>(0)?);
-            lists.push(row::to_json(&after)?);
-        }
-    }
-    db.execute(
-        "UPDATE trace SET ignored = changed.ignored FROM unnest($1::bigint[], $2::text[]) \
-             AS changed (key, ignored) WHERE trace.key = changed.key",
-        params![keys.as_slice(), lists.as_slice()],
-    )
-    .await?;
-    Ok(())
+    ignored::count(db, project, key, id).await
 }
 
 /// The key of a memory, also of one that is withdrawn.
@@ -236,7 +192,7 @@ pub(super) async fn remove(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(
     let Some(key) = key_of(db, project, id).await? else {
         return Ok(());
     };
-    ignore(db, project, key, id).await?;
+    ignored::ignore(db, project, key, id).await?;
     skills::remove_of(db, project, id).await?;
     for earlier in [
         "UPDATE past_review SET learned = NULL WHERE memory_id = $2 AND trace IN (SELECT t.key \

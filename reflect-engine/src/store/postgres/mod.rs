@@ -8,31 +8,30 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
-    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
-    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
-    UndoReport,
+    ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
 };
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, NewTrace, Revision, SkillWrite, Store, Tally, TallyQuery, TraceDeletion, Undecoded,
-    UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
+    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
-use crate::statistics::Agreement;
 
 mod address;
 mod archive;
 mod asides;
 mod browse;
+mod claims;
 mod clock;
 mod database;
 mod deleted_reviews;
 mod events;
 mod fault;
+mod ignored;
 mod index_feed;
 mod jobs;
 mod memories;
@@ -94,18 +93,6 @@ impl Store for Postgres {
 
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         read!(self, |db| projects::stats(db, project))
-    }
-
-    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
-        read!(self, |db| tallies::of_runs(db, project, query))
-    }
-
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
-        read!(self, |db| tallies::of_memories(db, project, limit))
-    }
-
-    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
-        read!(self, |db| tallies::agreement(db, project, model))
     }
 
     async fn insert_trace(
@@ -181,17 +168,17 @@ impl Store for Postgres {
                 next_due,
             });
         }
-        let taken = write!(self, |db| jobs::claim(db, kind, now, lease, limit))?;
-        let (claims, unreadable) = read!(self, |db| jobs::load(db, kind, &taken))?;
+        let taken = write!(self, |db| claims::claim(db, kind, now, lease, limit))?;
+        let (claims, unreadable) = read!(self, |db| claims::load(db, kind, &taken))?;
         if !unreadable.is_empty() {
             // Ended, or they would be claimed again and again.
-            write!(self, |db| jobs::give_up(db, &lease.owner, &unreadable))?;
+            write!(self, |db| claims::give_up(db, &lease.owner, &unreadable))?;
         }
         Ok(claims)
     }
 
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
-        write!(self, |db| jobs::renew(db, lease, key))
+        write!(self, |db| claims::renew(db, lease, key))
     }
 
     async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()> {
@@ -351,40 +338,6 @@ impl Store for Postgres {
         sources: &[MemoryRecord],
     ) -> Result<SkillWrite> {
         write!(self, |db| skills::put(db, project, skill, sources))
-    }
-
-    async fn archived_traces_json(
-        &self,
-        project: &ProjectId,
-        after: Option<&TraceId>,
-        limit: usize,
-    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
-        read!(self, |db| archive::traces(db, project, after, limit))
-    }
-
-    async fn archived_memories(
-        &self,
-        project: &ProjectId,
-        after: Option<&MemoryId>,
-        limit: usize,
-    ) -> Result<Vec<ArchivedMemory>> {
-        read!(self, |db| archive::memories(db, project, after, limit))
-    }
-
-    async fn restore(
-        &self,
-        project: &ProjectId,
-        creates_project: bool,
-        pieces: Vec<EmbeddedPiece>,
-        now: Timestamp,
-    ) -> Result<u64> {
-        write!(self, |db| archive::restore(
-            db,
-            project,
-            creates_project,
-            &pieces,
-            now
-        ))
     }
 
     async fn check_writable(&self) -> Result<()> {

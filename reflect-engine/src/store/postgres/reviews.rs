@@ -7,12 +7,12 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use super::fault::Fault;
 use super::sql::Db;
 use super::value::params;
-use super::{events, jobs, memories, projects, row, undone};
+use super::{events, jobs, memories, past_reviews, projects, row, undone};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Decision, EventWrite, GivenMemory, JobState, JobWrite,
     MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
-    TraceState, Utility, UtilityWrite, Withdrawal, Writes,
+    TraceState, Utility, UtilityWrite, Writes,
 };
 use crate::store::{JobKind, MemoryKey};
 
@@ -171,10 +171,10 @@ async fn moved(db: &Db<'_>, project: i64, review: &str) -> Result<Vec<MovedMemor
 pub(super) async fn write(db: &Db<'_>, row: &TraceRow, changes: &Writes) -> Result<(), Fault> {
     match &changes.past {
         PastWrite::Keep => {}
-        PastWrite::Replaced => keep_past(db, row.key).await?,
+        PastWrite::Replaced => past_reviews::keep(db, row.key).await?,
         PastWrite::Withdrawn(withdrawal) => {
-            keep_past(db, row.key).await?;
-            keep_withdrawal(db, row.key, withdrawal).await?;
+            past_reviews::keep(db, row.key).await?;
+            past_reviews::keep_withdrawal(db, row.key, withdrawal).await?;
         }
     }
     for utility in &changes.utilities {
@@ -226,42 +226,6 @@ pub(super) async fn write(db: &Db<'_>, row: &TraceRow, changes: &Writes) -> Resu
         .await?;
     }
     write_trace(db, row.key, &changes.trace).await
-}
-
-/// Appends the review of a trace to its history, with what was learned from it, without edits. The
-/// memory holds its content only when the work on it is done. A memory that was deleted since is
-/// named, without content.
-async fn keep_past(db: &Db<'_>, trace: i64) -> Result<(), Fault> {
-    db.execute(
-        "INSERT INTO past_review (trace, key_id, reviewer_model, created_at, id, verdict, \
-             feedback, alpha, reflection, mode, overruled_model, overruled_verdict, \
-             memory_id, learned, generation) SELECT t.key, r.key_id, r.reviewer_model, \
-             r.created_at, r.id, r.verdict, r.feedback, r.alpha, r.reflection, r.mode, \
-             r.overruled_model, r.overruled_verdict, CASE WHEN t.reviewed AND t.ingest_status \
-             = 'completed' THEN t.created_memory ELSE NULL END, coalesce((SELECT c.before \
-             FROM memory_change c WHERE c.project = m.project AND c.memory_id = m.id AND \
-             c.kind = 'edited' AND NOT c.closed AND c.generation >= m.generation ORDER BY \
-             c.key LIMIT 1), m.reflection), coalesce(m.generation, 0) FROM trace t JOIN \
-             review r ON r.trace = t.key LEFT JOIN memory m ON m.project = t.project AND m.id \
-             = t.created_memory AND t.reviewed AND t.ingest_status = 'completed' WHERE t.key \
-             = $1",
-        params![trace],
-    )
-    .await?;
-    Ok(())
-}
-
-async fn keep_withdrawal(db: &Db<'_>, trace: i64, by: &Withdrawal) -> Result<(), Fault> {
-    db.execute(
-        "INSERT INTO past_review (trace, key_id, created_at) VALUES ($1, $2, $3)",
-        params![
-            trace,
-            by.key_id.as_ref().map(KeyId::as_str),
-            clock::text(by.at),
-        ],
-    )
-    .await?;
-    Ok(())
 }
 
 pub(super) async fn write_trace(db: &Db<'_>, key: i64, trace: &TraceState) -> Result<(), Fault> {

@@ -1,16 +1,34 @@
 //! Counts of runs for reports.
 
+use async_trait::async_trait;
 use reflect_types::{Arm, Grouping, MemoryId, ProjectId};
 
 use super::fault::Fault;
 use super::sql::Db;
+use super::transaction::read;
 use super::value::params;
-use super::{projects, row};
+use super::{Postgres, projects, row};
 use crate::clock;
+use crate::error::Result;
 use crate::statistics::{Agreement, Rate};
-use crate::store::{GivenMemory, Tally, TallyQuery, shown_metadata};
+use crate::store::{GivenMemory, Tallies, Tally, TallyQuery, shown_metadata};
 
-pub(super) async fn of_runs(
+#[async_trait]
+impl Tallies for Postgres {
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
+        read!(self, |db| of_runs(db, project, query))
+    }
+
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+        read!(self, |db| of_memories(db, project, limit))
+    }
+
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
+        read!(self, |db| agreement(db, project, model))
+    }
+}
+
+async fn of_runs(
     db: &Db<'_>,
     project: &ProjectId,
     query: &TallyQuery,
@@ -64,7 +82,7 @@ pub(super) async fn of_runs(
 }
 
 /// The memories that most reviewed runs were given, with the verdicts of these runs.
-pub(super) async fn of_memories(
+async fn of_memories(
     db: &Db<'_>,
     project: &ProjectId,
     limit: usize,
@@ -99,11 +117,7 @@ pub(super) async fn of_memories(
 }
 
 /// How far a model agrees with people on the runs of the project that both reviewed.
-pub(super) async fn agreement(
-    db: &Db<'_>,
-    project: &ProjectId,
-    model: &str,
-) -> Result<Agreement, Fault> {
+async fn agreement(db: &Db<'_>, project: &ProjectId, model: &str) -> Result<Agreement, Fault> {
     let mut agreement = Agreement::default();
     let Some(project) = projects::key(db, project).await? else {
         return Ok(agreement);

@@ -1,5 +1,6 @@
 //! Export and import of a project.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
@@ -10,14 +11,51 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::{
-    events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
+    Sqlite, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
     undo_records,
 };
 use crate::clock;
-use crate::error::Error;
-use crate::store::{EmbeddedPiece, JobKind, Undecoded, page, restored};
+use crate::error::{Error, Result};
+use crate::store::{Archive, EmbeddedPiece, JobKind, Undecoded, page, restored};
 
-pub(super) fn traces(
+#[async_trait]
+impl Archive for Sqlite {
+    async fn archived_traces_json(
+        &self,
+        project: &ProjectId,
+        after: Option<&TraceId>,
+        limit: usize,
+    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
+        let (project, after) = (project.clone(), after.cloned());
+        self.read(move |db| traces(db, &project, after.as_ref(), limit))
+            .await
+    }
+
+    async fn archived_memories(
+        &self,
+        project: &ProjectId,
+        after: Option<&MemoryId>,
+        limit: usize,
+    ) -> Result<Vec<ArchivedMemory>> {
+        let (project, after) = (project.clone(), after.cloned());
+        self.read(move |db| memories(db, &project, after.as_ref(), limit))
+            .await
+    }
+
+    async fn restore(
+        &self,
+        project: &ProjectId,
+        creates_project: bool,
+        pieces: Vec<EmbeddedPiece>,
+        now: Timestamp,
+    ) -> Result<u64> {
+        let project = project.clone();
+        self.write(move |db| restore(db, &project, creates_project, &pieces, now))
+            .await
+    }
+}
+
+fn traces(
     db: &Connection,
     project: &ProjectId,
     after: Option<&TraceId>,

@@ -6,21 +6,18 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, ChangeRecord, DeletedTraces, KeyId, ListMemories,
-    ListMemoryChanges, ListTraces, ListUndos, MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate,
-    Page, ProjectId, ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord,
-    UndoReport,
+    ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
 };
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, EmbeddedPiece, GivenMemory, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, NewTrace, Revision, SkillWrite, Store, Tally, TallyQuery, TraceDeletion, Undecoded,
-    UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
+    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
-use crate::statistics::Agreement;
 
 mod archive;
 mod asides;
@@ -96,24 +93,6 @@ impl Store for Sqlite {
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         let project = project.clone();
         self.read(move |db| projects::stats(db, &project)).await
-    }
-
-    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
-        let (project, query) = (project.clone(), query.clone());
-        self.read(move |db| tallies::of_runs(db, &project, &query))
-            .await
-    }
-
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
-        let project = project.clone();
-        self.read(move |db| tallies::of_memories(db, &project, limit))
-            .await
-    }
-
-    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
-        let (project, model) = (project.clone(), model.to_owned());
-        self.read(move |db| tallies::agreement(db, &project, &model))
-            .await
     }
 
     async fn insert_trace(
@@ -387,40 +366,6 @@ impl Store for Sqlite {
     ) -> Result<SkillWrite> {
         let (project, skill, sources) = (project.clone(), skill.clone(), sources.to_vec());
         self.write(move |db| skills::put(db, &project, &skill, &sources))
-            .await
-    }
-
-    async fn archived_traces_json(
-        &self,
-        project: &ProjectId,
-        after: Option<&TraceId>,
-        limit: usize,
-    ) -> Result<Vec<Undecoded<ArchivedTrace>>> {
-        let (project, after) = (project.clone(), after.cloned());
-        self.read(move |db| archive::traces(db, &project, after.as_ref(), limit))
-            .await
-    }
-
-    async fn archived_memories(
-        &self,
-        project: &ProjectId,
-        after: Option<&MemoryId>,
-        limit: usize,
-    ) -> Result<Vec<ArchivedMemory>> {
-        let (project, after) = (project.clone(), after.cloned());
-        self.read(move |db| archive::memories(db, &project, after.as_ref(), limit))
-            .await
-    }
-
-    async fn restore(
-        &self,
-        project: &ProjectId,
-        creates_project: bool,
-        pieces: Vec<EmbeddedPiece>,
-        now: Timestamp,
-    ) -> Result<u64> {
-        let project = project.clone();
-        self.write(move |db| archive::restore(db, &project, creates_project, &pieces, now))
             .await
     }
 

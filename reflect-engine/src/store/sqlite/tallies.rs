@@ -1,19 +1,35 @@
 //! Counts of runs for reports.
 
+use async_trait::async_trait;
 use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Verdict};
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
-use super::{projects, row};
+use super::{Sqlite, projects, row};
 use crate::clock;
+use crate::error::Result;
 use crate::statistics::{Agreement, Rate};
-use crate::store::{GivenMemory, Tally, TallyQuery, shown_metadata};
+use crate::store::{GivenMemory, Tallies, Tally, TallyQuery, shown_metadata};
 
-pub(super) fn of_runs(
-    db: &Connection,
-    project: &ProjectId,
-    query: &TallyQuery,
-) -> Result<Vec<Tally>, Fault> {
+#[async_trait]
+impl Tallies for Sqlite {
+    async fn tally_runs(&self, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>> {
+        let (project, query) = (project.clone(), query.clone());
+        self.read(move |db| of_runs(db, &project, &query)).await
+    }
+
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+        let project = project.clone();
+        self.read(move |db| of_memories(db, &project, limit)).await
+    }
+
+    async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement> {
+        let (project, model) = (project.clone(), model.to_owned());
+        self.read(move |db| agreement(db, &project, &model)).await
+    }
+}
+
+fn of_runs(db: &Connection, project: &ProjectId, query: &TallyQuery) -> Result<Vec<Tally>, Fault> {
     let Some(project) = projects::key(db, project)? else {
         return Ok(Vec::new());
     };
@@ -71,7 +87,7 @@ fn verdict(found: &rusqlite::Row<'_>, column: usize) -> Result<Option<Verdict>, 
 }
 
 /// The memories that most reviewed runs were given, with the verdicts of these runs.
-pub(super) fn of_memories(
+fn of_memories(
     db: &Connection,
     project: &ProjectId,
     limit: usize,
@@ -102,11 +118,7 @@ pub(super) fn of_memories(
 }
 
 /// How far a model agrees with people on the runs of the project that both reviewed.
-pub(super) fn agreement(
-    db: &Connection,
-    project: &ProjectId,
-    model: &str,
-) -> Result<Agreement, Fault> {
+fn agreement(db: &Connection, project: &ProjectId, model: &str) -> Result<Agreement, Fault> {
     let mut agreement = Agreement::default();
     let Some(project) = projects::key(db, project)? else {
         return Ok(agreement);

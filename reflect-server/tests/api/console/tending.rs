@@ -1,0 +1,239 @@
+//! Reviews, memories, keys and settings.
+
+use super::*;
+
+#[tokio::test]
+async fn a_review_leads_to_the_next_trace_and_its_undo_puts_utilities_back() {
+    let service = Service::start().await;
+    let first = service.trace("Refund order 7").await;
+    service
+        .post(
+            &at(&format!("/traces/{first}/review")),
+            json!({"result": "pass"}),
+        )
+        .await;
+    let memories = service.get(&at("/memories")).await;
+    let memory = memories.body[0]["id"].as_str().unwrap().to_owned();
+    let body = json!({
+        "task": "Refund order 8", "retrieved_memory_ids": [memory],
+        "trajectory": [{"role": "assistant", "content": "Refunded."}]
+    });
+    let stored = service.post(&at("/traces"), body).await;
+    let id = stored.body["trace_id"].as_str().unwrap();
+    let key = service
+        .key(PROJECT, &[Scope::TraceRead, Scope::ReviewWrite])
+        .await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let queue = browser.page(&format!("/p/{PROJECT}/review")).await;
+    assert!(
+        queue.contains("1 waiting") && queue.contains("used an untested memory"),
+        "{queue}"
+    );
+
+    let utility =
+        async || service.get(&at(&format!("/memories/{memory}"))).await.body["q_value"].clone();
+    let before = utility().await;
+    let path = format!("/p/{PROJECT}/review/{id}");
+    let forged = Browser {
+        csrf: "guess".to_owned(),
+        ..Browser::sign_in(&service, &key).await
+    };
+    assert_eq!(forged.post(&path, &[("verdict", "pass")]).await.status, 403);
+    assert_eq!(utility().await, before);
+    let given = browser
+        .post(&path, &[("verdict", "fail"), ("feedback", "Too late")])
+        .await;
+    assert_eq!(given.status, 303, "{given:?}");
+    let next = given.headers[header::LOCATION].to_str().unwrap();
+    assert_ne!(utility().await, before);
+    let done = browser.page(next).await;
+    assert!(
+        done.contains("Nothing waits") && done.contains("Failed “Refund order 8”"),
+        "{done}"
+    );
+
+    let undone = browser.post(&format!("{path}/undo"), &[]).await;
+    assert_eq!(undone.status, 303, "{undone:?}");
+    assert_eq!(utility().await, before);
+    let others = browser
+        .post(&format!("/p/{PROJECT}/review/{first}/undo"), &[])
+        .await;
+    assert_eq!(others.status, 403);
+}
+
+#[tokio::test]
+async fn a_person_replaces_a_judges_verdict_and_the_undo_brings_it_back() {
+    let service = Service::start().await;
+    let id = service.trace("Refund order 7").await;
+    let judged = json!({"result": "fail", "feedback_text": "late", "reviewer": {"model": "gpt"}});
+    service
+        .post(&at(&format!("/traces/{id}/review")), judged)
+        .await;
+    let key = service
+        .key(PROJECT, &[Scope::TraceRead, Scope::ReviewWrite])
+        .await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let queue = browser.page(&format!("/p/{PROJECT}/review")).await;
+    assert!(
+        queue.contains("judge: fail") && queue.contains("suggests fail"),
+        "{queue}"
+    );
+    let path = format!("/p/{PROJECT}/review/{id}");
+    let given = browser.post(&path, &[("verdict", "pass")]).await;
+    assert_eq!(given.status, 303, "{given:?}");
+    let verdict =
+        async || service.get(&at(&format!("/traces/{id}"))).await.body["review"]["result"].clone();
+    assert_eq!(verdict().await, "pass");
+    let undone = browser.post(&format!("{path}/undo"), &[]).await;
+    assert_eq!(undone.status, 303, "{undone:?}");
+    assert_eq!(verdict().await, "fail");
+}
+
+#[tokio::test]
+async fn a_memory_is_found_edited_set_aside_and_deleted() {
+    let service = Service::start().await;
+    let body = json!({
+        "task": "Change a flight with a certificate",
+        "trajectory": [{"role": "assistant", "content": "x"}],
+        "review": {"result": "fail", "reflection": {"summary": "Refused.", "guidance": "Ask for a card."}}
+    });
+    service.post(&at("/traces"), body).await;
+    let memories = service.get(&at("/memories")).await;
+    let id = memories.body[0]["id"].as_str().unwrap();
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let search = "memories?q=change+a+flight&ranking=classic&lambda=0.1&floor=0&variety=0.3";
+    let found = browser.page(&format!("/p/{PROJECT}/{search}")).await;
+    assert!(
+        found.contains("1 of 1 shown") && found.contains("Ask for a card."),
+        "{found}"
+    );
+    let refused = browser
+        .page(&format!("/p/{PROJECT}/memories?q=plants&floor=1"))
+        .await;
+    assert!(refused.contains("below the floor of 1.00"), "{refused}");
+
+    let path = format!("/p/{PROJECT}/memories/{id}");
+    let fields = [
+        ("guidance", "Ask for a card first."),
+        ("summary", ""),
+        ("note", "clearer"),
+    ];
+    assert_eq!(
+        browser.post(&format!("{path}/edit"), &fields).await.status,
+        303
+    );
+    let page = browser.page(&path).await;
+    assert!(
+        page.contains("Ask for a card first.") && page.contains("clearer"),
+        "{page}"
+    );
+    let aside = [("action", "quarantine")];
+    assert_eq!(
+        browser.post(&format!("{path}/status"), &aside).await.status,
+        303
+    );
+    assert!(browser.page(&path).await.contains("value=\"restore\""));
+    let reader = service
+        .key(PROJECT, &[Scope::MemoryRead, Scope::TraceRead])
+        .await;
+    let reader = Browser::sign_in(&service, &reader).await;
+    assert!(!reader.page(&path).await.contains("Delete for good"));
+    assert_eq!(
+        reader.post(&format!("{path}/delete"), &[]).await.status,
+        403
+    );
+    assert_eq!(
+        browser.post(&format!("{path}/delete"), &[]).await.status,
+        303
+    );
+    assert_eq!(browser.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_key_is_made_within_the_visitors_rights_and_what_it_taught_is_undone() {
+    let service = Service::start().await;
+    let scopes = [
+        Scope::KeyAdmin,
+        Scope::TraceRead,
+        Scope::TraceWrite,
+        Scope::ReviewWrite,
+    ];
+    let key = service.key(PROJECT, &scopes).await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let path = format!("/p/{PROJECT}/keys");
+    let fields = [
+        ("label", "agent"),
+        ("scope", "trace:write"),
+        ("scope", "review:write"),
+        ("days", "30"),
+        ("max_alpha", "0.2"),
+    ];
+    let made = browser.post(&path, &fields).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let page = made.body.as_str().unwrap();
+    let (_, rest) = page.split_once("class=\"secret\">").unwrap();
+    let agent = rest.split('<').next().unwrap().to_owned();
+    assert!(!browser.page(&path).await.contains(&agent));
+    let stronger = browser
+        .post(&path, &[("label", "x"), ("scope", "project:admin")])
+        .await;
+    assert_eq!(stronger.status, 403);
+
+    let id = service.trace("t").await;
+    let path_of_review = at(&format!("/traces/{id}/review"));
+    let review = json!({"result": "pass", "feedback_text": "good"});
+    let given = service
+        .call_as(Some(&agent), Method::POST, &path_of_review, Some(review))
+        .await;
+    assert!(given.status.is_success(), "{given:?}");
+    let keys = service.get(&at("/api-keys")).await;
+    let keys = keys.body.as_array().unwrap();
+    let id = keys.iter().find(|key| key["label"] == "agent").unwrap()["id"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        browser
+            .get(&format!("/p/{PROJECT}/undo?key={id}"))
+            .await
+            .status,
+        403
+    );
+    let admin = Browser::sign_in(&service, &service.master.clone()).await;
+    let preview = admin.page(&format!("/p/{PROJECT}/undo?key={id}")).await;
+    assert!(preview.contains("</b> reviews are taken back"), "{preview}");
+    let (_, rest) = preview.split_once("name=\"expect\" value=\"").unwrap();
+    let digest = rest.split('"').next().unwrap();
+    let undo = format!("/p/{PROJECT}/undo");
+    let stale = admin.post(&undo, &[("key", id), ("expect", "other")]).await;
+    assert_eq!(stale.status, 409, "{stale:?}");
+    let undone = admin.post(&undo, &[("key", id), ("expect", digest)]).await;
+    assert_eq!(undone.status, 303, "{undone:?}");
+    assert!(
+        admin
+            .page(&undo)
+            .await
+            .contains("everything that key agent taught")
+    );
+    assert_eq!(
+        browser
+            .post(&format!("{path}/{id}/revoke"), &[])
+            .await
+            .status,
+        303
+    );
+    assert!(browser.page(&path).await.contains("revoked"));
+}
+
+#[tokio::test]
+async fn the_settings_bound_the_alpha_of_reviews() {
+    let service = Service::start().await;
+    service.trace("t").await;
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let path = format!("/p/{PROJECT}/settings");
+    assert_eq!(
+        browser.post(&path, &[("max_alpha", "0.4")]).await.status,
+        303
+    );
+    assert!(browser.page(&path).await.contains("value=\"0.4\""));
+    assert_eq!(browser.post(&path, &[("max_alpha", "7")]).await.status, 422);
+}
