@@ -61,7 +61,7 @@ async fn a_damaged_file_is_reported_and_left_unchanged() {
     let (_folder, file) = filled().await;
     let pages: Vec<u32> = {
         let db = open_plainly(&file);
-        let roots = "SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'trace'";
+        let roots = "SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'trace' AND rootpage > 0";
         let mut select = db.prepare(roots).unwrap();
         let pages = select.query_map([], |row| row.get(0)).unwrap();
         pages.map(Result::unwrap).collect()
