@@ -109,7 +109,6 @@ pub struct Trace {
     pub key_id: Option<KeyId>,
     /// The side of the comparison with and without memories that the run was drawn for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub arm: Option<Arm>,
     /// When it was stored, in ISO 8601.
     #[serde(default)]
