@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::*;
 use crate::error::Error;
 use crate::review::NewReview;
+use crate::store::Archive as _;
 
 mod groups;
 
