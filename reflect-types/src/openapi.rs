@@ -35,13 +35,14 @@ pub(crate) fn optional_id() -> RefOr<Schema> {
     id_of(nullable_string())
 }
 
-/// The id of a memory, which a run may name.
+/// The id of a stored memory.
 pub(crate) fn memory_id() -> RefOr<Schema> {
-    let id = ObjectBuilder::new()
+    ObjectBuilder::new()
         .schema_type(Type::String)
-        .pattern(Some(ID));
-    let length = id.min_length(Some(1));
-    length.max_length(Some(MemoryId::MAX_LENGTH)).into()
+        .min_length(Some(1))
+        .max_length(Some(MemoryId::MAX_LENGTH))
+        .pattern(Some(r"^(?!\.{1,2}$)[A-Za-z0-9_.:-]+$"))
+        .into()
 }
 
 fn id_of(kind: SchemaType) -> RefOr<Schema> {

@@ -7,6 +7,8 @@ DEPENDS_ON_MORE_THAN_THE_REQUEST = (
     # A cursor is the id of a stored record, and has the order of its list.
     "names no ", "is for newest first", "is for oldest first",
     "must be in the future",
+    # What a memory is by itself and what Reflect made of it have to agree.
+    "`aside` ",
 )
 
 

@@ -57,10 +57,6 @@ where
 
 impl Validate for UpdateProject {
     fn validate(&self) -> Result<(), InvalidField> {
-        if *self == Self::default() {
-            let problem = "or `max_memories` is needed: say what to set";
-            return Err(InvalidField::new("max_alpha", problem));
-        }
         if let Some(Some(alpha)) = self.max_alpha {
             within("max_alpha", alpha, 0.0..=1.0)?;
         }
