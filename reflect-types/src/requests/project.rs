@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CreateApiKey;
 use crate::id::ProjectId;
+use crate::integer;
 use crate::key::Environment;
 use crate::layout::Layout;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
@@ -34,14 +35,14 @@ pub struct UpdateProject {
     )]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
     pub max_alpha: Option<Option<f64>>,
-    /// The number of memories that the project keeps in answers, at least 1; `null` for all. The least
-    /// useful ones beyond it are archived.
+    /// The number of memories that the project keeps in answers, from 1 to a billion; `null` for all. The
+    /// least useful ones beyond it are archived.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
+        deserialize_with = "given_integer"
     )]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000))]
     pub max_memories: Option<Option<u64>>,
 }
 
@@ -55,13 +56,29 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
+/// An integer that is there, which may be null.
+#[expect(clippy::option_option, reason = "absent and null are different")]
+fn given_integer<'de, D>(deserializer: D) -> Result<Option<Option<u64>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    integer::read_optional(deserializer).map(Some)
+}
+
+impl UpdateProject {
+    /// The largest `max_memories`.
+    pub const MAX_MEMORIES: u64 = 1_000_000_000;
+}
+
 impl Validate for UpdateProject {
     fn validate(&self) -> Result<(), InvalidField> {
         if let Some(Some(alpha)) = self.max_alpha {
             within("max_alpha", alpha, 0.0..=1.0)?;
         }
-        if self.max_memories == Some(Some(0)) {
-            return Err(InvalidField::new("max_memories", "must be at least 1"));
+        let limits = 1..=Self::MAX_MEMORIES;
+        if (self.max_memories.flatten()).is_some_and(|memories| !limits.contains(&memories)) {
+            let problem = format!("must be from 1 to {}", Self::MAX_MEMORIES);
+            return Err(InvalidField::new("max_memories", problem));
         }
         Ok(())
     }
