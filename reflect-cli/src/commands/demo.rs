@@ -28,8 +28,8 @@ const PROJECT: &str = "airline";
 const WAITING: usize = 3;
 /// Every so many-th run is of the control arm.
 const CONTROL: usize = 5;
-/// The first run is this old; the others follow at equal distances.
-const AGE: SignedDuration = SignedDuration::from_hours(26 * 24);
+/// The seconds from one run to the next.
+const APART: i64 = 16 * 3_600;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -108,9 +108,9 @@ impl Clock for Past {
 async fn fill(engine: &Engine, project: &ProjectId, clock: &Past) -> Result<(), Failure> {
     let runs = parse(Format::TauBench, RUNS).map_err(Failure::general)?;
     let reviewed = runs.len() - runs.len() / WAITING;
-    let (mut age, apart) = (AGE.as_secs(), AGE.as_secs() / (runs.len() as i64));
+    let mut age: i64 = runs.iter().map(|_| APART).sum();
     for (number, run) in runs.into_iter().enumerate() {
-        age -= apart;
+        age -= APART;
         clock.behind.store(age, Ordering::Relaxed);
         let mut trace = *run.trace.map_err(Failure::general)?;
         let is_control = number % CONTROL == CONTROL - 1;

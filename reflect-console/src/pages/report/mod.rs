@@ -97,6 +97,10 @@ pub struct ReportSource<'a> {
 /// The report.
 #[derive(Debug, Template)]
 #[template(path = "report.html")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a condition of the template"
+)]
 pub struct ReportPage {
     frame: Frame,
     has_aside: bool,
