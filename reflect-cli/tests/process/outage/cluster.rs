@@ -18,8 +18,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn of_variable() -> Self {
-        let data = std::env::var_os("OUTAGE_CLUSTER");
-        let data = data.expect("OUTAGE_CLUSTER names the data folder of a PostgreSQL");
+        let data = std::env::var_os("OUTAGE_CLUSTER").unwrap();
         Self { data: data.into() }
     }
 
@@ -71,7 +70,7 @@ impl Cluster {
                 .is_some_and(|line| line.trim() == "ready");
             (is_new && is_ready).then_some(())
         });
-        // `eventually` polls; give the zombie of a later stop to a thread that waits for it.
+        // Waits for its end, which another call causes.
         std::thread::spawn(move || process.wait());
     }
 
