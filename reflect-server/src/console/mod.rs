@@ -9,6 +9,7 @@ mod assets;
 mod form;
 mod keys;
 mod memories;
+mod report;
 mod review;
 mod sign_in;
 mod traces;
@@ -45,6 +46,7 @@ pub(crate) fn routes() -> Router<App> {
             "/p/{project_id}/memories/{memory_id}/delete",
             post(memories::delete),
         )
+        .route("/p/{project_id}/report", get(report::page))
         .route("/p/{project_id}/keys", get(keys::list).post(keys::create))
         .route("/p/{project_id}/keys/{key_id}/revoke", post(keys::revoke))
         .route(

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::support::{Answer, PROJECT, Service, at};
 
+mod report;
 mod tending;
 
 /// A browser's session.
