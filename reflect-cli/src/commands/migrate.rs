@@ -221,12 +221,11 @@ async fn copy_keys(from: &File, to: &File, only: Option<&ProjectId>) -> Result<u
     let Some(source) = from.opened.existing_keys().await? else {
         return Ok(0);
     };
-    let owners = match only {
-        Some(project) => vec![Some(project.clone())],
-        None => {
-            let projects = source.projects().await?.into_iter().map(Some);
-            std::iter::once(None).chain(projects).collect()
-        }
+    let owners = if let Some(project) = only {
+        vec![Some(project.clone())]
+    } else {
+        let projects = source.projects().await?.into_iter().map(Some);
+        std::iter::once(None).chain(projects).collect()
     };
     let mut records = Vec::new();
     for owner in owners {
