@@ -329,7 +329,7 @@ fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// A progress bar on standard error, visible only in a terminal.
-fn bar(length: u64) -> ProgressBar {
+pub(super) fn bar(length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {percent:>3}% {eta}");
     ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
