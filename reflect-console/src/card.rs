@@ -1,7 +1,7 @@
 //! A memory in a list.
 
 use reflect_engine::Appraisal;
-use reflect_types::{MemoryRecord, MemoryStatus, Reviewer};
+use reflect_types::{ChangeKind, MemoryHistory, MemoryRecord, MemoryStatus, Reviewer};
 
 use crate::frame::Frame;
 use crate::text::{count, line, shown};
@@ -16,7 +16,10 @@ const MAX_DETAIL: usize = 180;
 pub(crate) struct MemoryCard {
     pub(crate) address: String,
     pub(crate) success: bool,
-    pub(crate) quarantined: bool,
+    /// Whether it is kept out of answers, in a word.
+    pub(crate) aside: Option<&'static str>,
+    /// Why, if it is known.
+    pub(crate) aside_reason: String,
     /// Who taught it.
     pub(crate) teacher: String,
     /// The advice, or the reviewer's words.
@@ -50,6 +53,25 @@ impl MemoryCard {
         Self { uses, here, ..card }
     }
 
+    /// The card of a memory with its history: a person's quarantine has a reason there.
+    pub(crate) fn of_history(frame: &Frame, history: &MemoryHistory) -> Self {
+        let card = Self::new(frame, &history.memory);
+        if card.aside.is_none() || !card.aside_reason.is_empty() {
+            return card;
+        }
+        let mut changes = history.changes.iter().rev();
+        let last = changes.find(|change| change.kind == ChangeKind::Quarantined);
+        let note = last.and_then(|change| change.note.as_deref());
+        let aside_reason = match note {
+            Some(note) => format!("by a person: {}", line(note, MAX_DETAIL)),
+            None => "by a person".to_owned(),
+        };
+        Self {
+            aside_reason,
+            ..card
+        }
+    }
+
     pub(crate) fn new(frame: &Frame, memory: &MemoryRecord) -> Self {
         let reflection = &memory.reflection;
         let mut texts = [
@@ -64,7 +86,12 @@ impl MemoryCard {
         Self {
             address: frame.to_memory(memory.id.as_str()),
             success: memory.success,
-            quarantined: memory.status == MemoryStatus::Quarantined || memory.aside.is_some(),
+            aside: aside(memory),
+            aside_reason: memory
+                .aside
+                .as_ref()
+                .map(|aside| shown(&aside.reason))
+                .unwrap_or_default(),
             teacher: teacher(memory.reviewer.as_ref()),
             headline: line(headline, MAX_HEADLINE),
             detail: line(detail, MAX_DETAIL),
@@ -76,6 +103,15 @@ impl MemoryCard {
             },
             here: None,
         }
+    }
+}
+
+/// How a memory is kept out of answers; `None` if it is not.
+fn aside(memory: &MemoryRecord) -> Option<&'static str> {
+    match memory.status {
+        MemoryStatus::Active if memory.aside.is_none() => None,
+        MemoryStatus::Archived => Some("archived"),
+        _ => Some("set aside"),
     }
 }
 

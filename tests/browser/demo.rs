@@ -16,10 +16,16 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
     pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// A demo with further arguments.
+    #[expect(clippy::zombie_processes, reason = "`drop` waits for it")]
+    pub(crate) fn with(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_reflect"))
             .args(["demo", "--no-open"])
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

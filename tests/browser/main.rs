@@ -5,6 +5,7 @@
 
 mod demo;
 mod driver;
+mod large_bank;
 mod looks;
 mod many_runs;
 mod memories;

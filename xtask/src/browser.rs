@@ -26,6 +26,29 @@ pub(crate) fn check() -> Outcome {
     )
 }
 
+/// Measures the console with a bank of 100,000 traces, in an optimized build. The tests do it with a smaller one,
+/// because such a bank takes a minute without optimization.
+pub(crate) fn bench() -> Outcome {
+    if !is_available() {
+        return Outcome::Skipped(
+            "needs Chromium and its driver: install chromium and chromium-driver".to_owned(),
+        );
+    }
+    let test = ["test", "--release", "--package", "reflect-cli", "--locked"];
+    let only = [
+        "--test",
+        "browser",
+        "large_bank",
+        "--",
+        "--ignored",
+        "--nocapture",
+    ];
+    cargo(
+        &[&test[..], &only[..]].concat(),
+        &[("REFLECT_BANK", "100000")],
+    )
+}
+
 /// Whether the browser and its driver are there, after installing them on Debian, if permitted.
 fn is_available() -> bool {
     let is_there = || {

@@ -24,6 +24,7 @@ The project's own commands.
     cargo xtask bench             what a run costs its caller, beside other tracers
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
     cargo xtask bench exam …      how much more often a real model is right with memories
+    cargo xtask bench console     the console in Chromium with a bank of 100,000 traces, held to its limits
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
     cargo xtask postgres stop     stops it
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         ["bench"] => only(&bench::STEP),
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
+        ["bench", "console"] => exit(browser::bench()),
         ["compile-time"] => only(&compile_time::STEP),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),

@@ -12,9 +12,12 @@ use reflect_engine::Engine;
 use reflect_engine::clock::{Clock, System};
 use reflect_server::keys::{Keys, Sqlite};
 use reflect_server::{App, Settings, serve_until};
-use reflect_types::{Arm, CreateApiKey, ProjectId, QueryMemories, Review, Scope};
+use reflect_types::{
+    Arm, CreateApiKey, CreateTrace, ListMemories, ProjectId, QueryMemories, Review, Scope,
+};
 use tokio::net::TcpListener;
 
+use super::many_runs;
 use crate::failure::Failure;
 use crate::output;
 use crate::runs::{Format, parse};
@@ -39,6 +42,9 @@ pub(crate) struct Options {
     /// Do not open a browser.
     #[arg(long)]
     no_open: bool,
+    /// Store this many further runs first, such as 100000, to see the console with a large bank.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    traces: u64,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
@@ -61,7 +67,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     output::say(format_args!(
         "Filling a bank in memory with runs of tau-bench…"
     ))?;
-    fill(&engine.acting_for(key.key.id.clone()), &project, &clock).await?;
+    let acting = engine.acting_for(key.key.id.clone());
+    fill(&acting, &project, &clock).await?;
+    if options.traces > 0 {
+        output::say(format_args!("… and with {} more", options.traces))?;
+        add(&engine, &project, options.traces).await?;
+    }
     // Before the address is printed: who knows it may send a signal.
     let signals = Signalled::listen()?;
     let address = listener.local_addr()?;
@@ -138,6 +149,26 @@ async fn fill(engine: &Engine, project: &ProjectId, clock: &Past) -> Result<(), 
     }
     clock.behind.store(0, Ordering::Relaxed);
     Ok(())
+}
+
+/// Adds the beginnings of the runs, many times over.
+async fn add(engine: &Engine, project: &ProjectId, count: u64) -> Result<(), Failure> {
+    let runs = parse(Format::TauBench, RUNS).map_err(Failure::general)?;
+    let samples: Result<Vec<_>, _> = runs.into_iter().map(|run| run.trace).collect();
+    let samples: Vec<CreateTrace> = samples
+        .map_err(Failure::general)?
+        .into_iter()
+        .map(|trace| *trace)
+        .collect();
+    let memories = engine
+        .list_memories(project, &ListMemories::default())
+        .await?;
+    let memories: Vec<_> = memories
+        .items
+        .into_iter()
+        .map(|one| one.memory.id)
+        .collect();
+    many_runs::store(engine, project, &samples, &memories, count).await
 }
 
 /// Opens the link where there is a desktop. Without one, the link is printed all the same.

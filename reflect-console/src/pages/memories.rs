@@ -122,7 +122,7 @@ impl MemoriesPage {
         let cards = page.iter().map(|history| {
             let memory = &history.memory;
             (
-                MemoryCard::new(&frame, memory),
+                MemoryCard::of_history(&frame, history),
                 When::at(&memory.created_at, now),
             )
         });
@@ -182,6 +182,18 @@ impl MemoriesPage {
         }
     }
 
+    /// The address, the label and whether it is shown, of each kind of memories.
+    fn kinds(&self) -> Vec<(String, &'static str, bool)> {
+        KINDS
+            .iter()
+            .map(|(status, label)| {
+                let query = query(&[("status", status)]);
+                let address = format!("{}{query}", self.frame.to("memories"));
+                (address, *label, self.search.status == *status)
+            })
+            .collect()
+    }
+
     fn is_new(&self) -> bool {
         self.found.is_none()
             && self.cards.is_empty()
@@ -189,6 +201,13 @@ impl MemoriesPage {
             && self.search.before.is_empty()
     }
 }
+
+/// The status in the address and the label of each kind of memories.
+const KINDS: [(&str, &str); 3] = [
+    ("", "All"),
+    ("quarantined", "Set aside"),
+    ("archived", "Archived"),
+];
 
 /// The memories of an explanation that a page shows: the answer, and the best of the others.
 pub fn shown(explanation: &Explanation) -> impl Iterator<Item = &ExplainedMemory> {

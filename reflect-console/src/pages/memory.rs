@@ -27,8 +27,6 @@ pub struct MemoryPage {
     guidance: String,
     tools: String,
     written_by: String,
-    /// Why Reflect itself has set it aside.
-    aside: Option<String>,
     when: When,
     trace: String,
     key: String,
@@ -105,7 +103,7 @@ impl MemoryPage {
                 when: When::at(&change.created_at, now),
             });
         Self {
-            card: MemoryCard::new(&frame, memory),
+            card: MemoryCard::of_history(&frame, history),
             task: shown(&memory.task),
             feedback: shown(&reflection.feedback),
             summary: shown(&reflection.summary),
@@ -114,7 +112,6 @@ impl MemoryPage {
             guidance: shown(&reflection.guidance),
             tools: shown(&reflection.applicable_tools.join(", ")),
             written_by: shown(&reflection.written_by),
-            aside: memory.aside.as_ref().map(|aside| shown(&aside.reason)),
             when: When::at(&memory.created_at, now),
             trace: frame.to_trace(memory.trace_id.as_str()),
             key: memory
@@ -135,7 +132,7 @@ impl MemoryPage {
     }
 
     fn is_aside(&self) -> bool {
-        self.card.quarantined
+        self.card.aside.is_some()
     }
 }
 

@@ -151,7 +151,7 @@ impl ReviewView {
     /// The same with the name of its key.
     fn with_label(self, label: Option<&str>) -> Self {
         let key = match (self.key, label) {
-            (Some(id), Some(label)) => Some(format!("{} ({id})", line(label, 60))),
+            (Some(_), Some(label)) => Some(line(label, 60)),
             (key, _) => key,
         };
         Self { key, ..self }

@@ -29,7 +29,11 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
             before: Some(search.before.clone())
                 .filter(|id| !id.is_empty())
                 .map(MemoryId::new),
-            status: (search.status == "quarantined").then_some(MemoryStatus::Quarantined),
+            status: match search.status.as_str() {
+                "quarantined" => Some(MemoryStatus::Quarantined),
+                "archived" => Some(MemoryStatus::Archived),
+                _ => None,
+            },
         };
         let found = engine.list_memories(&visit.project, &list).await;
         let found = found.map_err(|error| visit.refused(error))?;

@@ -195,14 +195,15 @@ fn waiting(db: &Connection, project: &ProjectId, limit: usize) -> Result<Vec<Wai
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
+    // Each is in the order of its first table, so that reading ends at the limit.
     for condition in [
         "trace t LEFT JOIN review r ON r.trace = t.key \
-         WHERE t.project = ?1 AND t.reviewed = 0 AND r.id IS NULL",
+         WHERE t.project = ?1 AND t.reviewed = 0 AND r.id IS NULL ORDER BY t.key",
         "review r CROSS JOIN trace t ON t.key = r.trace \
-         WHERE r.reviewer_model IS NOT NULL AND t.project = ?1 AND t.reviewed = 1",
+         WHERE r.reviewer_model IS NOT NULL AND t.project = ?1 AND t.reviewed = 1 ORDER BY r.trace",
     ] {
         let mut select = db.prepare_cached(&format!(
-            "SELECT {}, t.retrieved FROM {condition} ORDER BY t.key DESC LIMIT ?2",
+            "SELECT {}, t.retrieved FROM {condition} DESC LIMIT ?2",
             columns()
         ))?;
         let mut rows = select.query(params![project, row::limit(limit)])?;

@@ -33,7 +33,7 @@ async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
         .await;
     let page = browser.page(&path).await;
     assert!(
-        page.contains("by a person") && page.contains("key test ("),
+        page.contains("by a person") && page.contains("key test<"),
         "{page}"
     );
     assert!(!page.contains("Review this run"), "{page}");
