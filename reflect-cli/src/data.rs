@@ -10,6 +10,7 @@ use reflect_engine::store::{Postgres, Sqlite, Store};
 use reflect_server::keys::{self, KeyStore};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::failure::Failure;
 use crate::permissions;
 
 /// A file, or the address of a PostgreSQL database.
@@ -42,6 +43,30 @@ impl Data {
         match self {
             Self::File(path) => Some(path),
             Self::Postgres(_) => None,
+        }
+    }
+
+    /// The same, unless it is a file that does not exist.
+    pub(crate) fn existing(&self) -> Result<&Self, Failure> {
+        if self.file().is_some_and(|path| !path.exists()) {
+            return Err(Failure::usage(format!(
+                "{self}: no such file; `reflect serve --data` creates one"
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Whether both name one place.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => {
+                let [one, other] = [one, other].map(|path| path.canonicalize().ok());
+                one.is_some() && one == other
+            }
+            (Self::Postgres(one), Self::Postgres(other)) => {
+                one.expose_secret() == other.expose_secret()
+            }
+            _ => false,
         }
     }
 

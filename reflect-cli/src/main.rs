@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, demo, doctor, judge, keys, memories, projects, report, review, serve,
-    skill, traces, undo,
+    bundle, completions, demo, doctor, judge, keys, memories, migrate, projects, report, review,
+    serve, skill, traces, undo,
 };
 use failure::Failure;
 
@@ -70,6 +70,8 @@ enum Command {
     Export(bundle::Export),
     /// Import a project from an exported file, or runs that other tools have recorded.
     Import(bundle::Import),
+    /// Copy projects and keys from one database to another: files and PostgreSQL in any direction.
+    Migrate(migrate::Options),
     /// Check the configuration and say how to fix it.
     Doctor(doctor::Options),
     /// Print a shell completion script.
@@ -106,6 +108,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Keys(options) => keys::run(options).await,
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,
+        Command::Migrate(options) => migrate::run(options).await,
         Command::Doctor(options) => doctor::run(options).await,
         Command::Completions(options) => completions::run(&options, Arguments::command()),
     }

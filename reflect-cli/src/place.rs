@@ -156,12 +156,7 @@ impl Place {
                 "this command works on a file: use --data FILE (REFLECT_DATA)",
             ));
         };
-        if data.file().is_some_and(|path| !path.exists()) {
-            return Err(Failure::usage(format!(
-                "{data}: no such file; `reflect serve --data` creates one"
-            )));
-        }
-        Ok(data)
+        data.existing()
     }
 }
 

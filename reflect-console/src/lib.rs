@@ -6,15 +6,18 @@ mod frame;
 mod pages;
 mod path;
 mod plot;
+mod rate_plot;
 mod replay;
 mod text;
 mod time;
+mod timeline;
 
 pub use frame::{Abilities, Frame};
 pub use pages::{
     FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
-    ProjectsPage, RawTrace, ReviewDesk, ReviewPage, SettingsPage, SignInPage, TraceFilters,
-    TracePage, TracesPage, UndoPage, UndoPreview, next, review_address, shown_memories, status_of,
+    ProjectsPage, RawTrace, ReportPage, ReportPeriod, ReportSource, ReviewDesk, ReviewPage,
+    Settings, SettingsPage, SignInPage, TraceFilters, TracePage, TraceSource, TracesPage, UndoPage,
+    UndoPreview, next, review_address, shown_memories, status_of,
 };
 pub use path::in_project;
 pub use text::shown;

@@ -40,6 +40,11 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     }
 }
 
+/// A share from 0 to 1 in percent, such as `71 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}\u{a0}%", share * 100.0)
+}
+
 /// A number with a comma between its thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use common::child::{self, ChildLines};
 use common::{eventually, project};
 use reflect_engine::model::HashedEmbedder;
-use reflect_engine::store::Sqlite;
-use reflect_engine::{Builder, Engine, learn};
+use reflect_engine::store::{Sqlite, assert_consistent};
+use reflect_engine::{Builder, Engine};
 use reflect_types::{
-    CreateTrace, IngestStatus, ListMemories, ListTraces, MemoryHistory, MemoryId, QueryMemories,
-    Review, ReviewStatus, Trace, TraceId, Verdict,
+    CreateTrace, IngestStatus, ListMemories, ListTraces, MemoryHistory, QueryMemories, Review,
+    ReviewStatus, Trace, TraceId, Verdict,
 };
 
 const KILLS: usize = 50;
@@ -113,8 +113,11 @@ async fn check(file: &Path, acknowledged: &Acknowledged) {
         assert_eq!(stored[id].review, None, "a review came back");
     }
     let memories = memories(&engine).await;
-    one_memory_per_review(&traces, &memories);
-    utilities_are_what_the_events_say(&traces, &memories);
+    let moves = assert_consistent(&traces, &memories);
+    assert!(
+        memories.len() > KILLS && moves > KILLS,
+        "too little happened to prove anything"
+    );
     engine.shutdown().await.unwrap();
     sound(file);
 }
@@ -134,64 +137,6 @@ async fn settle(engine: &Engine) -> Vec<Trace> {
     .await
 }
 
-fn one_memory_per_review(traces: &[Trace], memories: &BTreeMap<MemoryId, MemoryHistory>) {
-    let reviewed = traces.iter().filter(|trace| trace.review.is_some());
-    let mut made = HashSet::new();
-    for trace in reviewed {
-        assert_eq!(trace.review_status, ReviewStatus::Reviewed, "{}", trace.id);
-        let id = trace
-            .created_memory_id
-            .as_ref()
-            .expect("a review without a memory");
-        assert_eq!(memories[id].memory.trace_id, trace.id);
-        assert!(made.insert(id), "two traces made one memory");
-    }
-    assert_eq!(made.len(), memories.len(), "a memory is doubled");
-    assert!(made.len() > KILLS, "too little happened to prove anything");
-}
-
-fn utilities_are_what_the_events_say(
-    traces: &[Trace],
-    memories: &BTreeMap<MemoryId, MemoryHistory>,
-) {
-    let mut moved = 0;
-    for (id, MemoryHistory { memory, events, .. }) in memories {
-        let moves = events.iter().map(|event| learn::Move {
-            alpha: event.alpha,
-            reward: event.reward,
-        });
-        let mut q = learn::INITIAL;
-        for (event, step) in events.iter().zip(learn::replay(moves)) {
-            assert_eq!(
-                (event.before.to_bits(), event.after.to_bits()),
-                (step.before.to_bits(), step.after.to_bits())
-            );
-            q = step.after;
-        }
-        assert_eq!(memory.q_value.to_bits(), q.to_bits(), "{id}");
-        // Each reviewed trace that was given it moved it once, by its verdict.
-        let users: BTreeMap<&TraceId, f64> = traces
-            .iter()
-            .filter(|trace| trace.review_status == ReviewStatus::Reviewed)
-            .filter(|trace| trace.retrieved_memory_ids.contains(id))
-            .filter(|trace| !trace.ignored_memory_ids.contains(id))
-            .map(|trace| {
-                let verdict = trace.review.as_ref().unwrap().result;
-                (&trace.id, f64::from(u8::from(verdict == Verdict::Pass)))
-            })
-            .collect();
-        let causes: BTreeMap<&TraceId, f64> = events
-            .iter()
-            .map(|event| (&event.trace_id, event.reward))
-            .collect();
-        assert_eq!(causes.len(), events.len(), "a run moved {id} twice");
-        assert_eq!(causes, users, "{id}");
-        assert_eq!(memory.uses, events.len() as u64);
-        moved += events.len();
-    }
-    assert!(moved > KILLS, "too little happened to prove anything");
-}
-
 async fn traces(engine: &Engine) -> Vec<Trace> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {
@@ -209,8 +154,8 @@ async fn traces(engine: &Engine) -> Vec<Trace> {
     }
 }
 
-async fn memories(engine: &Engine) -> BTreeMap<MemoryId, MemoryHistory> {
-    let (mut all, mut before) = (BTreeMap::new(), None);
+async fn memories(engine: &Engine) -> Vec<MemoryHistory> {
+    let (mut all, mut before) = (Vec::new(), None);
     loop {
         let list = ListMemories {
             limit: Some(1_000),
@@ -219,7 +164,7 @@ async fn memories(engine: &Engine) -> BTreeMap<MemoryId, MemoryHistory> {
         };
         let page = engine.list_memories(&project(), &list).await.unwrap();
         before = page.cursor().map(|m| m.memory.id.clone());
-        all.extend(page.into_iter().map(|m| (m.memory.id.clone(), m)));
+        all.extend(page);
         if before.is_none() {
             return all;
         }

@@ -4,6 +4,7 @@
 mod archive;
 mod arm;
 mod backoff;
+mod bundle;
 mod error;
 mod explanation;
 mod id;
@@ -42,6 +43,7 @@ pub use archive::{
 };
 pub use arm::Arm;
 pub use backoff::Backoff;
+pub use bundle::{BundleCounts, BundleEnding, BundleHeading};
 pub use error::{ErrorBody, ErrorCode};
 pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};

@@ -61,7 +61,9 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                "--disable-background-networking", "--hide-scrollbars", "--window-size=1400,900"
+                "--disable-background-networking", "--hide-scrollbars", "--window-size=1400,900",
+                // A click must not wait for the end of a scroll.
+                "--force-prefers-reduced-motion"
             ]}
         });
         let Value::Object(capabilities) = capabilities else {

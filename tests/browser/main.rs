@@ -6,6 +6,7 @@
 mod demo;
 mod driver;
 mod looks;
+mod many_runs;
 mod memories;
 mod review;
 mod sign_in;

@@ -11,6 +11,10 @@ MASTER = "rf_live_test_0123456789abcdef0123456789abcdef"
 BOOTSTRAP = "cF8rVb2Qy6nZ1xKd0sJ4mW7tLh3uPgAe"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--database-url", help="a PostgreSQL database for the server, not a file")
+
+
 class Server:
     def __init__(self, data):
         self.process = subprocess.Popen(
@@ -32,8 +36,9 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    running = Server(tmp_path_factory.mktemp("reflect") / "reflect.db")
+def server(tmp_path_factory, pytestconfig):
+    file = tmp_path_factory.mktemp("reflect") / "reflect.db"
+    running = Server(pytestconfig.getoption("--database-url") or file)
     yield running
     running.stop()
 

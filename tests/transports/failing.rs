@@ -10,7 +10,7 @@ use reflect_sdk::{IngestStatus, ReviewStatus};
 use crate::on_every_transport;
 use crate::world::World;
 
-on_every_transport!(World::embedded_with, World::http_with =>
+on_every_transport!(World::embedded_with, World::http_with, World::postgres_with =>
     a_review_that_cannot_be_learned_from_says_why_and_can_be_retried,
     what_has_not_failed_is_not_retried,
 );

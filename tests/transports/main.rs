@@ -20,13 +20,16 @@ mod runs;
 mod upkeep;
 mod world;
 
-/// Declares the behaviours of a module; each becomes one test per transport. Their argument is a
-/// world, unless the declaration starts with one argument per transport.
+/// Declares the behaviours of a module; each becomes one test per transport, and one with a server on
+/// PostgreSQL, which `cargo xtask test postgres` runs. Their argument is a world, unless the declaration
+/// starts with one argument per transport.
 macro_rules! on_every_transport {
     ($($behaviour:ident),+ $(,)?) => {
-        $crate::on_every_transport!(&World::embedded(), &World::http() => $($behaviour,)+);
+        $crate::on_every_transport!(
+            &World::embedded(), &World::http(), &World::postgres() => $($behaviour,)+
+        );
     };
-    ($embedded:expr, $http:expr => $($behaviour:ident),+ $(,)?) => {
+    ($embedded:expr, $http:expr, $postgres:expr => $($behaviour:ident),+ $(,)?) => {
         mod embedded {
             use super::World;
 
@@ -37,6 +40,16 @@ macro_rules! on_every_transport {
             use super::World;
 
             $(#[test] fn $behaviour() { super::$behaviour($http); })+
+        }
+
+        mod postgres {
+            use super::World;
+
+            $(
+                #[test]
+                #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+                fn $behaviour() { super::$behaviour($postgres); }
+            )+
         }
     };
 }

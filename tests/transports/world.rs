@@ -1,13 +1,14 @@
 //! The environment of a behaviour: an empty bank of memories behind one of the transports.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use reflect_engine::model::{Extractive, ReflectionWriter};
-use reflect_engine::store::Sqlite;
+use reflect_engine::store::{Postgres, Sqlite, scratch_database};
 use reflect_engine::{Builder as EngineBuilder, Engine};
 use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
-use reflect_server::keys::{self, Keys};
+use reflect_server::keys::{self, KeyStore, Keys};
 use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -30,7 +31,7 @@ enum Place {
         base_url: String,
         key: String,
         _runtime: Runtime,
-        _folder: TempDir,
+        _folder: Option<TempDir>,
     },
 }
 
@@ -53,17 +54,44 @@ impl World {
     /// The same with another reflector.
     pub(crate) fn http_with(reflector: Arc<dyn ReflectionWriter>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        let (base_url, key) = runtime.block_on(start_server(engine(&folder, reflector)));
+        let engine = engine(&folder, reflector);
+        let keys = Arc::new(keys::Sqlite::in_memory().unwrap());
+        let runtime = runtime();
+        let (base_url, key) = runtime.block_on(start_server(engine, keys));
         Self::at(Place::Server {
             base_url,
             key,
             _runtime: runtime,
-            _folder: folder,
+            _folder: Some(folder),
+        })
+    }
+
+    /// A server on a PostgreSQL database of its own, with its keys there, and HTTP in between.
+    pub(crate) fn postgres() -> Self {
+        Self::postgres_with(Arc::new(Extractive))
+    }
+
+    /// The same with another reflector.
+    pub(crate) fn postgres_with(reflector: Arc<dyn ReflectionWriter>) -> Self {
+        static WORLDS: AtomicUsize = AtomicUsize::new(0);
+
+        let name = format!("world_{}", WORLDS.fetch_add(1, Ordering::Relaxed));
+        let runtime = runtime();
+        let (base_url, key) = runtime.block_on(async {
+            let address = scratch_database(&name).await;
+            let store = Arc::new(Postgres::connect_with(&address, 4).await.unwrap());
+            let keys = keys::Postgres::open(Arc::clone(&store)).await.unwrap();
+            let engine = Engine::builder()
+                .clock(Arc::new(store.clock()))
+                .store(store)
+                .reflector(reflector);
+            start_server(engine, Arc::new(keys)).await
+        });
+        Self::at(Place::Server {
+            base_url,
+            key,
+            _runtime: runtime,
+            _folder: None,
         })
     }
 
@@ -154,10 +182,18 @@ fn engine(folder: &TempDir, reflector: Arc<dyn ReflectionWriter>) -> EngineBuild
         .reflector(reflector)
 }
 
+fn runtime() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
 /// Starts a server that ends with its runtime; returns its address and its master key.
-async fn start_server(engine: EngineBuilder) -> (String, String) {
+async fn start_server(engine: EngineBuilder, keys: Arc<dyn KeyStore>) -> (String, String) {
     let engine = engine.start().unwrap();
-    let keys = Keys::new(Arc::new(keys::Sqlite::in_memory().unwrap()), None);
+    let keys = Keys::new(keys, None);
     let key = keys.ensure_master().await.unwrap().unwrap().api_key;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());

@@ -27,6 +27,7 @@ The project's own commands.
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
     cargo xtask postgres stop     stops it
+    cargo xtask outage [ROUNDS]   kills servers and their PostgreSQL under load, ten times by default
     cargo xtask help              this text
 
 `cargo test` alone is hermetic: it needs nothing but the crates.";
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         ["compile-time"] => only(&compile_time::STEP),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),
+        ["outage"] => exit(postgres::outage(Some("10"))),
+        ["outage", rounds] => exit(postgres::outage(Some(rounds))),
         ["steps"] => {
             for step in steps::ALL {
                 println!("{:<12} {}", step.name, step.about);

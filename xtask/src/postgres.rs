@@ -20,18 +20,37 @@ const PASSWORD: &str = "reflect-tests";
 /// The user `nobody`: PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// Runs the tests that need a database: those that `cargo test` ignores, by their name.
+/// Runs the tests that need a database: those that `cargo test` ignores, by their name, and the Python
+/// client's without the fuzzer. The tests of outages have a cluster of their own.
 pub(crate) fn check() -> Outcome {
-    with_database(|url| {
+    let tests = with_database(|url| {
         let test = ["test", "--workspace", "--locked", "--no-fail-fast"];
         let which = ["--lib", "--bins", "--tests", "--", "--ignored", "postgres"];
         cargo(&[&test[..], &which].concat(), &[("DATABASE_URL", url)])
-    })
+    });
+    let python = with_database(|url| python::run(&["--database-url", url, "-k", "not fuzz"]));
+    all([tests, python, outage(None)])
+}
+
+/// Kills servers and their database under load, in this many rounds instead of a short one.
+pub(crate) fn outage(rounds: Option<&str>) -> Outcome {
+    let cluster = match Cluster::start("outage") {
+        Ok(cluster) => cluster,
+        Err(problem) => return Outcome::Skipped(problem),
+    };
+    let (url, data) = (cluster.url(), cluster.folder.join("data"));
+    let data = data.display().to_string();
+    let mut variables = vec![("DATABASE_URL", &*url), ("OUTAGE_CLUSTER", &*data)];
+    variables.extend(rounds.map(|rounds| ("OUTAGE_ROUNDS", rounds)));
+    let test = ["test", "--workspace", "--locked", "--test", "process", "--"];
+    let which = ["--ignored", "--nocapture", "outage"];
+    let outcome = cargo(&[&test[..], &which].concat(), &variables);
+    all([outcome, cluster.stop()])
 }
 
 /// Starts the private cluster, and leaves it running.
 pub(crate) fn start() -> Outcome {
-    match Cluster::start() {
+    match Cluster::start(SHARED) {
         Ok(cluster) => {
             println!("export DATABASE_URL={}", cluster.url());
             Outcome::Passed
@@ -43,7 +62,7 @@ pub(crate) fn start() -> Outcome {
 /// Stops the private cluster.
 pub(crate) fn stop() -> Outcome {
     match programs() {
-        Some(programs) => Cluster::new(programs).stop(),
+        Some(programs) => Cluster::new(programs, SHARED).stop(),
         None => Outcome::Passed,
     }
 }
@@ -54,7 +73,7 @@ pub(crate) fn with_database(work: impl FnOnce(&str) -> Outcome) -> Outcome {
         println!("on the database of DATABASE_URL");
         return work(&url);
     }
-    let cluster = match Cluster::start() {
+    let cluster = match Cluster::start(SHARED) {
         Ok(cluster) => cluster,
         Err(problem) => return Outcome::Skipped(problem),
     };
@@ -62,25 +81,28 @@ pub(crate) fn with_database(work: impl FnOnce(&str) -> Outcome) -> Outcome {
     all([outcome, cluster.stop()])
 }
 
-/// The private cluster.
+/// The cluster that all tests share, except those that stop theirs.
+const SHARED: &str = "cluster";
+
+/// A private cluster, named by its folder.
 struct Cluster {
     programs: PathBuf,
     folder: PathBuf,
 }
 
 impl Cluster {
-    fn new(programs: PathBuf) -> Self {
-        let folder = root().join("cluster");
+    fn new(programs: PathBuf, name: &str) -> Self {
+        let folder = root().join(name);
         Self { programs, folder }
     }
 
     /// Starts the cluster unless it runs, after fetching its programs and creating it if needed.
-    fn start() -> Result<Self, String> {
+    fn start(name: &str) -> Result<Self, String> {
         let programs = match programs() {
             Some(programs) => programs,
             None => fetch()?,
         };
-        let cluster = Self::new(programs);
+        let cluster = Self::new(programs, name);
         if cluster.runs() {
             return Ok(cluster);
         }
@@ -138,9 +160,11 @@ impl Cluster {
         fs::write(&password, PASSWORD).map_err(failed)?;
         give_away(&self.folder).map_err(failed)?;
         give_away(&password).map_err(failed)?;
+        // Tests are built without optimisation, where 4,096 iterations a connection take most of the time.
         let created = self
             .command("initdb")
             .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"])
+            .args(["--set", "scram_iterations=1"])
             .arg(format!("--username={USER}"))
             .arg(format!("--pwfile={}", password.display()))
             .arg(self.folder.join("data"))

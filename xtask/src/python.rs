@@ -8,6 +8,11 @@ use crate::run::{Outcome, cargo, target};
 const CANNOT: i32 = 77;
 
 pub(crate) fn check() -> Outcome {
+    run(&[])
+}
+
+/// Runs the tests with these arguments for pytest.
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
     if !is_available() {
         return Outcome::Skipped(
             "needs Python 3.11 or newer with venv: install python3 and python3-venv".to_owned(),
@@ -24,6 +29,7 @@ pub(crate) fn check() -> Outcome {
     println!("$ python3 tests/python/run.py");
     let status = Command::new("python3")
         .arg("tests/python/run.py")
+        .args(arguments)
         .env("REFLECT_BIN", target().join("debug/reflect"))
         .status();
     match status {

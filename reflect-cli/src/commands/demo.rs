@@ -3,12 +3,16 @@
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use async_trait::async_trait;
 use clap::Args;
+use jiff::{SignedDuration, Timestamp};
 use reflect_engine::Engine;
+use reflect_engine::clock::{Clock, System};
 use reflect_server::keys::{Keys, Sqlite};
 use reflect_server::{App, Settings, serve_until};
-use reflect_types::{CreateApiKey, ProjectId, QueryMemories, Review, Scope};
+use reflect_types::{Arm, CreateApiKey, ProjectId, QueryMemories, Review, Scope};
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
@@ -22,6 +26,10 @@ const RUNS: &str = include_str!("../../demo/tau-bench.json");
 const PROJECT: &str = "airline";
 /// The share of runs that wait for your review.
 const WAITING: usize = 3;
+/// Every so many-th run is of the control arm.
+const CONTROL: usize = 5;
+/// The seconds from one run to the next.
+const APART: i64 = 16 * 3_600;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -39,7 +47,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     })?;
     // Everything is in memory, so that nothing is left behind.
     let keys = Keys::new(Arc::new(Sqlite::in_memory()?), None);
+    let clock = Past::default();
     let engine = Engine::builder()
+        .clock(Arc::new(clock.clone()))
         .key_limits(Arc::new(keys.clone()))
         .start()?;
     let project = ProjectId::from(PROJECT);
@@ -51,7 +61,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     output::say(format_args!(
         "Filling a bank in memory with runs of tau-bench…"
     ))?;
-    fill(&engine.acting_for(key.key.id.clone()), &project).await?;
+    fill(&engine.acting_for(key.key.id.clone()), &project, &clock).await?;
     // Before the address is printed: who knows it may send a signal.
     let signals = Signalled::listen()?;
     let address = listener.local_addr()?;
@@ -70,19 +80,53 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lives through the runs: each is given what the ones before have taught, and is reviewed by its reward;
-/// the last ones wait for a review.
-async fn fill(engine: &Engine, project: &ProjectId) -> Result<(), Failure> {
+/// A clock that is behind.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    /// By how many seconds.
+    behind: Arc<AtomicI64>,
+}
+
+#[async_trait]
+impl Clock for Past {
+    fn now(&self) -> Timestamp {
+        let behind = SignedDuration::from_secs(self.behind.load(Ordering::Relaxed));
+        System
+            .now()
+            .checked_sub(behind)
+            .unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    async fn sleep_until(&self, time: Timestamp) {
+        let left = std::time::Duration::try_from(time.duration_since(self.now()));
+        tokio::time::sleep(left.unwrap_or_default()).await;
+    }
+}
+
+/// Lives through the runs as if they had come over some weeks: each is given what the ones before have
+/// taught, unless it is of the control arm, and is reviewed by its reward; the last ones wait for a review.
+async fn fill(engine: &Engine, project: &ProjectId, clock: &Past) -> Result<(), Failure> {
     let runs = parse(Format::TauBench, RUNS).map_err(Failure::general)?;
     let reviewed = runs.len() - runs.len() / WAITING;
+    let mut age: i64 = runs.iter().map(|_| APART).sum();
     for (number, run) in runs.into_iter().enumerate() {
+        age -= APART;
+        clock.behind.store(age, Ordering::Relaxed);
         let mut trace = *run.trace.map_err(Failure::general)?;
+        let is_control = number % CONTROL == CONTROL - 1;
+        trace.arm = Some(if is_control {
+            Arm::Control
+        } else {
+            Arm::Memories
+        });
         let query = QueryMemories {
             limit: 3,
             ..QueryMemories::new(&trace.task)
         };
-        let given = engine.query_memories(project, &query).await?;
-        trace.retrieved_memory_ids = given.into_iter().map(|memory| memory.id).collect();
+        if !is_control {
+            let given = engine.query_memories(project, &query).await?;
+            trace.retrieved_memory_ids = given.into_iter().map(|memory| memory.id).collect();
+        }
         trace.model = Some("gpt-4o".to_owned());
         let review: Option<Review> = trace.review.take();
         let stored = engine.create_trace(project, trace).await?;
@@ -92,6 +136,7 @@ async fn fill(engine: &Engine, project: &ProjectId) -> Result<(), Failure> {
                 .await?;
         }
     }
+    clock.behind.store(0, Ordering::Relaxed);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod keys;
 pub(crate) mod memories;
 mod memory_changes;
 mod memory_text;
+pub(crate) mod migrate;
 pub(crate) mod projects;
 pub(crate) mod report;
 pub(crate) mod review;

@@ -168,6 +168,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             options.listen
         ))
     })?;
+    warn_if_readable(&listener, &settings);
     let opened = options.data.open().await?;
     options.data.warn_if_shared();
     let (key_store, is_new) = opened.keys().await?;
@@ -249,6 +250,17 @@ fn alpha(given: Option<f64>) -> Result<f64, Failure> {
 }
 
 /// The certificate of the flags.
+/// Warns that keys can be read on the way. A server behind a proxy that ends TLS has trusted proxies.
+fn warn_if_readable(listener: &TcpListener, settings: &Settings) {
+    let elsewhere = listener.local_addr().is_ok_and(|at| !at.ip().is_loopback());
+    if elsewhere && settings.tls.is_none() && settings.trusted_proxies.is_empty() {
+        tracing::warn!(
+            "keys and runs travel unencrypted: give --tls-cert and --tls-key, or listen on 127.0.0.1 \
+             behind a proxy with TLS and name it with --trusted-proxy"
+        );
+    }
+}
+
 async fn tls(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, Failure> {
     let (certificate, key) = match (certificate, key) {
         (None, None) => return Ok(None),

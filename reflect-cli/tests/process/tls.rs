@@ -74,3 +74,27 @@ fn unusable_certificates_are_usage_errors() {
     }
     assert!(!folder.path().join("reflect.db").exists());
 }
+
+#[test]
+fn plain_http_for_other_machines_is_warned_about() {
+    let folder = tempfile::tempdir().unwrap();
+    // A folder is no database: the server ends at once.
+    let said = |listen: &str, more: &[&str]| {
+        let mut command = reflect();
+        command.args(["serve", "--listen", listen, "--data"]);
+        let ended = command.arg(folder.path()).args(more).output().unwrap();
+        assert!(!ended.status.success(), "{ended:?}");
+        errors(&ended)
+    };
+    let warned = said("0.0.0.0:0", &[]);
+    assert!(
+        warned.contains("unencrypted") && warned.contains("--tls-cert"),
+        "{warned}"
+    );
+    for quiet in [
+        said("127.0.0.1:0", &[]),
+        said("0.0.0.0:0", &["--trusted-proxy", "10.0.0.1"]),
+    ] {
+        assert!(!quiet.contains("unencrypted"), "{quiet}");
+    }
+}

@@ -15,8 +15,6 @@ pub struct Agreement {
     pub only_person_passed: u64,
 }
 
-/// The fewest traces from which a model's agreement is judged.
-const FEWEST: u64 = 20;
 /// The kappa below which a model agrees too little: "moderate" agreement begins here in the scale of
 /// Landis and Koch, "The measurement of observer agreement for categorical data", Biometrics 33 (1977).
 const LEAST: f64 = 0.4;
@@ -24,6 +22,9 @@ const LEAST: f64 = 0.4;
 const SMALLEST_STEP: f64 = 0.1;
 
 impl Agreement {
+    /// The fewest traces from which a model's agreement is judged.
+    pub const FEWEST: u64 = 20;
+
     /// Counts traces with these verdicts.
     pub fn add(&mut self, model: Verdict, person: Verdict, traces: u64) {
         let counter = match (model, person) {
@@ -41,7 +42,9 @@ impl Agreement {
     /// below 0.4. Then it is in proportion to the kappa, and at least 0.1.
     pub fn step(self) -> f64 {
         match self.kappa() {
-            Some(kappa) if self.traces() >= FEWEST => (kappa / LEAST).clamp(SMALLEST_STEP, 1.0),
+            Some(kappa) if self.traces() >= Self::FEWEST => {
+                (kappa / LEAST).clamp(SMALLEST_STEP, 1.0)
+            }
             _ => 1.0,
         }
     }

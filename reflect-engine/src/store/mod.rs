@@ -5,6 +5,9 @@
 //! needs no rule of reviews or utilities: see [`review`](crate::review).
 
 mod archive;
+#[cfg(any(test, feature = "test-support"))]
+#[allow(clippy::panic, reason = "it is a part of tests")]
+mod audit;
 mod browse;
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
@@ -33,12 +36,18 @@ mod undecoded;
 mod undo_run;
 
 pub use archive::{Archive, EmbeddedPiece};
+#[cfg(any(test, feature = "test-support"))]
+#[doc(hidden)]
+pub use audit::assert_consistent;
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
 pub use port::Store;
+#[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
+#[doc(hidden)]
+pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseClock, Postgres};
 pub use skill::SkillWrite;

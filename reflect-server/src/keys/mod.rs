@@ -84,12 +84,15 @@ impl Keys {
         if self.shared.configured.is_some() {
             return Ok(None);
         }
-        let masters = self.shared.store.list(None).await?;
-        if masters.iter().any(|record| is_valid(&record.key)) {
-            return Ok(None);
-        }
-        let create = CreateApiKey::new("Master key");
-        self.create_master(create).await.map(Some)
+        let create = CreateApiKey {
+            scopes: Scope::KNOWN.to_vec(),
+            ..CreateApiKey::new("Master key")
+        };
+        let (record, created) = new_key(None, create, None)?;
+        // By the store, because several servers may start at once.
+        let stored = self.shared.store.insert_if_none_is_valid(record).await?;
+        self.relist().await;
+        Ok(stored.then_some(created))
     }
 
     /// Creates a key that opens every project, with every scope.

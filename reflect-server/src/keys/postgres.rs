@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Object, PoolError};
+use deadpool_postgres::{Object, PoolError, Transaction};
 use reflect_engine::store::Postgres as Database;
 use reflect_engine::{Error, Result};
 use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
@@ -70,21 +70,18 @@ impl Postgres {
         rows.await.map_err(|error| self.database.error_of(error))
     }
 
-    /// Stores a key if `condition` holds, which is a query with these values.
+    /// Stores a key if a query finds a row, or none, as expected; returns whether it was stored.
     async fn insert_if(
         &self,
         record: &KeyRecord,
-        condition: &str,
+        query: &str,
         values: &[&(dyn ToSql + Sync)],
         expected: bool,
     ) -> Result<bool> {
         let inserted = async {
             let mut db = self.database.pool().get().await?;
-            let db = db.transaction().await?;
-            // Two servers cannot both be first, and no key is revoked meanwhile.
-            db.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
-                .await?;
-            let holds = db.query_opt(condition, values).await?.is_some() == expected;
+            let db = locked(&mut db).await?;
+            let holds = db.query_opt(query, values).await?.is_some() == expected;
             if holds {
                 let values = Values::new(record);
                 db.execute(&insertion(), &values.references()).await?;
@@ -96,6 +93,15 @@ impl Postgres {
             .await
             .map_err(|error| self.database.error_of(error))
     }
+}
+
+/// A transaction that waits for those which add keys under a condition: two servers cannot both be
+/// first, and what a deletion has to find is committed.
+async fn locked(db: &mut Object) -> std::result::Result<Transaction<'_>, PoolError> {
+    let db = db.transaction().await?;
+    db.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
+        .await?;
+    Ok(db)
 }
 
 #[async_trait]
@@ -110,6 +116,16 @@ impl KeyStore for Postgres {
         let project = record.project.as_ref().map(ProjectId::as_str);
         let taken = "SELECT FROM api_key WHERE project IS NOT DISTINCT FROM $1 LIMIT 1";
         self.insert_if(&record, taken, &[&project], false).await
+    }
+
+    async fn insert_if_none_is_valid(&self, record: KeyRecord) -> Result<bool> {
+        let project = record.project.as_ref().map(ProjectId::as_str);
+        let created_at = &record.key.created_at;
+        let valid = "SELECT FROM api_key \
+             WHERE project IS NOT DISTINCT FROM $1 AND revoked_at IS NULL \
+                 AND (expires_at IS NULL OR expires_at > $2) LIMIT 1";
+        self.insert_if(&record, valid, &[&project, created_at], false)
+            .await
     }
 
     async fn insert_by(&self, creator: &str, record: KeyRecord) -> Result<bool> {
@@ -192,9 +208,15 @@ impl KeyStore for Postgres {
     }
 
     async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
-        let delete = "DELETE FROM api_key WHERE project = $1 RETURNING key";
-        let gone = self.query(delete, &[&project.as_str()]).await?;
-        Ok(!gone.is_empty())
+        let deleted = async {
+            let mut db = self.database.pool().get().await?;
+            let db = locked(&mut db).await?;
+            let delete = "DELETE FROM api_key WHERE project = $1";
+            let deleted = db.execute(delete, &[&project.as_str()]).await?;
+            db.commit().await?;
+            Ok(deleted > 0)
+        };
+        deleted.await.map_err(|error| self.database.error_of(error))
     }
 }
 
@@ -222,9 +244,7 @@ async fn has_tables(database: &Database) -> std::result::Result<bool, PoolError>
 /// Runs the missing migrations; returns whether there were no tables.
 async fn migrate(database: &Database) -> std::result::Result<bool, Fault> {
     let mut db = database.pool().get().await?;
-    let db = db.transaction().await?;
-    db.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
-        .await?;
+    let db = locked(&mut db).await?;
     db.batch_execute("CREATE TABLE IF NOT EXISTS server_format (version BIGINT NOT NULL)")
         .await?;
     let found = db

@@ -115,6 +115,36 @@ impl Sqlite {
     }
 }
 
+impl Sqlite {
+    /// Stores a key if its project has, or has not, a valid key: this one, or any (`None`). Returns
+    /// whether it was stored.
+    async fn insert_depending(
+        &self,
+        on: Option<&str>,
+        record: KeyRecord,
+        expected: bool,
+    ) -> Result<bool> {
+        let on = on.map(str::to_owned);
+        self.write(move |db| {
+            let project = record.project.as_ref().map(ProjectId::as_str);
+            let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let found = transaction
+                .prepare_cached(
+                    "SELECT 1 FROM api_key \
+                     WHERE (?1 IS NULL OR public_id = ?1) AND project IS ?2 \
+                     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)",
+                )?
+                .exists(params![on, project, record.key.created_at])?;
+            if found == expected {
+                insert(&transaction, &record)?;
+            }
+            transaction.commit()?;
+            Ok(found == expected)
+        })
+        .await
+    }
+}
+
 #[async_trait]
 impl KeyStore for Sqlite {
     async fn insert(&self, record: KeyRecord) -> Result<()> {
@@ -138,25 +168,12 @@ impl KeyStore for Sqlite {
         .await
     }
 
+    async fn insert_if_none_is_valid(&self, record: KeyRecord) -> Result<bool> {
+        self.insert_depending(None, record, false).await
+    }
+
     async fn insert_by(&self, creator: &str, record: KeyRecord) -> Result<bool> {
-        let creator = creator.to_owned();
-        self.write(move |db| {
-            let project = record.project.as_ref().map(ProjectId::as_str);
-            let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-            let holds = transaction
-                .prepare_cached(
-                    "SELECT 1 FROM api_key \
-                     WHERE public_id = ?1 AND project IS ?2 AND revoked_at IS NULL \
-                     AND (expires_at IS NULL OR expires_at > ?3)",
-                )?
-                .exists(params![creator, project, record.key.created_at])?;
-            if holds {
-                insert(&transaction, &record)?;
-            }
-            transaction.commit()?;
-            Ok(holds)
-        })
-        .await
+        self.insert_depending(Some(creator), record, true).await
     }
 
     async fn projects(&self) -> Result<Vec<ProjectId>> {

@@ -17,6 +17,10 @@ pub trait KeyStore: Send + Sync + 'static {
     /// Stores the first key of a project; returns `false`, without effect, if the project has had one.
     async fn insert_first(&self, key: KeyRecord) -> Result<bool>;
 
+    /// Stores a key unless its project, or for a master key all projects, has one that is neither revoked
+    /// nor expired; returns whether it was stored.
+    async fn insert_if_none_is_valid(&self, key: KeyRecord) -> Result<bool>;
+
     /// Stores a key that another key of the same project creates, given by its public id; returns
     /// `false`, without effect, if that one is revoked, expired or deleted.
     async fn insert_by(&self, creator: &str, key: KeyRecord) -> Result<bool>;

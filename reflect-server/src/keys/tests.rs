@@ -1,22 +1,81 @@
-//! Keys, in memory and in a file.
-
-use reflect_engine::model::Extractive;
+//! Keys, in memory, in a file and in PostgreSQL.
 
 use super::*;
 
-async fn on_every_store<F: Future<Output = ()>>(test: impl Fn(Arc<dyn KeyStore>, Engine) -> F) {
-    let engine = Engine::builder().start().unwrap();
-    test(Arc::new(Sqlite::in_memory().unwrap()), engine).await;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("reflect.db");
-    let store = reflect_engine::store::Sqlite::open(&path).unwrap();
+/// Declares behaviours that every store has; each becomes one test with keys in memory, one in a file
+/// and one in PostgreSQL.
+macro_rules! on_every_store {
+    ($($behaviour:ident),+ $(,)?) => {
+        mod in_memory {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    let engine = Engine::builder().start().unwrap();
+                    super::$behaviour(Arc::new(Sqlite::in_memory().unwrap()), engine).await;
+                }
+            )+
+
+            use super::*;
+        }
+
+        mod in_a_file {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    let folder = tempfile::tempdir().unwrap();
+                    let path = folder.path().join("reflect.db");
+                    let engine = Engine::open_sqlite(&path).await.unwrap();
+                    let keys = Arc::new(Sqlite::open(&path).unwrap());
+                    super::$behaviour(keys, engine.clone()).await;
+                    engine.shutdown().await.unwrap();
+                }
+            )+
+
+            use super::*;
+        }
+
+        #[cfg(feature = "postgres")]
+        mod in_postgres {
+            $(
+                #[tokio::test]
+                #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+                async fn $behaviour() {
+                    let (keys, engine) = postgres(stringify!($behaviour)).await;
+                    super::$behaviour(keys, engine.clone()).await;
+                    engine.shutdown().await.unwrap();
+                }
+            )+
+
+            use super::*;
+        }
+    };
+}
+
+on_every_store!(
+    keys_are_found_listed_revoked_and_deleted_by_project,
+    last_use_is_stored_by_flush,
+    master_key_is_created_once_and_only_if_none_is_configured,
+    deleted_key_creates_no_other,
+    project_is_created_with_its_first_key_or_later,
+    largest_alpha_of_a_key_outlives_it,
+    of_many_servers_one_creates_the_master_key,
+);
+
+/// Keys and an engine in one empty database.
+#[cfg(feature = "postgres")]
+async fn postgres(behaviour: &str) -> (Arc<dyn KeyStore>, Engine) {
+    use reflect_engine::store::{Postgres as Database, scratch_database};
+
+    // PostgreSQL cuts names at 63 bytes.
+    let name: String = format!("keys_{behaviour}").chars().take(50).collect();
+    let address = scratch_database(&name).await;
+    let database = Arc::new(Database::connect_with(&address, 4).await.unwrap());
+    let keys = Postgres::open(Arc::clone(&database)).await.unwrap();
+    assert!(keys.is_new());
     let engine = Engine::builder()
-        .store(Arc::new(store))
-        .reflector(Arc::new(Extractive))
-        .start()
-        .unwrap();
-    test(Arc::new(Sqlite::open(&path).unwrap()), engine.clone()).await;
-    engine.shutdown().await.unwrap();
+        .clock(Arc::new(database.clock()))
+        .store(database);
+    (Arc::new(keys), engine.start().unwrap())
 }
 
 fn create(label: &str) -> CreateApiKey {
@@ -26,123 +85,149 @@ fn create(label: &str) -> CreateApiKey {
     }
 }
 
-#[tokio::test]
-async fn keys_are_found_listed_revoked_and_deleted_by_project() {
-    on_every_store(async |store, engine| {
-        let keys = Keys::new(store, None);
-        let [a, b] = ["a", "b"].map(ProjectId::from);
-        let first = keys.create(&engine, &a, create("first")).await.unwrap();
-        let second = keys.create(&engine, &a, create("second")).await.unwrap();
-        let other = keys.create(&engine, &b, create("other")).await.unwrap();
-        let master = keys.create_master(CreateApiKey::new("root")).await.unwrap();
+async fn keys_are_found_listed_revoked_and_deleted_by_project(
+    store: Arc<dyn KeyStore>,
+    engine: Engine,
+) {
+    let keys = Keys::new(store, None);
+    let [a, b] = ["a", "b"].map(ProjectId::from);
+    let first = keys.create(&engine, &a, create("first")).await.unwrap();
+    let second = keys.create(&engine, &a, create("second")).await.unwrap();
+    let other = keys.create(&engine, &b, create("other")).await.unwrap();
+    let master = keys.create_master(CreateApiKey::new("root")).await.unwrap();
 
-        assert_eq!(
-            keys.list(Some(&a)).await.unwrap(),
-            [first.key.clone(), second.key]
-        );
-        assert_eq!(keys.list(None).await.unwrap()[0], master.key);
-        let caller = keys
-            .recognise(&first.api_key)
+    assert_eq!(
+        keys.list(Some(&a)).await.unwrap(),
+        [first.key.clone(), second.key]
+    );
+    assert_eq!(keys.list(None).await.unwrap()[0], master.key);
+    let caller = keys
+        .recognise(&first.api_key)
+        .await
+        .unwrap()
+        .caller()
+        .unwrap();
+    assert!(caller.opens(&a) && !caller.opens(&b));
+    assert!(caller.may(&Scope::TraceRead) && !caller.may(&Scope::KeyAdmin));
+    let caller = keys
+        .recognise(&master.api_key)
+        .await
+        .unwrap()
+        .caller()
+        .unwrap();
+    assert!(caller.opens(&a) && caller.opens(&b) && caller.may(&Scope::KeyAdmin));
+
+    let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
+    assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
+    let revoked = keys.revoke(Some(&a), &first.key.id).await.unwrap();
+    assert_eq!(revoked.status, reflect_types::KeyStatus::Revoked);
+    assert!(
+        keys.recognise(&first.api_key)
             .await
             .unwrap()
             .caller()
-            .unwrap();
-        assert!(caller.opens(&a) && !caller.opens(&b));
-        assert!(caller.may(&Scope::TraceRead) && !caller.may(&Scope::KeyAdmin));
-        let caller = keys
-            .recognise(&master.api_key)
+            .is_none()
+    );
+
+    assert!(keys.delete_project(&a).await.unwrap());
+    assert!(!keys.delete_project(&a).await.unwrap());
+    assert!(keys.list(Some(&a)).await.unwrap().is_empty());
+    assert!(
+        keys.recognise(&other.api_key)
             .await
             .unwrap()
             .caller()
-            .unwrap();
-        assert!(caller.opens(&a) && caller.opens(&b) && caller.may(&Scope::KeyAdmin));
-
-        let missing = keys.revoke(Some(&b), &first.key.id).await.unwrap_err();
-        assert_eq!(missing.code(), reflect_types::ErrorCode::NotFound);
-        let revoked = keys.revoke(Some(&a), &first.key.id).await.unwrap();
-        assert_eq!(revoked.status, reflect_types::KeyStatus::Revoked);
-        assert!(
-            keys.recognise(&first.api_key)
-                .await
-                .unwrap()
-                .caller()
-                .is_none()
-        );
-
-        assert!(keys.delete_project(&a).await.unwrap());
-        assert!(!keys.delete_project(&a).await.unwrap());
-        assert!(keys.list(Some(&a)).await.unwrap().is_empty());
-        assert!(
-            keys.recognise(&other.api_key)
-                .await
-                .unwrap()
-                .caller()
-                .is_some()
-        );
-    })
-    .await;
+            .is_some()
+    );
 }
 
-#[tokio::test]
-async fn last_use_is_stored_by_flush() {
-    on_every_store(async |store, engine| {
-        let keys = Keys::new(Arc::clone(&store), None);
-        let project = ProjectId::from("a");
-        let created = keys.create(&engine, &project, create("k")).await.unwrap();
-        keys.recognise(&created.api_key).await.unwrap();
-        let stored = async || {
-            store.list(Some(&project)).await.unwrap()[0]
-                .key
-                .last_used_at
-                .clone()
-        };
-        assert_eq!(stored().await, None);
-        let shown = keys.list(Some(&project)).await.unwrap()[0]
+async fn last_use_is_stored_by_flush(store: Arc<dyn KeyStore>, engine: Engine) {
+    let keys = Keys::new(Arc::clone(&store), None);
+    let project = ProjectId::from("a");
+    let created = keys.create(&engine, &project, create("k")).await.unwrap();
+    keys.recognise(&created.api_key).await.unwrap();
+    let stored = async || {
+        store.list(Some(&project)).await.unwrap()[0]
+            .key
             .last_used_at
-            .clone();
-        assert!(shown.is_some());
-        keys.flush().await.unwrap();
-        assert_eq!(stored().await, shown);
-    })
-    .await;
+            .clone()
+    };
+    assert_eq!(stored().await, None);
+    let shown = keys.list(Some(&project)).await.unwrap()[0]
+        .last_used_at
+        .clone();
+    assert!(shown.is_some());
+    keys.flush().await.unwrap();
+    assert_eq!(stored().await, shown);
 }
 
-#[tokio::test]
-async fn master_key_is_created_once_and_only_if_none_is_configured() {
-    on_every_store(async |store, _| {
-        let configured = SecretString::from("rf_live_test_chosen");
-        let keys = Keys::new(Arc::clone(&store), Some(&configured));
-        assert!(keys.ensure_master().await.unwrap().is_none());
-        let caller = keys
-            .recognise("rf_live_test_chosen")
+async fn master_key_is_created_once_and_only_if_none_is_configured(
+    store: Arc<dyn KeyStore>,
+    _: Engine,
+) {
+    let configured = SecretString::from("rf_live_test_chosen");
+    let keys = Keys::new(Arc::clone(&store), Some(&configured));
+    assert!(keys.ensure_master().await.unwrap().is_none());
+    let caller = keys
+        .recognise("rf_live_test_chosen")
+        .await
+        .unwrap()
+        .caller()
+        .unwrap();
+    assert_eq!(caller.project(), None);
+    assert!(
+        keys.recognise("rf_live_test_other")
             .await
             .unwrap()
             .caller()
-            .unwrap();
-        assert_eq!(caller.project(), None);
-        assert!(
-            keys.recognise("rf_live_test_other")
-                .await
-                .unwrap()
-                .caller()
-                .is_none()
-        );
+            .is_none()
+    );
 
-        let keys = Keys::new(Arc::clone(&store), None);
-        let created = keys.ensure_master().await.unwrap().unwrap();
-        assert!(created.key.is_master);
-        assert!(keys.ensure_master().await.unwrap().is_none());
-        assert!(
-            keys.recognise("rf_live_test_chosen")
-                .await
-                .unwrap()
-                .caller()
-                .is_none()
-        );
-        keys.revoke(None, &created.key.id).await.unwrap();
-        assert!(keys.ensure_master().await.unwrap().is_some());
-    })
-    .await;
+    let keys = Keys::new(Arc::clone(&store), None);
+    let created = keys.ensure_master().await.unwrap().unwrap();
+    assert!(created.key.is_master);
+    assert!(keys.ensure_master().await.unwrap().is_none());
+    assert!(
+        keys.recognise("rf_live_test_chosen")
+            .await
+            .unwrap()
+            .caller()
+            .is_none()
+    );
+    keys.revoke(None, &created.key.id).await.unwrap();
+    assert!(keys.ensure_master().await.unwrap().is_some());
+}
+
+async fn of_many_servers_one_creates_the_master_key(store: Arc<dyn KeyStore>, _: Engine) {
+    let servers: Vec<_> = (0..8)
+        .map(|_| {
+            let keys = Keys::new(Arc::clone(&store), None);
+            tokio::spawn(async move { keys.ensure_master().await.unwrap() })
+        })
+        .collect();
+    let mut created = 0;
+    for server in servers {
+        created += usize::from(server.await.unwrap().is_some());
+    }
+    assert_eq!(created, 1);
+    assert_eq!(store.list(None).await.unwrap().len(), 1);
+}
+
+async fn largest_alpha_of_a_key_outlives_it(store: Arc<dyn KeyStore>, engine: Engine) {
+    let keys = Keys::new(store, None);
+    let project = ProjectId::from("a");
+    let limit = CreateApiKey {
+        max_alpha: Some(0.1),
+        ..create("limited")
+    };
+    let limited = keys.create(&engine, &project, limit).await.unwrap().key.id;
+    let unlimited = keys.create(&engine, &project, create("unlimited")).await;
+    let unlimited = unlimited.unwrap().key.id;
+    keys.revoke(Some(&project), &limited).await.unwrap();
+    assert_eq!(keys.max_alpha(&limited).await.unwrap(), Some(0.1));
+    for id in [unlimited, KeyId::MASTER.into(), "unknown".into()] {
+        assert_eq!(keys.max_alpha(&id).await.unwrap(), None, "{id}");
+    }
 }
 
 #[tokio::test]
@@ -160,48 +245,40 @@ async fn no_secret_is_stored() {
     assert!(!format!("{kept:?} {created:?} {keys:?}").contains(secret));
 }
 
-#[tokio::test]
-async fn deleted_key_creates_no_other() {
-    on_every_store(async |store, engine| {
-        let keys = Keys::new(store, None);
-        let project = ProjectId::from("a");
-        let first = keys.create(&engine, &project, create("first")).await;
-        let first = keys.recognise(&first.unwrap().api_key).await;
-        let first = first.unwrap().caller().unwrap();
-        let second = keys.create_by(&first, &project, create("second")).await;
-        let second = second.unwrap().unwrap();
-        let ended = keys
-            .recognise(&second.api_key)
-            .await
-            .unwrap()
-            .caller()
-            .unwrap();
-        keys.revoke(Some(&project), &second.key.id).await.unwrap();
-        let third = keys.create_by(&ended, &project, create("third")).await;
-        assert!(third.unwrap().is_none());
-        keys.delete_project(&project).await.unwrap();
-        let third = keys.create_by(&first, &project, create("third")).await;
-        assert!(third.unwrap().is_none());
-        assert!(keys.list(Some(&project)).await.unwrap().is_empty());
-    })
-    .await;
+async fn deleted_key_creates_no_other(store: Arc<dyn KeyStore>, engine: Engine) {
+    let keys = Keys::new(store, None);
+    let project = ProjectId::from("a");
+    let first = keys.create(&engine, &project, create("first")).await;
+    let first = keys.recognise(&first.unwrap().api_key).await;
+    let first = first.unwrap().caller().unwrap();
+    let second = keys.create_by(&first, &project, create("second")).await;
+    let second = second.unwrap().unwrap();
+    let ended = keys
+        .recognise(&second.api_key)
+        .await
+        .unwrap()
+        .caller()
+        .unwrap();
+    keys.revoke(Some(&project), &second.key.id).await.unwrap();
+    let third = keys.create_by(&ended, &project, create("third")).await;
+    assert!(third.unwrap().is_none());
+    keys.delete_project(&project).await.unwrap();
+    let third = keys.create_by(&first, &project, create("third")).await;
+    assert!(third.unwrap().is_none());
+    assert!(keys.list(Some(&project)).await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn project_is_created_with_its_first_key_or_later() {
-    on_every_store(async |store, engine| {
-        let keys = Keys::new(store, None);
-        let project = ProjectId::from("a");
-        keys.create(&engine, &project, create("k")).await.unwrap();
-        let there = engine.list_projects().await.unwrap();
-        assert!(there.contains(&project));
-        // The state after a crash in between.
-        engine.delete_project(&project).await.unwrap();
-        keys.create_master(CreateApiKey::new("root")).await.unwrap();
-        keys.ensure_projects(&engine).await.unwrap();
-        assert_eq!(engine.list_projects().await.unwrap(), [project]);
-    })
-    .await;
+async fn project_is_created_with_its_first_key_or_later(store: Arc<dyn KeyStore>, engine: Engine) {
+    let keys = Keys::new(store, None);
+    let project = ProjectId::from("a");
+    keys.create(&engine, &project, create("k")).await.unwrap();
+    let there = engine.list_projects().await.unwrap();
+    assert!(there.contains(&project));
+    // The state after a crash in between.
+    engine.delete_project(&project).await.unwrap();
+    keys.create_master(CreateApiKey::new("root")).await.unwrap();
+    keys.ensure_projects(&engine).await.unwrap();
+    assert_eq!(engine.list_projects().await.unwrap(), [project]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

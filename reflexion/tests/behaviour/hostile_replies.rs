@@ -104,7 +104,9 @@ fn time_on_processor() -> Duration {
 }
 
 #[test]
-fn no_reply_takes_more_than_a_second_per_megabyte() {
+fn no_reply_takes_more_than_seconds_per_megabyte() {
+    // What is quadratic takes minutes.
+    let limit = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
     for (name, reply) in megabytes() {
         for read in [
             |reply: &str| drop(judged(reply)),
@@ -112,11 +114,11 @@ fn no_reply_takes_more_than_a_second_per_megabyte() {
         ] {
             // The best of five, since the machine may be busy.
             let in_time = (0..5).any(|_| {
-                let deadline = time_on_processor() + Duration::from_secs(1);
+                let deadline = time_on_processor() + limit;
                 read(&reply);
                 time_on_processor() < deadline
             });
-            assert!(in_time, "{name}: more than a second per megabyte");
+            assert!(in_time, "{name}: more than {limit:?} per megabyte");
         }
     }
 }

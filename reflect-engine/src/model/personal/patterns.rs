@@ -1,4 +1,10 @@
-//! Values that their form gives away.
+//! Values that their form, or the noun before them, gives away.
+
+/// The nouns before the number of a case: `order #W5918442` becomes `order order_id`.
+const NUMBERED: &str = "account application appointment booking case certificate claim complaint \
+    confirmation contract customer employee invoice loan member membership order \
+    passenger passport patient payment policy receipt reference refund reservation return shipment \
+    subscription ticket tracking transaction user voucher";
 
 /// The text with roles for mail addresses, card and phone numbers, and identifiers.
 pub(super) fn replace(text: &str) -> String {
@@ -11,9 +17,15 @@ pub(super) fn replace(text: &str) -> String {
         } else {
             None
         };
+        let numbered = if outside { numbered(rest) } else { None };
         if let Some((length, role)) = found {
             replaced.push_str(role);
             rest = &rest[length..];
+        } else if let Some(case) = numbered {
+            replaced.push_str(&rest[..case.value]);
+            replaced.push_str(&rest[..case.noun].to_ascii_lowercase());
+            replaced.push_str("_id");
+            rest = &rest[case.end..];
         } else {
             replaced.push(c);
             rest = &rest[c.len_utf8()..];
@@ -35,6 +47,50 @@ fn word(text: &str) -> Option<(usize, &'static str)> {
     let (_, digits) = word[..end].rsplit_once('_')?;
     let is_id = digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_id.then_some((end, "id"))
+}
+
+/// A noun and the number of a case: where the noun ends, where the number begins and where it ends.
+struct Case {
+    noun: usize,
+    value: usize,
+    end: usize,
+}
+
+/// A noun with its number at the beginning of the text, as `order number: 5918442` and `Case #A-12-77`.
+fn numbered(text: &str) -> Option<Case> {
+    let noun = text.find(|c: char| !c.is_ascii_alphabetic())?;
+    let is_noun = |known: &str| known.eq_ignore_ascii_case(&text[..noun]);
+    if !NUMBERED.split_whitespace().any(is_noun) {
+        return None;
+    }
+    let mut rest = text[noun..].trim_start_matches([' ', ':']);
+    for label in ["number", "no.", "no", "id", "ID", "Id", "code"] {
+        let after = rest.strip_prefix(label);
+        if let Some(after) = after.filter(|after| after.starts_with([' ', ':', '#'])) {
+            rest = after.trim_start_matches([' ', ':']);
+            break;
+        }
+    }
+    if rest.len() == text.len() - noun {
+        return None;
+    }
+    let value = text.len() - rest.len();
+    let bare = rest.strip_prefix('#').unwrap_or(rest);
+    let length = bare
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
+        .unwrap_or(bare.len());
+    let code = bare[..length].trim_end_matches('-');
+    let end = text.len() - bare.len() + code.len();
+    let digits = code.bytes().filter(u8::is_ascii_digit).count();
+    let letters = code.bytes().filter(u8::is_ascii_alphabetic).count();
+    let is_decimal = bare[code.len()..].starts_with(['.', ',', ':'])
+        && bare[code.len() + 1..].starts_with(|c: char| c.is_ascii_digit());
+    // A date and a count are no number of a case.
+    let parts: Vec<usize> = code.split('-').map(str::len).collect();
+    let is_date = letters == 0 && matches!(parts[..], [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4]);
+    let is_code = code.len() >= 4 && digits > 0 && (letters > 0 || digits >= 5);
+    let marked = bare.len() < rest.len() && digits > 0;
+    ((is_code || marked) && !is_date && !is_decimal).then_some(Case { noun, value, end })
 }
 
 /// A card, phone or other long number at the beginning of the text: its length and role.
@@ -119,7 +175,16 @@ mod tests {
             ),
             (
                 "use certificate 7504069: $250",
-                "use certificate number: $250",
+                "use certificate certificate_id: $250",
+            ),
+            ("use code 7504069: $250", "use code number: $250"),
+            (
+                "Cancel order #W5918442, then reservation JMO1MG.",
+                "Cancel order order_id, then reservation reservation_id.",
+            ),
+            (
+                "Ticket no. 77215, Case #12 and account number: 00-4421-7",
+                "Ticket no. ticket_id, Case case_id and account number: account_id",
             ),
         ] {
             assert_eq!(replace(text), expected, "{text}");
@@ -133,6 +198,8 @@ mod tests {
             "error[E0382] in HAT136 at v1.2.3, utf_8, step_12, x@y, a_b_123",
             "0.12345678 or 100 200 3000 or 123456",
             "订单 12 个 é+1",
+            "order 1000 units, in case 2024-05-20 fails, payment 12345.50, user story, order 5 of 6",
+            "account type A1, ticket to HAT136, customer, return Ok(5), case X2: return x1 + 10",
         ] {
             assert_eq!(replace(text), text);
         }

@@ -15,6 +15,24 @@ pub(super) struct Values(Vec<(String, String)>);
 const MAX_JSON: usize = 1024 * 1024;
 const MAX_VALUES: usize = 512;
 
+/// What stands before a name, and the number of capitalised words that a name has at least there.
+const OPENINGS: [(&str, usize); 14] = [
+    ("name is ", 1),
+    ("Mr. ", 1),
+    ("Mrs. ", 1),
+    ("Ms. ", 1),
+    ("Dr. ", 1),
+    ("You are ", 2),
+    ("I am ", 2),
+    ("I'm ", 2),
+    ("ustomer ", 2),
+    ("atient ", 2),
+    ("assenger ", 2),
+    ("lient ", 2),
+    ("uest ", 2),
+    ("named ", 2),
+];
+
 impl Values {
     pub(super) fn of(run: &JudgedRun<'_>) -> Self {
         let mut found = Found::default();
@@ -111,9 +129,9 @@ impl Found {
         }
     }
 
-    /// Reads names out of `Your name is Mia Li` and `You are Mia Li`.
+    /// Reads names out of `Your name is Mia Li`, `You are Mia Li`, `Dr. Li` and `customer Mia Li`.
     fn read_task(&mut self, task: &str) {
-        for (opening, fewest) in [("name is ", 1), ("You are ", 2), ("I am ", 2), ("I'm ", 2)] {
+        for (opening, fewest) in OPENINGS {
             for (at, _) in task.match_indices(opening) {
                 let words = task[at + opening.len()..].split_inclusive(' ');
                 let mut name = Vec::new();
@@ -271,6 +289,16 @@ mod tests {
                 text
             ),
             "name met name name and Go"
+        );
+        let task = "Customer Mia Li, sent by Dr. Okafor, has a Laptop; customer Service is closed.";
+        assert_eq!(
+            replaced(
+                task,
+                "{}",
+                "{}",
+                "Mia, Li, Okafor; the customer Service Laptop"
+            ),
+            "name, name, name; the customer Service Laptop"
         );
     }
 }

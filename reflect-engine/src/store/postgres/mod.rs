@@ -42,6 +42,8 @@ mod past_reviews;
 mod projects;
 mod reviews;
 mod row;
+#[cfg(any(test, feature = "test-support"))]
+mod scratch;
 mod skills;
 mod sql;
 mod tallies;
@@ -59,6 +61,9 @@ use transaction::{read, write};
 
 pub use clock::DatabaseClock;
 pub use database::Postgres;
+#[cfg(any(test, feature = "test-support"))]
+#[doc(hidden)]
+pub use scratch::scratch_database;
 
 #[async_trait]
 impl Store for Postgres {

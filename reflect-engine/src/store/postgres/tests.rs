@@ -3,6 +3,7 @@ use reflect_types::ProjectId;
 use tokio_postgres::Client;
 
 use super::super::conformance;
+use super::scratch::scratch_database as database;
 use super::{Postgres, Store as _};
 use crate::store::{Intake, NewTrace};
 
@@ -16,20 +17,6 @@ async fn administrator() -> Client {
         .unwrap();
     tokio::spawn(connection);
     client
-}
-
-/// An empty database of this name: a schema of the database in `DATABASE_URL`.
-async fn database(name: &str) -> String {
-    let schema = format!("test_{name}");
-    let create = format!(
-        "SELECT pg_advisory_xact_lock(1); \
-         CREATE EXTENSION IF NOT EXISTS vector SCHEMA public; \
-         DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"
-    );
-    administrator().await.batch_execute(&create).await.unwrap();
-    let address = address();
-    let separator = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{separator}options=-csearch_path%3D{schema},public")
 }
 
 /// `DATABASE_URL` with another user and database.

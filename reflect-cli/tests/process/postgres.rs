@@ -1,0 +1,86 @@
+//! The program on PostgreSQL.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use reflect_engine::store::scratch_database;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, crypto};
+
+use super::support::{errors, reflect};
+
+/// Answers a client's request for TLS, and passes what it decrypts to the database: the tests' PostgreSQL
+/// may be built without TLS.
+async fn tls_before(database: SocketAddr, config: ServerConfig) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move { pass(client, &acceptor, database).await });
+        }
+    });
+    address
+}
+
+async fn pass(mut client: TcpStream, tls: &TlsAcceptor, database: SocketAddr) -> io::Result<()> {
+    // The request for TLS: a length and a number.
+    client.read_exact(&mut [0; 8]).await?;
+    client.write_all(b"S").await?;
+    let mut client = tls.accept(client).await?;
+    let mut database = TcpStream::connect(database).await?;
+    tokio::io::copy_bidirectional(&mut client, &mut database).await?;
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn verify_full_accepts_the_named_host_only() {
+    let runtime = Runtime::new().unwrap();
+    let address = runtime.block_on(scratch_database("tls"));
+    let url = url::Url::parse(&address).unwrap();
+    let database = url.socket_addrs(|| Some(5432)).unwrap()[0];
+
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let roots = folder.path().join("ca.pem");
+    std::fs::write(&roots, made.cert.pem()).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let port = runtime.block_on(tls_before(database, config)).port();
+
+    let list = |host: &str, roots: Option<&str>| {
+        let mut url = url.clone();
+        url.set_host(Some(host)).unwrap();
+        url.set_port(Some(port)).unwrap();
+        url.query_pairs_mut().append_pair("sslmode", "verify-full");
+        if let Some(roots) = roots {
+            url.query_pairs_mut().append_pair("sslrootcert", roots);
+        }
+        let mut command = reflect();
+        command.args(["traces", "--project", "p", "--data", url.as_str()]);
+        command.output().unwrap()
+    };
+    let roots = roots.to_str().unwrap();
+    let named = list("localhost", Some(roots));
+    assert!(named.status.success(), "{}", errors(&named));
+    for refused in [list("127.0.0.1", Some(roots)), list("localhost", None)] {
+        let said = errors(&refused);
+        assert!(!refused.status.success());
+        assert!(said.contains("TLS fails"), "{said}");
+        assert!(said.contains("sslrootcert"), "{said}");
+        assert!(!said.contains(url.password().unwrap()), "{said}");
+    }
+}
