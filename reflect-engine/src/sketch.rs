@@ -51,6 +51,7 @@ impl<const SLOTS: usize> Sketch<SLOTS> {
     }
 
     /// The share of slots in which two texts agree; 0 if their numbers differ.
+    #[expect(clippy::cast_precision_loss, reason = "there are few slots")]
     pub fn similarity(&self, other: &Self) -> f64 {
         if self.numbers != other.numbers {
             return 0.0;
@@ -85,7 +86,6 @@ fn note<const SLOTS: usize>(least: &mut [u32; SLOTS], feature: u64) {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "32 bits are left")]
 const fn upper(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
