@@ -111,6 +111,7 @@ fn aside(memory: &MemoryRecord) -> Option<&'static str> {
     match memory.status {
         MemoryStatus::Active if memory.aside.is_none() => None,
         MemoryStatus::Archived => Some("archived"),
+        MemoryStatus::Merged => Some("merged"),
         _ => Some("set aside"),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod assets;
 mod card;
+mod comparison;
 mod frame;
 mod pages;
 mod path;

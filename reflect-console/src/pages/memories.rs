@@ -203,9 +203,10 @@ impl MemoriesPage {
 }
 
 /// The status in the address and the label of each kind of memories.
-const KINDS: [(&str, &str); 3] = [
+const KINDS: [(&str, &str); 4] = [
     ("", "All"),
     ("quarantined", "Set aside"),
+    ("merged", "Merged"),
     ("archived", "Archived"),
 ];
 

@@ -1,8 +1,9 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ChangeKind, MemoryHistory, MemoryStatus};
+use reflect_types::{ChangeKind, MemoryHistory, MemoryRecord, MemoryStatus};
 
 use crate::card::{MemoryCard, teacher};
+use crate::comparison::Comparison;
 use crate::frame::Frame;
 use crate::path::in_project;
 use crate::plot::UtilityPlot;
@@ -32,6 +33,11 @@ pub struct MemoryPage {
     key: String,
     given_to: String,
     plot: Option<UtilityPlot>,
+    /// The address of this page.
+    own: String,
+    pairs: Vec<Comparison>,
+    /// The memories that it stands for.
+    merged: String,
     events: Vec<Event>,
     changes: Vec<Change>,
     edit: String,
@@ -58,8 +64,13 @@ struct Change {
 }
 
 impl MemoryPage {
-    /// The page of a memory.
-    pub fn new(frame: Frame, history: &MemoryHistory, now: Timestamp) -> Self {
+    /// The page of a memory. `others` has the one that it is merged into, or some that are merged into it.
+    pub fn new(
+        frame: Frame,
+        history: &MemoryHistory,
+        others: &[MemoryRecord],
+        now: Timestamp,
+    ) -> Self {
         let memory = &history.memory;
         let id = memory.id.as_str();
         let address = |page: &str| in_project(&frame.project, &["memories", id, page]);
@@ -90,6 +101,8 @@ impl MemoryPage {
                 what: match change.kind {
                     ChangeKind::Edited => "edited",
                     ChangeKind::Quarantined => "set aside",
+                    ChangeKind::Archived => "archived",
+                    ChangeKind::Merged => "merged",
                     ChangeKind::Restored => "restored",
                     ChangeKind::Deleted => "deleted",
                     _ => "changed",
@@ -121,6 +134,19 @@ impl MemoryPage {
                 .unwrap_or_default(),
             given_to: count(history.events.len(), "reviewed run", "reviewed runs"),
             plot: UtilityPlot::new(&values),
+            own: frame.to_memory(id),
+            pairs: others
+                .iter()
+                .map(|other| match memory.merged_into {
+                    Some(_) => Comparison::new(&frame, other, memory),
+                    None => Comparison::new(&frame, memory, other),
+                })
+                .collect(),
+            merged: match history.merged.len() {
+                0 => String::new(),
+                MemoryHistory::MAX_MERGED => format!("{} or more", MemoryHistory::MAX_MERGED),
+                merged => merged.to_string(),
+            },
             events: events.collect(),
             changes: changes.collect(),
             edit: address("edit"),

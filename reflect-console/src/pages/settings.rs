@@ -48,6 +48,7 @@ impl SettingsPage {
             ("memories", stats.memories),
             ("tested memories", stats.used_memories),
             ("set aside", stats.quarantined),
+            ("merged", stats.merged),
             ("archived", stats.archived),
         ];
         let text = |value: Option<String>| value.unwrap_or_default();

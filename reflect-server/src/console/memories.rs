@@ -17,6 +17,9 @@ use super::form::Fields;
 use super::visit::{Change, Visit};
 use crate::error::ApiError;
 
+/// The merged memories that are shown beside the one that stands for them.
+const MAX_COMPARED: usize = 5;
+
 /// The list, or the answer to a search.
 pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     visit.require::<ListMemories>()?;
@@ -32,6 +35,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
             status: match search.status.as_str() {
                 "quarantined" => Some(MemoryStatus::Quarantined),
                 "archived" => Some(MemoryStatus::Archived),
+                "merged" => Some(MemoryStatus::Merged),
                 _ => None,
             },
         };
@@ -69,11 +73,20 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
         .get_memory(&visit.project, &memory_id(&visit))
         .await;
     let found = found.map_err(|error| visit.refused(error))?;
-    Ok(page(&MemoryPage::new(
-        visit.frame().await?,
-        &found,
-        Timestamp::now(),
-    )))
+    let others: Vec<MemoryId> = match &found.memory.merged_into {
+        Some(stands) => vec![stands.clone()],
+        None => {
+            let merged = found.merged.iter().take(MAX_COMPARED);
+            merged.map(|merged| merged.memory_id.clone()).collect()
+        }
+    };
+    let others = visit
+        .engine()
+        .find_memories(&visit.project, &others)
+        .await?;
+    let frame = visit.frame().await?;
+    let now = Timestamp::now();
+    Ok(page(&MemoryPage::new(frame, &found, &others, now)))
 }
 
 /// Edits a memory.

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::support::{Answer, PROJECT, Service, at};
 
 mod export;
+mod merged;
 mod report;
 mod tending;
 mod trace;

@@ -1,0 +1,66 @@
+//! Two memories side by side: one that stands, and one that is merged into it.
+
+use reflect_types::MemoryRecord;
+
+use crate::card::MemoryCard;
+use crate::frame::Frame;
+use crate::path::in_project;
+use crate::text::shown;
+
+/// A memory that stands for another one.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    /// The addresses of the two.
+    pub(crate) stands: String,
+    pub(crate) merged: String,
+    /// Where the merged one is restored, and then stands by itself.
+    pub(crate) restore: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What the two say, or have, of one kind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) stands: String,
+    pub(crate) merged: String,
+    pub(crate) is_same: bool,
+}
+
+impl Comparison {
+    pub(crate) fn new(frame: &Frame, stands: &MemoryRecord, merged: &MemoryRecord) -> Self {
+        let id = merged.id.as_str();
+        Self {
+            stands: frame.to_memory(stands.id.as_str()),
+            merged: frame.to_memory(id),
+            restore: in_project(&frame.project, &["memories", id, "status"]),
+            rows: rows(frame, stands, merged),
+        }
+    }
+}
+
+/// The rows in which at least one of them has something.
+fn rows(frame: &Frame, stands: &MemoryRecord, merged: &MemoryRecord) -> Vec<Row> {
+    let kinds: [(&str, fn(&MemoryRecord) -> String); 6] = [
+        ("Task", |memory| shown(&memory.task)),
+        ("Reviewer", |memory| shown(&memory.reflection.feedback)),
+        ("Next time", |memory| shown(&memory.reflection.guidance)),
+        ("Summary", |memory| shown(&memory.reflection.summary)),
+        ("Mistake", |memory| shown(&memory.reflection.key_mistake)),
+        ("Instead", |memory| shown(&memory.reflection.correct_action)),
+    ];
+    let cards = [stands, merged].map(|memory| MemoryCard::new(frame, memory));
+    let [a, b] = cards.map(|card| format!("{}, {}", card.utility, card.uses));
+    kinds
+        .into_iter()
+        .map(|(name, of)| (name, of(stands), of(merged)))
+        .chain([("Utility", a, b)])
+        .filter(|(_, stands, merged)| !stands.trim().is_empty() || !merged.trim().is_empty())
+        .map(|(name, stands, merged)| Row {
+            name,
+            is_same: stands == merged,
+            stands,
+            merged,
+        })
+        .collect()
+}
