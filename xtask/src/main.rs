@@ -43,8 +43,8 @@ fn main() -> ExitCode {
         ["compile-time"] => only(&compile_time::STEP),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),
-        ["outage"] => exit(postgres::outage(Some("10"))),
-        ["outage", rounds] => exit(postgres::outage(Some(rounds))),
+        ["outage"] => exit(postgres::outage("10")),
+        ["outage", rounds] => exit(postgres::outage(rounds)),
         ["steps"] => {
             for step in steps::ALL {
                 println!("{:<12} {}", step.name, step.about);
