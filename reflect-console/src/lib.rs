@@ -16,8 +16,8 @@ pub use frame::{Abilities, Frame};
 pub use pages::{
     FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
     ProjectsPage, RawTrace, ReportPage, ReportPeriod, ReportSource, ReviewDesk, ReviewPage,
-    SettingsPage, SignInPage, TraceFilters, TracePage, TracesPage, UndoPage, UndoPreview, next,
-    review_address, shown_memories, status_of,
+    Settings, SettingsPage, SignInPage, TraceFilters, TracePage, TraceSource, TracesPage, UndoPage,
+    UndoPreview, next, review_address, shown_memories, status_of,
 };
 pub use path::in_project;
 pub use text::shown;

@@ -4,6 +4,7 @@
 mod archive;
 mod arm;
 mod backoff;
+mod bundle;
 mod error;
 mod explanation;
 mod id;
@@ -42,12 +43,13 @@ pub use archive::{
 };
 pub use arm::Arm;
 pub use backoff::Backoff;
+pub use bundle::{BundleCounts, BundleEnding, BundleHeading};
 pub use error::{ErrorBody, ErrorCode};
 pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
-pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, UtilityEvent};
+pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, MergedMemory, UtilityEvent};
 pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};

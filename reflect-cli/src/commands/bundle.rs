@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_types::{ImportReport, Overview, Piece, ProjectId};
-use serde::{Deserialize, Serialize};
+use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece};
+use serde::Serialize;
 
 use super::import_runs;
 use crate::archive::{self, Archive};
@@ -16,8 +16,6 @@ use crate::output;
 use crate::place::Place;
 use crate::runs::Format;
 
-/// The version of the format.
-const VERSION: u32 = 1;
 /// Maximum records per import request.
 const BATCH: usize = 200;
 /// Maximum bytes per import request, below the body limit of a server.
@@ -42,32 +40,6 @@ pub(crate) struct Import {
     format: Option<Format>,
 }
 
-/// The first line.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename = "bundle")]
-struct Heading {
-    version: u32,
-    project: ProjectId,
-    #[serde(default)]
-    created_at: Option<String>,
-}
-
-/// The last line.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Ending {
-    End(Counts),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Counts {
-    memories: u64,
-    traces: u64,
-    skills: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    undos: u64,
-}
-
 pub(crate) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
     let archive = Archive::new(place.client().await?);
@@ -90,7 +62,7 @@ pub(crate) async fn export(options: Export) -> Result<(), Failure> {
     if place.json {
         return output::json(&exported);
     }
-    let Counts {
+    let BundleCounts {
         memories, traces, ..
     } = exported;
     output::say(format_args!(
@@ -99,7 +71,7 @@ pub(crate) async fn export(options: Export) -> Result<(), Failure> {
 }
 
 /// Writes the bundle; starts over if the project changed meanwhile.
-async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<Counts, Failure> {
+async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<BundleCounts, Failure> {
     const ATTEMPTS: usize = 5;
 
     let mut attempts = 0;
@@ -132,7 +104,7 @@ fn new_file(path: &Path) -> io::Result<Disk> {
 }
 
 /// Writes the bundle. The ending marks it as complete.
-async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failure> {
+async fn write(archive: &Archive, out: &mut impl Write) -> Result<BundleCounts, Failure> {
     let before = archive.overview().await?;
     let progress = bar(before.stats.memories + before.stats.traces);
     let exported = pieces(archive, out, &before, &progress).await?;
@@ -141,7 +113,7 @@ async fn write(archive: &Archive, out: &mut impl Write) -> Result<Counts, Failur
     if archive.overview().await? != before {
         return Err(archive::changed());
     }
-    line(out, &Ending::End(exported))?;
+    line(out, &BundleEnding::End(exported))?;
     out.flush()?;
     Ok(exported)
 }
@@ -151,13 +123,10 @@ async fn pieces(
     out: &mut impl Write,
     overview: &Overview,
     progress: &ProgressBar,
-) -> Result<Counts, Failure> {
-    let mut exported = Counts::default();
-    let heading = Heading {
-        version: VERSION,
-        project: archive.project().clone(),
-        created_at: Some(format!("{:.3}", jiff::Timestamp::now())),
-    };
+) -> Result<BundleCounts, Failure> {
+    let mut exported = BundleCounts::default();
+    let now = format!("{:.3}", jiff::Timestamp::now());
+    let heading = BundleHeading::new(archive.project().clone(), now);
     line(out, &heading)?;
     let mut after = None;
     loop {
@@ -245,7 +214,7 @@ async fn read(
     lines: &mut Lines,
     progress: &ProgressBar,
 ) -> Result<ImportReport, Failure> {
-    let (mut total, mut seen) = (ImportReport::default(), Counts::default());
+    let (mut total, mut seen) = (ImportReport::default(), BundleCounts::default());
     let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
     let expected = loop {
         let Some(text) = lines.next()? else {
@@ -253,7 +222,7 @@ async fn read(
         };
         progress.inc(text.len() as u64 + 1);
         if is_ending(&text) {
-            let Ending::End(counts) =
+            let BundleEnding::End(counts) =
                 serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
             break Some(counts);
         }
@@ -295,7 +264,7 @@ async fn store(
     Ok(())
 }
 
-/// Whether the line is an [`Ending`], by its prefix: lines are not parsed twice.
+/// Whether the line is an [`BundleEnding`], by its prefix: lines are not parsed twice.
 fn is_ending(line: &str) -> bool {
     let mut rest = line;
     [r"{", r#""kind""#, ":", r#""end""#].iter().all(|token| {
@@ -305,37 +274,18 @@ fn is_ending(line: &str) -> bool {
     })
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Counts {
-    fn count(&mut self, piece: &Piece) {
-        match piece {
-            Piece::Memory(_) => self.memories += 1,
-            Piece::Trace(_) => self.traces += 1,
-            Piece::Skill(_) => self.skills += 1,
-            Piece::Undo(_) => self.undos += 1,
-            _ => {}
-        }
-    }
-}
-
-fn heading(lines: &mut Lines) -> Result<Heading, Failure> {
+fn heading(lines: &mut Lines) -> Result<BundleHeading, Failure> {
     let Some(text) = lines.next()? else {
         return Err(Failure::general("line 1: not a bundle: the file is empty"));
     };
-    let heading: Heading = serde_json::from_str(&text).map_err(|error| {
+    let heading: BundleHeading = serde_json::from_str(&text).map_err(|error| {
         Failure::general(format!("line {}: not a bundle: {error}", lines.number))
     })?;
-    if heading.version != VERSION {
+    if heading.version != BundleHeading::VERSION {
         return Err(Failure::general(format!(
-            "the bundle has version {}, this program reads version {VERSION}: upgrade it",
-            heading.version
+            "the bundle has version {}, this program reads version {}: upgrade it",
+            heading.version,
+            BundleHeading::VERSION
         )));
     }
     Ok(heading)

@@ -1,6 +1,5 @@
 //! The pages: one file each, with its data and its template.
 
-mod administration;
 mod empty;
 mod keys;
 mod memories;
@@ -8,11 +7,12 @@ mod memory;
 mod problem;
 mod report;
 mod review;
+mod settings;
 mod sign_in;
 mod trace;
 mod traces;
+mod undo;
 
-pub use administration::{SettingsPage, UndoPage, UndoPreview};
 pub use empty::FirstTrace;
 pub use keys::KeysPage;
 pub use memories::{MemoriesPage, MemorySearch, shown as shown_memories};
@@ -20,6 +20,8 @@ pub use memory::{MemoryPage, status_of};
 pub use problem::{ProblemPage, ProblemPart};
 pub use report::{ReportPage, ReportPeriod, ReportSource};
 pub use review::{ReviewDesk, ReviewPage, next, review_address};
+pub use settings::{Settings, SettingsPage};
 pub use sign_in::{ProjectsPage, SignInPage};
-pub use trace::{RawTrace, TracePage};
+pub use trace::{RawTrace, TracePage, TraceSource};
 pub use traces::{TraceFilters, TracesPage};
+pub use undo::{UndoPage, UndoPreview};

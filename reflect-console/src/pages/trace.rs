@@ -1,7 +1,9 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{IngestStatus, MemoryRecord, Trace, Verdict};
+use reflect_engine::Appraisal;
+use reflect_types::{Arm, IngestStatus, MemoryRecord, Reviewer, Trace, Verdict};
 
+use super::review::review_address;
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
 use crate::path::in_project;
@@ -20,12 +22,31 @@ pub struct TracePage {
     given: Vec<MemoryCard>,
     /// Given memories that have been deleted.
     lost: usize,
+    /// Whether it was given no memories on purpose.
+    is_control: bool,
+    /// Where it can be reviewed, if it waits for a person's review.
+    review_page: Option<String>,
+    /// The key that recorded it.
+    recorded_by: Option<String>,
     learned: Option<MemoryCard>,
     review: Option<ReviewView>,
     raw: String,
     json: String,
     metadata: String,
     rules: Option<String>,
+}
+
+/// What the page of a trace is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceSource<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// The memories that it was given and that still exist, in their order, as they are now.
+    pub given: &'a [Appraisal],
+    /// The memory that was learned from it.
+    pub learned: Option<&'a MemoryRecord>,
+    /// The label of the key that its review was given with, if the visitor may know it.
+    pub key_label: Option<&'a str>,
 }
 
 /// What the header of a trace says.
@@ -57,15 +78,14 @@ pub(crate) struct ReviewView {
 }
 
 impl TracePage {
-    /// The page of a trace, with the memories that it was given and that still exist, and the one that was
-    /// learned from it.
-    pub fn new(
-        frame: Frame,
-        trace: &Trace,
-        given: &[MemoryRecord],
-        learned: Option<&MemoryRecord>,
-        now: Timestamp,
-    ) -> Self {
+    /// The page of a trace.
+    pub fn new(frame: Frame, source: TraceSource<'_>, now: Timestamp) -> Self {
+        let TraceSource {
+            trace,
+            given,
+            learned,
+            key_label,
+        } = source;
         let address = |page: &str| in_project(&frame.project, &["traces", trace.id.as_str(), page]);
         Self {
             id: shown(trace.id.as_str()),
@@ -73,11 +93,18 @@ impl TracePage {
             steps: steps(&trace.trajectory),
             given: given
                 .iter()
-                .map(|memory| MemoryCard::new(&frame, memory))
+                .map(|appraisal| MemoryCard::appraised(&frame, appraisal))
                 .collect(),
+            is_control: trace.arm == Some(Arm::Control),
+            review_page: (frame.may.review && awaits_a_person(trace))
+                .then(|| review_address(&frame.project, trace.id.as_str(), "")),
+            recorded_by: trace.key_id.as_ref().map(|key| shown(key.as_str())),
             lost: trace.retrieved_memory_ids.len().saturating_sub(given.len()),
             learned: learned.map(|memory| MemoryCard::new(&frame, memory)),
-            review: trace.review.as_ref().map(ReviewView::new),
+            review: trace
+                .review
+                .as_ref()
+                .map(|review| ReviewView::new(review).with_label(key_label)),
             raw: address("raw"),
             json: address("json"),
             metadata: if trace.metadata.is_empty() {
@@ -121,6 +148,15 @@ impl Head {
 }
 
 impl ReviewView {
+    /// The same with the name of its key.
+    fn with_label(self, label: Option<&str>) -> Self {
+        let key = match (self.key, label) {
+            (Some(id), Some(label)) => Some(format!("{} ({id})", line(label, 60))),
+            (key, _) => key,
+        };
+        Self { key, ..self }
+    }
+
     pub(crate) fn new(review: &reflect_types::ReviewRecord) -> Self {
         let (verdict, class) = verdict(review.result);
         Self {
@@ -146,6 +182,13 @@ pub(crate) fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
         Verdict::Fail => ("fail", "fail"),
         _ => ("unknown", ""),
     }
+}
+
+/// Whether no person has reviewed the trace, and nothing is on its way.
+fn awaits_a_person(trace: &Trace) -> bool {
+    let by_model =
+        |review: &reflect_types::ReviewRecord| matches!(review.reviewer, Some(Reviewer::Model(_)));
+    trace.ingest_status == IngestStatus::Completed && trace.review.as_ref().is_none_or(by_model)
 }
 
 fn state(trace: &Trace) -> (&'static str, &'static str) {

@@ -56,6 +56,12 @@ impl Engine {
         self.core().alpha
     }
 
+    /// Whether memories keep values that identify a person or a case: see
+    /// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values).
+    pub fn keeps_personal_values(&self) -> bool {
+        self.core().keep_personal_values
+    }
+
     /// The same engine for a caller that must not create projects: a write to a missing project is
     /// [`Error::NoProject`](crate::Error::NoProject).
     #[must_use]

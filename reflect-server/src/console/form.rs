@@ -22,6 +22,11 @@ impl Fields {
         found.map_or("", |(_, value)| value.as_str())
     }
 
+    /// Whether the form has a field, empty or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(field, _)| field == name)
+    }
+
     /// All values of a field.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let fields = self.0.iter().filter(move |(field, _)| field == name);

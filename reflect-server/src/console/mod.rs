@@ -3,16 +3,18 @@
 //! A handler takes a [`Visit`](visit::Visit), which checks the session, the project and, for changes, the CSRF token;
 //! asks it for the scopes of the operation that the page calls; and renders a page of `reflect-console`.
 
-mod administration;
 mod answer;
 mod assets;
+mod export;
 mod form;
 mod keys;
 mod memories;
 mod report;
 mod review;
+mod settings;
 mod sign_in;
 mod traces;
+mod undo;
 mod visit;
 
 use axum::Router;
@@ -46,16 +48,14 @@ pub(crate) fn routes() -> Router<App> {
             "/p/{project_id}/memories/{memory_id}/delete",
             post(memories::delete),
         )
+        .route("/p/{project_id}/export", get(export::download))
         .route("/p/{project_id}/report", get(report::page))
         .route("/p/{project_id}/keys", get(keys::list).post(keys::create))
         .route("/p/{project_id}/keys/{key_id}/revoke", post(keys::revoke))
-        .route(
-            "/p/{project_id}/undo",
-            get(administration::undo_page).post(administration::undo),
-        )
+        .route("/p/{project_id}/undo", get(undo::preview).post(undo::undo))
         .route(
             "/p/{project_id}/settings",
-            get(administration::settings).post(administration::update),
+            get(settings::page).post(settings::update),
         )
         .route("/p/{project_id}/traces", get(traces::list))
         .route("/p/{project_id}/traces/{trace_id}", get(traces::one))

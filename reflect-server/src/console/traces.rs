@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use reflect_console::{RawTrace, TraceFilters, TracePage, TracesPage};
-use reflect_types::{GetTrace, ListTraces, MemoryId, MemoryRecord, Trace, TraceId};
+use reflect_console::{RawTrace, TraceFilters, TracePage, TraceSource, TracesPage};
+use reflect_types::{GetTrace, ListApiKeys, ListTraces, Trace, TraceId};
 
 use super::answer::{Problem, page, protected};
 use super::visit::Visit;
@@ -41,16 +41,20 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 /// A trace.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     let trace = trace(&visit).await?;
-    let given = memories(&visit, &trace.retrieved_memory_ids).await?;
-    let learned = memories(&visit, trace.created_memory_id.as_slice()).await?;
+    let engine = visit.engine();
+    let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
+    let given = engine.appraise(&visit.project, task, ids).await?;
+    let learned = trace.created_memory_id.as_slice();
+    let learned = engine.find_memories(&visit.project, learned).await?;
+    let label = key_label(&visit, &trace).await?;
+    let source = TraceSource {
+        trace: &trace,
+        given: &given,
+        learned: learned.first(),
+        key_label: label.as_deref(),
+    };
     let frame = visit.frame().await?;
-    Ok(page(&TracePage::new(
-        frame,
-        &trace,
-        &given,
-        learned.first(),
-        Timestamp::now(),
-    )))
+    Ok(page(&TracePage::new(frame, source, Timestamp::now())))
 }
 
 /// The JSON of a trace, as a part of its page.
@@ -74,10 +78,16 @@ async fn trace(visit: &Visit) -> Result<Trace, Problem> {
     found.map_err(|error| visit.refused(error))
 }
 
-/// These memories in their order, without those that are deleted.
-pub(super) async fn memories(
-    visit: &Visit,
-    ids: &[MemoryId],
-) -> Result<Vec<MemoryRecord>, Problem> {
-    Ok(visit.engine().find_memories(&visit.project, ids).await?)
+/// The label of the key that the review was given with, for a visitor who may list keys.
+async fn key_label(visit: &Visit, trace: &Trace) -> Result<Option<String>, Problem> {
+    let review = trace.review.as_ref();
+    let Some(id) = review.and_then(|review| review.key_id.as_ref()) else {
+        return Ok(None);
+    };
+    if !visit.may::<ListApiKeys>() {
+        return Ok(None);
+    }
+    let keys = visit.app.keys().list(Some(&visit.project)).await?;
+    let key = keys.into_iter().find(|key| key.id == *id);
+    Ok(key.map(|key| key.label))
 }

@@ -3,8 +3,7 @@
 use reflect_types::{KeyId, MemoryId, Reviewer, SetAsideEvent, TraceId, UtilityEvent};
 
 use super::fault::Fault;
-use super::histories::ByMemory;
-use super::row;
+use super::row::{self, ByMemory};
 use super::sql::{Db, Row};
 use super::value::params;
 use crate::learn::{Move, Step};

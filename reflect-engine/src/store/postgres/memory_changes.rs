@@ -5,7 +5,7 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
-use super::histories::ByMemory;
+use super::row::ByMemory;
 use super::sql::{Db, Row};
 use super::value::params;
 use super::{projects, row};

@@ -1,5 +1,7 @@
 //! Rows as records, and back.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use reflect_types::{
     Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
@@ -13,7 +15,11 @@ use super::fault::Fault;
 use super::sql::{Db, Row};
 use super::value::params;
 use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
-use crate::store::{LongFields, Undecoded};
+use crate::sketch::{NotASketch, Sketch};
+use crate::store::{LongFields, MemoryKey, Undecoded};
+
+/// What belongs to memories, by their keys.
+pub(super) type ByMemory<T> = HashMap<MemoryKey, Vec<T>>;
 
 /// The condition that a worker holds the reflection of the trace `t`.
 macro_rules! held {
@@ -136,10 +142,11 @@ pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, 
      m.uses, m.metadata, m.created_at, \
      CASE m.status WHEN 'active' THEN coalesce(m.aside, 'active') ELSE m.status END, m.key_id, \
      m.reviewer_model, m.given, m.alpha, CASE WHEN m.status = 'active' THEN m.aside_reason END, \
-     m.aside_at";
+     m.aside_at, CASE WHEN m.status = 'active' THEN \
+         (SELECT x.id FROM memory x WHERE x.key = m.aside_into) END";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 17;
+pub(super) const MEMORY_COLUMNS: usize = 18;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
@@ -162,6 +169,7 @@ pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
             (Some(reason), Some(since)) => Some(Aside { reason, since }),
             _ => None,
         },
+        merged_into: row.get::<Option<String>>(17)?.map(MemoryId::new),
     })
 }
 
@@ -219,6 +227,16 @@ pub(super) fn status(row: &Row, column: usize) -> Result<IngestStatus, Fault> {
 pub(super) fn aside(row: &Row, column: usize) -> Result<Option<MemoryStatus>, Fault> {
     let status: Option<String> = row.get(column)?;
     Ok(status.map(|status| MemoryStatus::from(status.as_str())))
+}
+
+/// The sketch of a text; `None` where nothing is said.
+pub(super) fn sketch<const SLOTS: usize>(
+    row: &Row,
+    column: usize,
+) -> Result<Option<Sketch<SLOTS>>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    let sketch = text.as_deref().map(str::parse).transpose();
+    sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
 }
 
 pub(super) fn memory_status(row: &Row, column: usize) -> Result<MemoryStatus, Fault> {

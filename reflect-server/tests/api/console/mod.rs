@@ -6,8 +6,10 @@ use serde_json::json;
 
 use crate::support::{Answer, PROJECT, Service, at};
 
+mod export;
 mod report;
 mod tending;
+mod trace;
 
 /// A browser's session.
 pub(crate) struct Browser<'a> {

@@ -235,5 +235,17 @@ async fn the_settings_bound_the_alpha_of_reviews() {
         303
     );
     assert!(browser.page(&path).await.contains("value=\"0.4\""));
+    let limit = [("max_memories", "500")];
+    assert_eq!(browser.post(&path, &limit).await.status, 303);
+    let page = browser.page(&path).await;
+    let kept = page.contains("value=\"0.4\"") && page.contains("value=\"500\"");
+    assert!(kept && page.contains("before one is written"), "{page}");
+    let empty = [("max_alpha", ""), ("max_memories", "500")];
+    assert_eq!(browser.post(&path, &empty).await.status, 303);
+    assert!(!browser.page(&path).await.contains("value=\"0.4\""));
     assert_eq!(browser.post(&path, &[("max_alpha", "7")]).await.status, 422);
+    for limit in ["0", "many"] {
+        let refused = browser.post(&path, &[("max_memories", limit)]).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+    }
 }

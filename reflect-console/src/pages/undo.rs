@@ -1,8 +1,7 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ApiKey, Stats, UndoRecord, UndoReport};
+use reflect_types::{ApiKey, UndoRecord, UndoReport};
 
-use super::FirstTrace;
 use crate::frame::Frame;
 use crate::text::{grouped, line, shown};
 use crate::time::When;
@@ -123,50 +122,6 @@ impl Preview {
                 .collect(),
             moved: moved.collect(),
             digest: report.digest.clone().unwrap_or_default(),
-        }
-    }
-}
-
-/// The settings of a project.
-#[derive(Debug, Template)]
-#[template(path = "settings.html")]
-pub struct SettingsPage {
-    frame: Frame,
-    max_alpha: String,
-    default_alpha: String,
-    totals: Vec<(&'static str, String)>,
-    export: String,
-}
-
-impl SettingsPage {
-    /// The page.
-    pub fn new(
-        frame: Frame,
-        stats: &Stats,
-        max_alpha: Option<f64>,
-        default_alpha: f64,
-        first: &FirstTrace,
-    ) -> Self {
-        let totals = [
-            ("traces", stats.traces),
-            ("waiting for a review", stats.pending),
-            ("passed", stats.passed),
-            ("failed", stats.failed),
-            ("not learned from", stats.ingest_failed),
-            ("memories", stats.memories),
-            ("memories that were tested", stats.used_memories),
-        ];
-        Self {
-            max_alpha: max_alpha.map(|alpha| alpha.to_string()).unwrap_or_default(),
-            default_alpha: default_alpha.to_string(),
-            totals: totals
-                .map(|(name, number)| (name, grouped(number)))
-                .to_vec(),
-            export: format!(
-                "reflect export --url {} --project {:?} bundle.jsonl",
-                first.base_url, first.project
-            ),
-            frame: frame.on("settings"),
         }
     }
 }

@@ -1,0 +1,66 @@
+//! The settings of the project.
+
+use axum::response::Response;
+use reflect_console::{Settings, SettingsPage};
+use reflect_types::UpdateProject;
+
+use super::answer::{self, Problem, redirect};
+use super::form::Fields;
+use super::visit::{Change, Visit};
+use crate::error::ApiError;
+
+/// The settings.
+pub(super) async fn page(visit: Visit) -> Result<Response, Problem> {
+    visit.require::<UpdateProject>()?;
+    let engine = visit.engine();
+    let project = engine.summarize_projects(Some(&visit.project)).await?;
+    // A project without anything in it has no settings yet.
+    let project = project.into_iter().next().unwrap_or_default();
+    let settings = Settings {
+        project: &project,
+        stats: &engine.stats(&visit.project).await?,
+        default_alpha: engine.default_alpha(),
+        keeps_personal_values: engine.keeps_personal_values(),
+        is_saved: visit.query.get("saved") == "1",
+    };
+    let (frame, first) = (visit.frame().await?, visit.first_trace());
+    Ok(answer::page(&SettingsPage::new(frame, settings, &first)))
+}
+
+/// Changes the settings.
+pub(super) async fn update(change: Change) -> Result<Response, Problem> {
+    let Change { visit, form } = change;
+    visit.require::<UpdateProject>()?;
+    let update = of_form(&form).map_err(|error| visit.refused(error))?;
+    let updated = visit.engine().update_project(&visit.project, &update).await;
+    updated.map_err(|error| visit.refused(error))?;
+    let page = reflect_console::in_project(visit.project.as_str(), &["settings"]);
+    Ok(redirect(&format!("{page}?saved=1")))
+}
+
+/// What the form names; a setting that it does not have stays.
+fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
+    Ok(UpdateProject {
+        max_alpha: given(form, "max_alpha", "must be a number from 0 to 1")?,
+        max_memories: given(form, "max_memories", "must be a whole number")?,
+    })
+}
+
+/// The value of a field; `Some(None)` for an empty one, which removes a limit.
+#[expect(clippy::option_option, reason = "absent and empty are different")]
+fn given<T: std::str::FromStr>(
+    form: &Fields,
+    name: &'static str,
+    problem: &'static str,
+) -> Result<Option<Option<T>>, ApiError> {
+    if !form.has(name) {
+        return Ok(None);
+    }
+    match form.get(name).trim() {
+        "" => Ok(Some(None)),
+        text => {
+            let value = text.parse().map_err(|_| ApiError::field(name, problem))?;
+            Ok(Some(Some(value)))
+        }
+    }
+}
