@@ -39,9 +39,11 @@ impl Comparison {
     }
 }
 
+type Text = fn(&MemoryRecord) -> String;
+
 /// The rows in which at least one of them has something.
 fn rows(frame: &Frame, stands: &MemoryRecord, merged: &MemoryRecord) -> Vec<Row> {
-    let kinds: [(&str, fn(&MemoryRecord) -> String); 6] = [
+    let kinds: [(&str, Text); 6] = [
         ("Task", |memory| shown(&memory.task)),
         ("Reviewer", |memory| shown(&memory.reflection.feedback)),
         ("Next time", |memory| shown(&memory.reflection.guidance)),

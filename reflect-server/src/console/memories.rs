@@ -73,13 +73,9 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
         .get_memory(&visit.project, &memory_id(&visit))
         .await;
     let found = found.map_err(|error| visit.refused(error))?;
-    let others: Vec<MemoryId> = match &found.memory.merged_into {
-        Some(stands) => vec![stands.clone()],
-        None => {
-            let merged = found.merged.iter().take(MAX_COMPARED);
-            merged.map(|merged| merged.memory_id.clone()).collect()
-        }
-    };
+    let merged = found.merged.iter().map(|merged| &merged.memory_id);
+    let others = found.memory.merged_into.iter().chain(merged);
+    let others: Vec<MemoryId> = others.take(MAX_COMPARED).cloned().collect();
     let others = visit
         .engine()
         .find_memories(&visit.project, &others)
