@@ -54,7 +54,7 @@ fn piece(number: u64, sample: &CreateTrace, memories: &[MemoryId], at: Timestamp
     let at = format!("{at:.3}");
     // Digits that look random and are the same each time.
     let luck = number.wrapping_mul(2_654_435_761) >> 7;
-    let is_control = luck % 10 == 0;
+    let is_control = luck.is_multiple_of(10);
     let place = usize::try_from(luck % 1_000).unwrap_or_default();
     let given = match memories.len() {
         0 => Vec::new(),
