@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod approval;
 mod archive;
 mod arm;
 mod backoff;
@@ -37,6 +38,7 @@ mod validate;
 mod verdict;
 mod wire_enum;
 
+pub use approval::Approval;
 pub use archive::{
     ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
     ReplacedReview, SetAsideEvent,

@@ -13,6 +13,8 @@ wire_enum! {
         Archived = "archived",
         /// Reflect itself has merged it into an older memory that says nearly the same.
         Merged = "merged",
+        /// It waits for a person's approval, because the project asks for one.
+        Staged = "staged",
         /// Its review was withdrawn. Only archives have such a memory.
         Withdrawn = "withdrawn",
     }
@@ -23,13 +25,16 @@ impl MemoryStatus {
     pub(crate) fn is_listed(&self) -> bool {
         matches!(
             self,
-            Self::Active | Self::Quarantined | Self::Archived | Self::Merged
+            Self::Active | Self::Quarantined | Self::Archived | Self::Merged | Self::Staged
         )
     }
 
     /// Whether Reflect itself can give a memory this status.
     pub(crate) fn is_automatic(&self) -> bool {
-        matches!(self, Self::Quarantined | Self::Archived | Self::Merged)
+        matches!(
+            self,
+            Self::Quarantined | Self::Archived | Self::Merged | Self::Staged
+        )
     }
 
     /// Whether a person can give a memory this status.

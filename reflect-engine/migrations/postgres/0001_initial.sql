@@ -11,7 +11,11 @@ CREATE TABLE project (
     -- The largest alpha of a review in the project; NULL for no limit.
     max_alpha  DOUBLE PRECISION,
     -- The number of memories that the project keeps in answers; NULL for all.
-    max_memories BIGINT
+    max_memories BIGINT,
+    -- How memories are ranked unless a query says otherwise; NULL for the server's choice.
+    ranking TEXT,
+    -- Which memories wait for approval; NULL for none.
+    approve TEXT
 ) WITH (fillfactor = 50);
 
 CREATE TABLE trace (
@@ -176,6 +180,8 @@ CREATE TABLE memory (
     -- What tells whether two memories say nearly the same; NULL where nothing is said.
     task_sketch     TEXT,
     text_sketch     TEXT,
+    -- Whether the project asked for approval when the memory was learned.
+    needs_approval  BOOLEAN NOT NULL DEFAULT false,
     -- Counts the reviews that have rewritten the memory.
     generation      BIGINT NOT NULL DEFAULT 0,
     -- The learning rate of the review that the memory was learned from.

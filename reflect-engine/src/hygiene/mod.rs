@@ -17,7 +17,7 @@ use cap::Cap;
 use merges::{Merges, Wording};
 
 use crate::credit::Credit;
-use crate::store::{AsideWrite, IndexedMemory, MemoryKey};
+use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
 /// What decisions about a project's memories depend on, and the decisions that are due.
 #[derive(Debug, Default)]
@@ -44,6 +44,8 @@ struct Known {
     /// The stored decision.
     aside: Option<MemoryStatus>,
     merged_into: Option<MemoryKey>,
+    /// Whether it waits for a person's approval.
+    waits: bool,
     /// Whether a person has set it aside.
     quarantined: bool,
     q: f64,
@@ -52,8 +54,9 @@ struct Known {
 }
 
 impl Upkeep {
-    /// The upkeep of a project that keeps at most so many memories in answers.
-    pub(crate) fn new(most: Option<u64>) -> Self {
+    /// The upkeep of a project with these settings.
+    pub(crate) fn new(settings: &RecallSettings) -> Self {
+        let most = settings.max_memories;
         Self {
             cap: Cap::new(most.map(|most| usize::try_from(most).unwrap_or(usize::MAX))),
             ..Self::default()
@@ -65,7 +68,8 @@ impl Upkeep {
         let wording = self.wording(memory, vector);
         self.merges.put(memory.key, wording);
         let may_harm = memory.uses >= u64::from(harm::LEAST_RUNS);
-        if memory.aside.is_none() && !may_harm && !self.cap.is_set() {
+        let waits = memory.needs_approval && memory.excused.is_none();
+        if memory.aside.is_none() && !may_harm && !waits && !self.cap.is_set() {
             self.forget(memory.key);
             // It may have been merged all the time.
             self.touched.insert(memory.key);
@@ -74,6 +78,7 @@ impl Upkeep {
         let known = Known {
             aside: memory.aside.clone(),
             merged_into: memory.merged_into,
+            waits,
             quarantined: memory.quarantined,
             q: memory.q,
             uses: memory.uses,
@@ -152,6 +157,8 @@ impl Upkeep {
         let (status, reason) = if merged_into.is_some() {
             let reason = "near-duplicate: an older memory says the same".to_owned();
             (Some(MemoryStatus::Merged), reason)
+        } else if known.waits {
+            (Some(MemoryStatus::Staged), STAGED.to_owned())
         } else if self.harmful.contains(&key) {
             (Some(MemoryStatus::Quarantined), harm(true))
         } else if self.cap.archives(key) {
@@ -159,6 +166,7 @@ impl Upkeep {
         } else {
             let reason = match known.aside {
                 Some(MemoryStatus::Archived) => "there is room for it again".to_owned(),
+                Some(MemoryStatus::Staged) => "the project asks for no approval".to_owned(),
                 Some(MemoryStatus::Merged) => "no older memory says the same any more".to_owned(),
                 _ => harm(false),
             };
@@ -216,7 +224,7 @@ impl Upkeep {
     /// Gives a memory its place under the cap, which counts what may be in answers otherwise.
     fn rank(&mut self, key: MemoryKey) {
         match self.known.get(&key) {
-            Some(known) if !known.quarantined && !self.is_out(key) => {
+            Some(known) if !known.quarantined && !known.waits && !self.is_out(key) => {
                 let is_restored = known.excused.is_some();
                 self.cap.put(key, known.q, is_restored, &mut self.touched);
             }

@@ -41,8 +41,10 @@ pub use archive::{Archive, EmbeddedPiece};
 pub use audit::assert_consistent;
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
+pub(crate) use memory::STAGED;
 pub use memory::{
-    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
+    UnembeddedMemory,
 };
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]

@@ -71,6 +71,10 @@ async fn write_one(
     if decision.status.is_some() {
         skills::remove_of(db, project, &id).await?;
     }
+    // It is how a memory begins, and no change of it.
+    if decision.status == Some(MemoryStatus::Staged) {
+        return Ok(());
+    }
     let status_before = match by_people {
         MemoryStatus::Active => before.unwrap_or_default(),
         status => status,

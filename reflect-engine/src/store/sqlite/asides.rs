@@ -66,6 +66,10 @@ fn write_one(
     if decision.status.is_some() {
         skills::remove_of(db, project, &id)?;
     }
+    // It is how a memory begins, and no change of it.
+    if decision.status == Some(MemoryStatus::Staged) {
+        return Ok(());
+    }
     let status_before = match by_people {
         MemoryStatus::Active => before.unwrap_or_default(),
         status => status,

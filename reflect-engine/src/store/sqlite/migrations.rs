@@ -67,6 +67,7 @@ const MIGRATIONS: &[Migration] = &[
         schema: include_str!("../../../migrations/sqlite/0021_merged.sql"),
         convert: Some(sketch_memories),
     },
+    schema(include_str!("../../../migrations/sqlite/0022_settings.sql")),
 ];
 
 /// The current format: the number of migrations.
