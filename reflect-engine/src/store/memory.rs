@@ -58,6 +58,10 @@ pub enum MemoryChange {
 
 /// What an index needs to know about a memory.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is true or false whatever the others are"
+)]
 pub struct IndexedMemory {
     /// The memory.
     pub key: MemoryKey,
