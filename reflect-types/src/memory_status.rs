@@ -11,7 +11,8 @@ wire_enum! {
         Quarantined = "quarantined",
         /// Reflect itself has set it aside, because the project keeps a limited number of memories in answers.
         Archived = "archived",
-        /// Reflect itself has merged it into an older memory that says nearly the same.
+        /// A person has merged it into another memory, or Reflect itself into an older one that says nearly the
+        /// same.
         Merged = "merged",
         /// It waits for a person's approval, because the project asks for one.
         Staged = "staged",

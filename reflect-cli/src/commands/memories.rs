@@ -41,6 +41,8 @@ enum Action {
     Quarantine(memory_changes::Named),
     /// Make quarantined, archived or merged memories active.
     Restore(memory_changes::Named),
+    /// Merge memories into another one, which stands for them. `restore` parts them.
+    Merge(memory_changes::Merge),
     /// Approve memories that wait for it: queries may return them from now on.
     Approve(memory_changes::Named),
     /// Delete memories permanently. `reflect undo` does not restore them.
@@ -125,6 +127,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Action::Restore(named) | Action::Approve(named)) => {
             memory_changes::restore(&place, named).await
         }
+        Some(Action::Merge(options)) => memory_changes::merge(&place, options).await,
         Some(Action::Delete(options)) => memory_changes::delete(&place, options).await,
         Some(Action::Changes(options)) => memory_changes::changes(&place, options).await,
         Some(Action::Show { id }) => {

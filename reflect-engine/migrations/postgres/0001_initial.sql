@@ -259,10 +259,14 @@ CREATE TABLE memory_change (
     -- Set when the memory is deleted. Texts are deleted with it.
     closed         BOOLEAN NOT NULL DEFAULT false,
     -- Whether Reflect itself made the change. An undo does not replay it.
-    automatic      BOOLEAN NOT NULL DEFAULT false
+    automatic      BOOLEAN NOT NULL DEFAULT false,
+    -- Of a merge by a person: the memory that stands for the merged one.
+    merged_into    TEXT
 );
 
 CREATE INDEX memory_change_by_memory ON memory_change (project, memory_id, key);
+CREATE INDEX memory_change_by_merged_into ON memory_change (project, merged_into)
+    WHERE merged_into IS NOT NULL;
 
 CREATE TABLE skill (
     project     BIGINT PRIMARY KEY REFERENCES project ON DELETE CASCADE,

@@ -4,6 +4,7 @@
 //! leaves nothing of itself: a memory comes back with the next query. [`Upkeep`] follows the changes of a
 //! project's memories and says where the stored decisions differ from these rules.
 
+mod by_hand;
 mod cap;
 mod harm;
 mod merges;
@@ -13,10 +14,12 @@ use std::hash::{BuildHasher, RandomState};
 
 use reflect_types::MemoryStatus;
 
+use by_hand::ByHand;
 use cap::Cap;
 use merges::{Merges, Wording};
 
 use crate::credit::Credit;
+use crate::store::merges::BY_HAND;
 use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
 /// What decisions about a project's memories depend on, and the decisions that are due.
@@ -32,6 +35,7 @@ pub(crate) struct Upkeep {
     harmful: BTreeSet<MemoryKey>,
     cap: Cap,
     merges: Merges,
+    by_hand: ByHand,
     /// Tells what kinds of memories may be merged.
     hasher: RandomState,
     /// The decisions that differ from the stored ones.
@@ -67,6 +71,7 @@ impl Upkeep {
     pub(crate) fn put(&mut self, memory: &IndexedMemory, vector: u64) {
         let wording = self.wording(memory, vector);
         self.merges.put(memory.key, wording);
+        self.by_hand.put(memory.key, memory.merge_into);
         let may_harm = memory.uses >= u64::from(harm::LEAST_RUNS);
         let waits = memory.needs_approval && memory.excused.is_none();
         if memory.aside.is_none() && !may_harm && !waits && !self.cap.is_set() {
@@ -92,6 +97,7 @@ impl Upkeep {
     /// A memory is gone.
     pub(crate) fn remove(&mut self, key: MemoryKey) {
         self.merges.put(key, None);
+        self.by_hand.put(key, None);
         self.forget(key);
     }
 
@@ -112,12 +118,17 @@ impl Upkeep {
     }
 
     /// Decides which memories repeat others, and returns those that are merged into another one than before,
-    /// or into none. `similarity` is that of two memories' tasks.
+    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory.
     pub(crate) fn merge(
         &mut self,
         similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+        stands: impl Fn(MemoryKey) -> bool,
     ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
+        for target in self.by_hand.settle(stands) {
+            self.merges.keep(target, self.by_hand.is_target(target));
+        }
         let moved = self.merges.settle(similarity);
+        let moved = self.by_hand.combine(&self.merges, moved);
         for (key, _) in &moved {
             self.touched.insert(*key);
             self.rank(*key);
@@ -152,11 +163,15 @@ impl Upkeep {
     }
 
     fn decide(&self, key: MemoryKey, known: &Known, credit: &Credit) -> AsideWrite {
-        let merged_into = self.merges.standing_for(key);
+        let merged_into = self.merged_into(key);
         let harm = |is_harmful| harm::reason(credit.account(key).as_ref(), is_harmful);
         let (status, reason) = if merged_into.is_some() {
-            let reason = "near-duplicate: an older memory says the same".to_owned();
-            (Some(MemoryStatus::Merged), reason)
+            let reason = if self.by_hand.has(key) {
+                BY_HAND
+            } else {
+                "near-duplicate: an older memory says the same"
+            };
+            (Some(MemoryStatus::Merged), reason.to_owned())
         } else if known.waits {
             (Some(MemoryStatus::Staged), STAGED.to_owned())
         } else if self.harmful.contains(&key) {
@@ -167,7 +182,7 @@ impl Upkeep {
             let reason = match known.aside {
                 Some(MemoryStatus::Archived) => "there is room for it again".to_owned(),
                 Some(MemoryStatus::Staged) => "the project asks for no approval".to_owned(),
-                Some(MemoryStatus::Merged) => "no older memory says the same any more".to_owned(),
+                Some(MemoryStatus::Merged) => "no other memory stands for it any more".to_owned(),
                 _ => harm(false),
             };
             (None, reason)
@@ -188,7 +203,7 @@ impl Upkeep {
             text: memory.text?,
             kind: self.hasher.hash_one((memory.passed, metadata)),
             vector,
-            may_be_merged: !memory.quarantined && memory.excused.is_none(),
+            may_be_merged: memory.excused.is_none(),
         })
     }
 
@@ -234,6 +249,11 @@ impl Upkeep {
 
     /// Whether a memory is out of answers whatever the cap.
     fn is_out(&self, key: MemoryKey) -> bool {
-        self.harmful.contains(&key) || self.merges.standing_for(key).is_some()
+        self.harmful.contains(&key) || self.merged_into(key).is_some()
+    }
+
+    /// The memory that stands for this one.
+    fn merged_into(&self, key: MemoryKey) -> Option<MemoryKey> {
+        self.by_hand.standing_for(key, &self.merges)
     }
 }

@@ -171,7 +171,8 @@ impl State {
     fn settle(&mut self) {
         let indexes = [&self.index, &self.hidden];
         let similarity = |a, b| Index::similarity(indexes, a, b);
-        let merged = self.upkeep.merge(similarity);
+        let credit = &self.credit;
+        let merged = self.upkeep.merge(similarity, |key| credit.has(key));
         self.credit.merge(&merged);
         for (key, effect) in self.credit.settle(similarity) {
             self.index.set_effect(key, effect);

@@ -87,6 +87,8 @@ pub struct IndexedMemory {
     pub merged_into: Option<MemoryKey>,
     /// Whether a person has set it aside.
     pub quarantined: bool,
+    /// The memory that a person has merged it into, which may be withdrawn.
+    pub merge_into: Option<MemoryKey>,
     /// Whether the project asks for its approval, and did when it was learned. It waits until a person
     /// restores it.
     pub needs_approval: bool,

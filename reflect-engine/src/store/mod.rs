@@ -22,6 +22,7 @@ mod encoded_trace;
 mod job;
 mod legacy_note;
 mod memory;
+pub(crate) mod merges;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]

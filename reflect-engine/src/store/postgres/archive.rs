@@ -13,8 +13,8 @@ use super::sql::Db;
 use super::transaction::{read, write};
 use super::value::params;
 use super::{
-    Postgres, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
-    undo_records, words,
+    Postgres, asides, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row,
+    traces, undo_records, words,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -339,6 +339,7 @@ async fn restore_memory(
     }
     let (id, changes) = (&memory.id, &history.changes);
     memory_changes::import(db, project, id, *generation, changes).await?;
+    asides::touch_merged(db, project, id).await?;
     Ok(true)
 }
 

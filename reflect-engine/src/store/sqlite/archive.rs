@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::{
-    Sqlite, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
-    undo_records,
+    Sqlite, asides, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row,
+    traces, undo_records,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -321,6 +321,7 @@ fn restore_memory(
     }
     let (id, changes) = (&memory.id, &history.changes);
     memory_changes::import(db, project, id, *generation, changes)?;
+    asides::touch_merged(db, project, id)?;
     Ok(true)
 }
 

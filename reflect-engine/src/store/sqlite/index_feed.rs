@@ -130,7 +130,11 @@ fn put_since(
                  AND c.memory_id = m.id AND c.closed = 0 AND c.kind = 'restored' \
                  AND c.automatic = 0), m.status = 'quarantined', m.aside_into, m.task_sketch, \
              m.text_sketch, m.needs_approval AND p.approve IS NOT NULL \
-                 AND (p.approve <> 'models' OR m.reviewer_model IS NOT NULL) \
+                 AND (p.approve <> 'models' OR m.reviewer_model IS NOT NULL), \
+             (SELECT x.key FROM memory x WHERE x.project = m.project AND x.id = \
+                 (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
+                     AND c.memory_id = m.id AND c.closed = 0 AND c.automatic = 0 \
+                     AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
          FROM memory m JOIN embedding e ON e.memory = m.key JOIN project p ON p.key = m.project \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -162,6 +166,7 @@ fn put_since(
                 task: row::sketch(found, 15)?,
                 text: row::sketch(found, 16)?,
                 needs_approval: found.get(17)?,
+                merge_into: found.get(18)?,
             }))
         };
         changes.push((revision, change));

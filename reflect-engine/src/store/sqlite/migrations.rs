@@ -68,6 +68,9 @@ const MIGRATIONS: &[Migration] = &[
         convert: Some(sketch_memories),
     },
     schema(include_str!("../../../migrations/sqlite/0022_settings.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0023_merged_by_hand.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.
