@@ -23,6 +23,7 @@ mod job;
 mod legacy_note;
 mod memory;
 pub(crate) mod merges;
+mod monitoring;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]
@@ -47,12 +48,13 @@ pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
     UnembeddedMemory,
 };
+pub use monitoring::{Connections, Monitoring, Queue};
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
 #[doc(hidden)]
 pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
-pub use postgres::{DatabaseClock, Postgres};
+pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
