@@ -20,7 +20,7 @@ const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_bef
      c.generation, c.automatic, c.merged_into";
 
 /// The number of columns of [`CHANGE`].
-const CHANGE_COLUMNS: usize = 12;
+const CHANGE_COLUMNS: usize = 13;
 
 pub(super) async fn list(
     db: &Db<'_>,
