@@ -3,7 +3,6 @@ use serde::{Deserialize, Serialize};
 use crate::id::{KeyId, MemoryId, path_segment};
 use crate::integer;
 use crate::memory::{MemoryHistory, UtilityEvent};
-use crate::memory_status::MemoryStatus;
 use crate::project::Stats;
 use crate::reflection::{AuthoredReflection, Reflection};
 use crate::review::ReviewMode;
@@ -222,12 +221,12 @@ impl Validate for Piece {
                     ));
                 }
                 let status = &history.memory.status;
-                let is_aside = matches!(status, MemoryStatus::Quarantined | MemoryStatus::Archived);
-                if history.memory.aside.is_none() && *status == MemoryStatus::Archived {
-                    let problem = "is missing, but the memory is archived";
+                let needs_reason = status.is_automatic() && !status.is_settable();
+                if history.memory.aside.is_none() && needs_reason {
+                    let problem = format!("is missing, but the memory is {status}");
                     return Err(InvalidField::new("aside", problem));
                 }
-                if history.memory.aside.is_some() && !is_aside {
+                if history.memory.aside.is_some() && !status.is_automatic() {
                     let problem = "needs a `status` that keeps the memory out of answers";
                     return Err(InvalidField::new("aside", problem));
                 }

@@ -50,7 +50,7 @@ pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};
 pub use layout::{Layout, Method, Repeat};
-pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, UtilityEvent};
+pub use memory::{Aside, Memory, MemoryHistory, MemoryRecord, MergedMemory, UtilityEvent};
 pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};

@@ -104,6 +104,9 @@ pub struct MemoryRecord {
     /// Why Reflect itself keeps it out of answers; absent if it does not, or if a person does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<Aside>,
+    /// Of a merged memory: the one that stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<MemoryId>,
     /// The API key that taught it: of the review, or for a judge's review of the trace.
     #[serde(default)]
     pub key_id: Option<KeyId>,
@@ -162,6 +165,16 @@ pub struct Aside {
     pub since: String,
 }
 
+/// A memory that another one stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MergedMemory {
+    /// The merged memory.
+    pub memory_id: MemoryId,
+    /// The trace it was learned from, which may have been deleted since.
+    pub trace_id: TraceId,
+}
+
 /// One change of a memory's utility, with its cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -208,9 +221,15 @@ pub struct MemoryHistory {
     /// Its edits, quarantines and restorations, oldest first.
     #[serde(default)]
     pub changes: Vec<ChangeRecord>,
+    /// The memories that it stands for, because they say nearly the same, oldest first; at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<MergedMemory>,
 }
 
 impl MemoryHistory {
+    /// The maximum number of [`merged`](Self::merged) memories.
+    pub const MAX_MERGED: usize = 100;
+
     /// The memory and its changes with [neutral](neutral::for_prompt) texts.
     #[must_use]
     pub fn neutral(self) -> Self {

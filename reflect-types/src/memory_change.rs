@@ -16,6 +16,8 @@ wire_enum! {
         Quarantined = "quarantined",
         /// It was set aside, because the project keeps a limited number of memories in answers.
         Archived = "archived",
+        /// It was merged into another memory that says nearly the same.
+        Merged = "merged",
         /// It became active.
         Restored = "restored",
         /// It was deleted with its events.

@@ -11,6 +11,8 @@ wire_enum! {
         Quarantined = "quarantined",
         /// Reflect itself has set it aside, because the project keeps a limited number of memories in answers.
         Archived = "archived",
+        /// Reflect itself has merged it into an older memory that says nearly the same.
+        Merged = "merged",
         /// Its review was withdrawn. Only archives have such a memory.
         Withdrawn = "withdrawn",
     }
@@ -19,7 +21,15 @@ wire_enum! {
 impl MemoryStatus {
     /// Whether a memory outside of an archive can have this status.
     pub(crate) fn is_listed(&self) -> bool {
-        matches!(self, Self::Active | Self::Quarantined | Self::Archived)
+        matches!(
+            self,
+            Self::Active | Self::Quarantined | Self::Archived | Self::Merged
+        )
+    }
+
+    /// Whether Reflect itself can give a memory this status.
+    pub(crate) fn is_automatic(&self) -> bool {
+        matches!(self, Self::Quarantined | Self::Archived | Self::Merged)
     }
 
     /// Whether a person can give a memory this status.

@@ -97,4 +97,7 @@ pub struct Stats {
     /// Memories that are archived, because the project keeps a limited number in answers.
     #[serde(default)]
     pub archived: u64,
+    /// Memories that are merged into others.
+    #[serde(default)]
+    pub merged: u64,
 }

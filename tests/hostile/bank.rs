@@ -69,7 +69,9 @@ impl Bank {
                 .owner()
                 .create_trace(format!("{TASK}, number {n}"), "Checked the window first.")
                 .retrieved(given)
-                .review(advice("Check the refund window first."))
+                .review(advice(&format!(
+                    "Check the refund window of {n} days first."
+                )))
                 .call()
                 .unwrap();
             let trace = self.owner().get_trace(&run.trace_id).call().unwrap();
@@ -81,10 +83,15 @@ impl Bank {
         lessons
     }
 
-    /// Everything an agent can be shown: all memories with their utilities and events, and the ranks.
+    /// Everything an agent can be shown: all memories with their utilities, events and what people have changed,
+    /// and the ranks.
     pub(crate) fn taught(&self) -> Value {
-        let memories = json(&self.run(&["memories", "list", "--limit", "1000", "--json"]));
         let ranked = self.owner().query_memories(TASK).limit(50).call().unwrap();
+        let mut memories = json(&self.run(&["memories", "list", "--limit", "1000", "--json"]));
+        for memory in memories.as_array_mut().unwrap() {
+            let changes = memory["changes"].as_array_mut().unwrap();
+            changes.retain(|change| change["automatic"] != true);
+        }
         let ranked: Vec<_> = ranked
             .iter()
             .map(|memory| (memory.id.to_string(), memory.q_value, memory.score))

@@ -90,7 +90,7 @@ fn reviews_of_runs_that_their_recorder_overturned_and_deleted_come_back() {
             .create_trace(format!("{TASK}, by an agent, {n}"), "Done.")
             .retrieved(good.iter().map(|lesson| &lesson.memory));
         let id = run.call().unwrap().trace_id;
-        let review = advice("Ask for the receipt.");
+        let review = advice(&format!("Ask for the receipt of {n}."));
         bank.owner().review_trace(&id, review).call().unwrap();
         id
     });

@@ -39,7 +39,7 @@ enum Action {
     Edit(memory_changes::Edit),
     /// Quarantine memories: queries do not return them, but they keep learning.
     Quarantine(memory_changes::Named),
-    /// Make quarantined or archived memories active.
+    /// Make quarantined, archived or merged memories active.
     Restore(memory_changes::Named),
     /// Delete memories permanently. `reflect undo` does not restore them.
     Delete(memory_changes::Delete),
@@ -55,7 +55,7 @@ struct List {
     /// Only memories older than this one.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
-    /// Only memories with this status: `active`, `quarantined` or `archived`.
+    /// Only memories with this status: `active`, `quarantined`, `archived` or `merged`.
     #[arg(long, value_parser = status)]
     status: Option<MemoryStatus>,
 }
@@ -277,6 +277,11 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
         let writer = output::line(&memory.reflection.written_by, 100);
         writeln!(out, "writer   {writer}")?;
     }
+    for merged in &history.merged {
+        let (memory, trace) = (merged.memory_id.as_str(), merged.trace_id.as_str());
+        let (memory, trace) = (output::id(memory), output::id(trace));
+        writeln!(out, "merged   {memory} of trace {trace}")?;
+    }
     writeln!(out, "\n{}", output::block(&memory.reflection.text()))?;
     for event in &history.events {
         let UtilityEvent {
@@ -304,9 +309,13 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
 
 /// The status, and why Reflect itself has set it.
 fn status_text(memory: &MemoryRecord) -> String {
-    match &memory.aside {
-        Some(aside) => format!("{} ({})", memory.status, aside.reason),
+    let status = match &memory.merged_into {
+        Some(into) => format!("{} into {into}", memory.status),
         None => memory.status.to_string(),
+    };
+    match &memory.aside {
+        Some(aside) => format!("{status} ({})", aside.reason),
+        None => status,
     }
 }
 
@@ -335,7 +344,7 @@ fn status(text: &str) -> Result<MemoryStatus, String> {
     if status.is_known() {
         return Ok(status);
     }
-    Err("write `active`, `quarantined` or `archived`".to_owned())
+    Err("write `active`, `quarantined`, `archived` or `merged`".to_owned())
 }
 
 pub(super) fn ranking(text: &str) -> Result<Ranking, String> {

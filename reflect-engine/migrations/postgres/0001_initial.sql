@@ -171,6 +171,11 @@ CREATE TABLE memory (
     aside           TEXT CHECK (aside IN ('quarantined', 'archived', 'staged', 'merged')),
     aside_reason    TEXT,
     aside_at        TEXT,
+    -- The memory that stands for a merged one.
+    aside_into      BIGINT,
+    -- What tells whether two memories say nearly the same; NULL where nothing is said.
+    task_sketch     TEXT,
+    text_sketch     TEXT,
     -- Counts the reviews that have rewritten the memory.
     generation      BIGINT NOT NULL DEFAULT 0,
     -- The learning rate of the review that the memory was learned from.
@@ -185,6 +190,7 @@ CREATE TABLE memory (
 
 CREATE INDEX memory_by_project ON memory (project, key);
 CREATE INDEX memory_by_revision ON memory (project, revision);
+CREATE INDEX memory_by_aside_into ON memory (aside_into) WHERE aside_into IS NOT NULL;
 
 -- Apart from the memories, so that reading all vectors does not read all texts.
 CREATE TABLE embedding (

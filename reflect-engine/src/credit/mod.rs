@@ -21,7 +21,7 @@ mod noise;
 mod pace;
 mod response;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
@@ -44,6 +44,8 @@ pub(crate) struct Credit {
     places: HashMap<u64, usize>,
     /// The memory at each place.
     keys: Vec<MemoryKey>,
+    /// The memory that stands for a merged one, by the hashes of their ids.
+    merged: HashMap<u64, u64>,
     /// The last run that the attribution covers.
     last: Option<MemoryKey>,
     /// Whether the attribution covers a run that is no longer there or has changed.
@@ -110,6 +112,7 @@ impl Credit {
             attribution: Attribution::new(),
             places: HashMap::new(),
             keys: Vec::new(),
+            merged: HashMap::new(),
             last: None,
             outdated: false,
             pace: Pace::default(),
@@ -143,7 +146,34 @@ impl Credit {
     /// Removes a memory and the run that it was learned from.
     pub(crate) fn remove(&mut self, key: MemoryKey) {
         let covered = self.last.is_some_and(|last| key <= last);
-        self.outdated |= self.runs.remove(&key).is_some() && covered;
+        if let Some(run) = self.runs.remove(&key) {
+            self.merged.remove(&run.memory);
+            self.outdated |= covered;
+        }
+    }
+
+    /// From now on, runs that were given one of these memories count as evidence about the one that stands
+    /// for it; `None` for itself.
+    pub(crate) fn merge(&mut self, merged: &[(MemoryKey, Option<MemoryKey>)]) {
+        let mut affected = HashSet::new();
+        for (key, into) in merged {
+            let Some(run) = self.runs.get(key) else {
+                continue;
+            };
+            let (id, into) = (run.memory, into.and_then(|into| self.runs.get(&into)));
+            match into.map(|into| into.memory) {
+                Some(into) => self.merged.insert(id, into),
+                None => self.merged.remove(&id),
+            };
+            // No run that is covered was given a memory that came after it.
+            if self.last.is_some_and(|last| *key <= last) {
+                affected.insert(id);
+            }
+        }
+        if let Some(last) = self.last.filter(|_| !affected.is_empty()) {
+            let mut given = self.runs.range(..=last).flat_map(|(_, run)| &run.given);
+            self.outdated |= given.any(|id| affected.contains(id));
+        }
     }
 
     /// Whether [`settle`](Self::settle) has something to do, and may.
@@ -178,12 +208,13 @@ impl Credit {
         };
         for (key, run) in news {
             let given = run.given.iter().filter_map(|id| {
-                let place = *self.places.get(id)?;
+                let place = *self.places.get(self.merged.get(id).unwrap_or(id))?;
                 Some((place, similarity(*key, self.keys[place])?))
             });
             let mut given: Vec<_> = given.collect();
             // Hashes come in another order in every process.
             given.sort_unstable_by_key(|(place, _)| *place);
+            given.dedup_by_key(|(place, _)| *place);
             self.attribution.add(NewRun {
                 task: run.task,
                 passed: run.passed,

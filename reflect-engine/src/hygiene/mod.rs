@@ -6,12 +6,15 @@
 
 mod cap;
 mod harm;
+mod merges;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use reflect_types::MemoryStatus;
 
 use cap::Cap;
+use merges::{Merges, Wording};
 
 use crate::credit::Credit;
 use crate::store::{AsideWrite, IndexedMemory, MemoryKey};
@@ -28,14 +31,19 @@ pub(crate) struct Upkeep {
     /// Those of them that do harm.
     harmful: BTreeSet<MemoryKey>,
     cap: Cap,
+    merges: Merges,
+    /// Tells what kinds of memories may be merged.
+    hasher: RandomState,
     /// The decisions that differ from the stored ones.
     due: BTreeMap<MemoryKey, AsideWrite>,
 }
 
-#[derive(Debug)]
+/// Of a memory that is not known, the default holds.
+#[derive(Debug, Default)]
 struct Known {
     /// The stored decision.
     aside: Option<MemoryStatus>,
+    merged_into: Option<MemoryKey>,
     /// Whether a person has set it aside.
     quarantined: bool,
     q: f64,
@@ -52,15 +60,20 @@ impl Upkeep {
         }
     }
 
-    /// A memory is new or has changed.
-    pub(crate) fn put(&mut self, memory: &IndexedMemory) {
+    /// A memory is new or has changed. `vector` is equal for equal vectors.
+    pub(crate) fn put(&mut self, memory: &IndexedMemory, vector: u64) {
+        let wording = self.wording(memory, vector);
+        self.merges.put(memory.key, wording);
         let may_harm = memory.uses >= u64::from(harm::LEAST_RUNS);
         if memory.aside.is_none() && !may_harm && !self.cap.is_set() {
-            self.remove(memory.key);
+            self.forget(memory.key);
+            // It may have been merged all the time.
+            self.touched.insert(memory.key);
             return;
         }
         let known = Known {
             aside: memory.aside.clone(),
+            merged_into: memory.merged_into,
             quarantined: memory.quarantined,
             q: memory.q,
             uses: memory.uses,
@@ -73,6 +86,11 @@ impl Upkeep {
 
     /// A memory is gone.
     pub(crate) fn remove(&mut self, key: MemoryKey) {
+        self.merges.put(key, None);
+        self.forget(key);
+    }
+
+    fn forget(&mut self, key: MemoryKey) {
         self.cap.remove(key, &mut self.touched);
         self.known.remove(&key);
         self.touched.remove(&key);
@@ -88,22 +106,30 @@ impl Upkeep {
         }
     }
 
+    /// Decides which memories repeat others, and returns those that are merged into another one than before,
+    /// or into none. `similarity` is that of two memories' tasks.
+    pub(crate) fn merge(
+        &mut self,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
+        let moved = self.merges.settle(similarity);
+        for (key, _) in &moved {
+            self.touched.insert(*key);
+            self.rank(*key);
+        }
+        moved
+    }
+
     /// Decides about all memories, by what the runs say about each and by all runs.
     pub(crate) fn settle(&mut self, credit: &Credit) {
         self.find_harm(credit);
         for key in std::mem::take(&mut self.touched) {
-            let Some(known) = self.known.get(&key) else {
-                continue;
-            };
-            let (status, reason) = self.decide(key, known, credit);
-            if status == known.aside {
+            let unknown = Known::default();
+            let known = self.known.get(&key).unwrap_or(&unknown);
+            let decision = self.decide(key, known, credit);
+            if decision.status == known.aside && decision.merged_into == known.merged_into {
                 self.due.remove(&key);
             } else {
-                let decision = AsideWrite {
-                    key,
-                    status,
-                    reason,
-                };
                 self.due.insert(key, decision);
             }
         }
@@ -117,27 +143,45 @@ impl Upkeep {
     /// The memory used, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let known = self.known.capacity() * (size_of::<(MemoryKey, Known)>() + 1);
-        known + self.cap.bytes()
+        known + self.cap.bytes() + self.merges.bytes()
     }
 
-    fn decide(
-        &self,
-        key: MemoryKey,
-        known: &Known,
-        credit: &Credit,
-    ) -> (Option<MemoryStatus>, String) {
-        let reason = |is_harmful| harm::reason(credit.account(key).as_ref(), is_harmful);
-        if self.harmful.contains(&key) {
-            return (Some(MemoryStatus::Quarantined), reason(true));
-        }
-        if self.cap.archives(key) {
-            return (Some(MemoryStatus::Archived), self.cap.reason());
-        }
-        let reason = match known.aside {
-            Some(MemoryStatus::Archived) => "there is room for it again".to_owned(),
-            _ => reason(false),
+    fn decide(&self, key: MemoryKey, known: &Known, credit: &Credit) -> AsideWrite {
+        let merged_into = self.merges.standing_for(key);
+        let harm = |is_harmful| harm::reason(credit.account(key).as_ref(), is_harmful);
+        let (status, reason) = if merged_into.is_some() {
+            let reason = "near-duplicate: an older memory says the same".to_owned();
+            (Some(MemoryStatus::Merged), reason)
+        } else if self.harmful.contains(&key) {
+            (Some(MemoryStatus::Quarantined), harm(true))
+        } else if self.cap.archives(key) {
+            (Some(MemoryStatus::Archived), self.cap.reason())
+        } else {
+            let reason = match known.aside {
+                Some(MemoryStatus::Archived) => "there is room for it again".to_owned(),
+                Some(MemoryStatus::Merged) => "no older memory says the same any more".to_owned(),
+                _ => harm(false),
+            };
+            (None, reason)
         };
-        (None, reason)
+        AsideWrite {
+            key,
+            status,
+            merged_into,
+            reason,
+        }
+    }
+
+    /// What decides whether a memory repeats another one.
+    fn wording(&self, memory: &IndexedMemory, vector: u64) -> Option<Wording> {
+        let metadata = serde_json::to_string(&memory.metadata).ok()?;
+        Some(Wording {
+            task: memory.task?,
+            text: memory.text?,
+            kind: self.hasher.hash_one((memory.passed, metadata)),
+            vector,
+            may_be_merged: !memory.quarantined && memory.excused.is_none(),
+        })
     }
 
     /// Brings the harmful memories up to date, and touches those that are or were among them.
@@ -172,11 +216,16 @@ impl Upkeep {
     /// Gives a memory its place under the cap, which counts what may be in answers otherwise.
     fn rank(&mut self, key: MemoryKey) {
         match self.known.get(&key) {
-            Some(known) if !known.quarantined && !self.harmful.contains(&key) => {
+            Some(known) if !known.quarantined && !self.is_out(key) => {
                 let is_restored = known.excused.is_some();
                 self.cap.put(key, known.q, is_restored, &mut self.touched);
             }
             _ => self.cap.remove(key, &mut self.touched),
         }
+    }
+
+    /// Whether a memory is out of answers whatever the cap.
+    fn is_out(&self, key: MemoryKey) -> bool {
+        self.harmful.contains(&key) || self.merges.standing_for(key).is_some()
     }
 }

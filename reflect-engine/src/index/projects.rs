@@ -147,15 +147,16 @@ impl State {
         if let Some(merit) = moved {
             home.set_effect(*key, merit.effect);
         }
+        let task = home.fingerprint_of(*key).unwrap_or_default();
         let run = ReviewedRun {
             memory: memory.id.as_str(),
-            task: home.fingerprint_of(*key).unwrap_or_default(),
+            task,
             passed: memory.passed,
             alpha: memory.alpha,
         };
         let given = memory.given.iter().map(MemoryId::as_str);
         self.credit.put(*key, &run, given);
-        self.upkeep.put(memory);
+        self.upkeep.put(memory, task);
     }
 
     fn remove(&mut self, key: MemoryKey) {
@@ -169,6 +170,8 @@ impl State {
     fn settle(&mut self) {
         let indexes = [&self.index, &self.hidden];
         let similarity = |a, b| Index::similarity(indexes, a, b);
+        let merged = self.upkeep.merge(similarity);
+        self.credit.merge(&merged);
         for (key, effect) in self.credit.settle(similarity) {
             self.index.set_effect(key, effect);
             self.hidden.set_effect(key, effect);

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 
 use super::error::Error;
-use super::hash::Fnv;
 use super::port::Embedder;
 use super::prose::is_common;
 use super::vector::unit;
+use crate::hash::Fnv;
 
 /// Embeds by hashing words, adjacent word pairs and the 3- to 5-grams of words into 1,024 signed
 /// buckets. It knows no synonyms.

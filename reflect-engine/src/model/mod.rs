@@ -6,7 +6,6 @@
 mod error;
 mod extractive;
 mod finish;
-mod hash;
 #[cfg(any(test, feature = "test-support"))]
 mod hashed;
 #[cfg(feature = "models")]

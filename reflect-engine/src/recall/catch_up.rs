@@ -82,6 +82,7 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
         %project,
         quarantined = count(MemoryStatus::Quarantined),
         archived = count(MemoryStatus::Archived),
+        merged = count(MemoryStatus::Merged),
         restored = count(MemoryStatus::Active),
         "memories get another status"
     );

@@ -2,6 +2,8 @@
 
 use reflect_types::{MemoryId, MemoryStatus, Metadata};
 
+use crate::sketch::{TaskSketch, TextSketch};
+
 /// A memory's key inside its store. A key is never used again.
 pub type MemoryKey = i64;
 
@@ -63,12 +65,18 @@ pub struct IndexedMemory {
     pub shown: bool,
     /// The status that Reflect itself has given it.
     pub aside: Option<MemoryStatus>,
+    /// The memory that it is merged into, if that is its status.
+    pub merged_into: Option<MemoryKey>,
     /// Whether a person has set it aside.
     pub quarantined: bool,
     /// The number of reviewed runs that were given it.
     pub uses: u64,
     /// How many of them there were when a person last restored it; `None` if nobody did.
     pub excused: Option<u64>,
+    /// The sketch of its task.
+    pub task: Option<TaskSketch>,
+    /// The sketch of what it says.
+    pub text: Option<TextSketch>,
 }
 
 /// A decision of Reflect itself about a memory.
@@ -78,6 +86,8 @@ pub struct AsideWrite {
     pub key: MemoryKey,
     /// The status that it gets instead of `active`; `None` gives it back.
     pub status: Option<MemoryStatus>,
+    /// The memory that it is merged into, if that is its status.
+    pub merged_into: Option<MemoryKey>,
     /// The reason.
     pub reason: String,
 }

@@ -27,6 +27,7 @@ mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod restored;
+mod sketches;
 mod skill;
 mod sqlite;
 mod tally;

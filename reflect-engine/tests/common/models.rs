@@ -57,7 +57,7 @@ impl ReflectionWriter for ScriptedReflector {
         match act {
             None => Ok(Reflection {
                 summary: format!("{}: {}", run.verdict, run.task),
-                guidance: run.feedback.unwrap_or("as before").to_owned(),
+                guidance: run.feedback.unwrap_or_default().to_owned(),
                 ..Reflection::default()
             }),
             Some(Act::Panic) => panic!("the reflector fell over"),

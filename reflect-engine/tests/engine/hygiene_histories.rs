@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use reflect_engine::Engine;
 use reflect_types::{
-    MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, Review, TraceId, Undo, UpdateMemory,
-    UpdateProject, Verdict,
+    MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, ReflectionEdit, Review, TraceId, Undo,
+    UpdateMemory, UpdateProject, Verdict,
 };
 
 use crate::common::{Home, eventually, project, record, run_with};
@@ -24,6 +24,9 @@ enum Act {
     Change(prop::sample::Index, bool),
     Withdraw(prop::sample::Index),
     SetStatus(prop::sample::Index, bool),
+    /// Gives a memory one of three texts.
+    Edit(prop::sample::Index, u8),
+    Delete(prop::sample::Index),
     Keep(Option<u64>),
     /// A query, which decides what is set aside.
     Look,
@@ -37,6 +40,8 @@ fn any_act() -> impl Strategy<Value = Act> {
         2 => (which(), any::<bool>()).prop_map(|(of, pass)| Act::Change(of, pass)),
         1 => which().prop_map(Act::Withdraw),
         3 => (which(), any::<bool>()).prop_map(|(of, aside)| Act::SetStatus(of, aside)),
+        2 => (which(), 0..3_u8).prop_map(|(of, text)| Act::Edit(of, text)),
+        1 => which().prop_map(Act::Delete),
         1 => prop::option::of(1..5_u64).prop_map(Act::Keep),
         2 => Just(Act::Look),
     ]
@@ -52,7 +57,11 @@ async fn review(
     verdict: Verdict,
 ) -> (TraceId, MemoryId) {
     let id = record(engine, run_with(task, given)).await;
-    let review = Review::new(verdict);
+    let review = Review {
+        // Every other task is one that something is said about.
+        feedback_text: task.ends_with(['0', '2', '4']).then(|| TEXTS[0].to_owned()),
+        ..Review::new(verdict)
+    };
     let reviewed = engine.review_trace(&project(), &id, review).await.unwrap();
     (id, reviewed.created_memory_id.unwrap())
 }
@@ -129,6 +138,23 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
             let update = UpdateMemory::new(memory, update);
             let _ = engine.update_memory(&project(), &update).await;
         }
+        Act::Edit(which, text) => {
+            let Some((_, memory)) = of(which) else { return };
+            let edit = ReflectionEdit {
+                guidance: Some(TEXTS[usize::from(*text)].to_owned()),
+                ..ReflectionEdit::default()
+            };
+            let update = MemoryUpdate {
+                reflection: Some(edit),
+                ..MemoryUpdate::default()
+            };
+            let update = UpdateMemory::new(memory, update);
+            let _ = engine.update_memory(&project(), &update).await;
+        }
+        Act::Delete(which) if by_owner => {
+            let Some((_, memory)) = of(which) else { return };
+            let _ = engine.delete_memory(&project(), &memory).await;
+        }
         Act::Keep(most) if by_owner => {
             let update = UpdateProject {
                 max_memories: Some(*most),
@@ -139,7 +165,7 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
         Act::Look => {
             look(engine).await;
         }
-        Act::Change(..) | Act::Withdraw(_) | Act::Keep(_) => {}
+        Act::Change(..) | Act::Withdraw(_) | Act::Delete(_) | Act::Keep(_) => {}
     }
 }
 
@@ -147,10 +173,19 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
 /// its run passed. The reason names the runs of its time.
 type Shown = Option<(MemoryStatus, bool, u64, u64, bool)>;
 
+/// What memories say.
+const TEXTS: [&str; 3] = [
+    "Refunded the lamp without the receipt",
+    "Asked for the receipt of the lamp before the refund",
+    "Exchanged the lamp, as it was bought on sale",
+];
+
 /// What can be seen of the owner's memories: each, and the answer to a query by number and score.
 #[derive(Debug, PartialEq)]
 struct Seen {
     memories: Vec<Shown>,
+    /// The memories that stand for merged ones, each by number.
+    merged: Vec<(usize, Option<usize>)>,
     answer: Vec<(Option<usize>, u64)>,
 }
 
@@ -158,16 +193,23 @@ async fn seen(engine: &Engine, runs: &Runs) -> Seen {
     let number = |id: MemoryId| runs.iter().position(|(_, memory)| *memory == id);
     let answer = look(engine).await.into_iter();
     let answer = answer.map(|(id, score)| (number(id), score)).collect();
-    let mut memories = Vec::new();
-    for (_, id) in runs {
+    let (mut memories, mut merged) = (Vec::new(), Vec::new());
+    for (at, (_, id)) in runs.iter().enumerate() {
         let found = engine.get_memory(&project(), id).await.ok();
         memories.push(found.map(|history| {
             let memory = history.memory;
+            if let Some(into) = memory.merged_into {
+                merged.push((at, number(into)));
+            }
             let (is_aside, q) = (memory.aside.is_some(), memory.q_value.to_bits());
             (memory.status, is_aside, q, memory.uses, memory.success)
         }));
     }
-    Seen { memories, answer }
+    Seen {
+        memories,
+        merged,
+        answer,
+    }
 }
 
 /// What is left of a history, with or without the thief, who is undone at its end.

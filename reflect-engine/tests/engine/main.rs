@@ -19,6 +19,7 @@ mod hygiene_histories;
 mod ingestion;
 mod judging;
 mod learned_ranking;
+mod merging;
 mod recall;
 mod replay;
 mod reviewers;

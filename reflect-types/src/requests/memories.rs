@@ -177,7 +177,7 @@ impl Validate for ListMemories {
             .as_ref()
             .is_some_and(|status| !status.is_listed())
         {
-            let problem = "must be `active`, `quarantined` or `archived`";
+            let problem = "must be `active`, `quarantined`, `archived` or `merged`";
             return Err(InvalidField::new("status", problem));
         }
         page_limit(self.limit, Self::MAX_LIMIT)

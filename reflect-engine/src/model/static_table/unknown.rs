@@ -1,7 +1,7 @@
 //! Words that the table does not cover, such as those of most scripts. They are hashed by their letters
 //! into the same space, so that equal words match.
 
-use crate::model::hash::Fnv;
+use crate::hash::Fnv;
 
 /// The most words that are read.
 pub(super) const MAX_WORDS: usize = 254;

@@ -1,7 +1,7 @@
 //! The rows of the table for a text.
 
 use super::words::{is_punctuation_mark, normalise, words};
-use crate::model::hash::Fnv;
+use crate::hash::Fnv;
 
 /// The most pieces of a text that are read.
 const MAX_PIECES: usize = 254;

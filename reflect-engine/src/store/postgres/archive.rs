@@ -18,6 +18,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result};
+use crate::store::sketches::{task_sketch, text_sketch};
 use crate::store::{Archive, EmbeddedPiece, JobKind, Undecoded, page, restored};
 
 #[async_trait]
@@ -284,11 +285,13 @@ async fn restore_memory(
         .one(
             "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, \
              created_at, metadata, task, reflection, status, key_id, reviewer_model, \
-             generation, given, alpha, aside, aside_reason, aside_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+             generation, given, alpha, aside, aside_reason, aside_at, aside_into, task_sketch, \
+             text_sketch) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
              $12, $13, $14, $15, coalesce(nullif($16::text, '[]'), ( SELECT t.retrieved FROM \
              trace t WHERE t.project = $1 AND t.id = $3), '[]'), coalesce($17::float8, ( \
              SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key WHERE t.project = \
-             $1 AND t.id = $3), $18), $19, $20, $21) RETURNING key",
+             $1 AND t.id = $3), $18), $19, $20, $21, (SELECT x.key FROM memory x WHERE \
+             x.project = $1 AND x.id = $22), $23, $24) RETURNING key",
             params![
                 project,
                 memory.id.as_str(),
@@ -315,6 +318,9 @@ async fn restore_memory(
                 aside.map(|_| memory.status.as_str()),
                 aside.map(|aside| &aside.reason),
                 aside.map(|aside| &aside.since),
+                memory.merged_into.as_ref().map(MemoryId::as_str),
+                task_sketch(&memory.task),
+                text_sketch(&memory.reflection),
             ],
         )
         .await?

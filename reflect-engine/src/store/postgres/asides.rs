@@ -1,7 +1,9 @@
 //! Decisions of Reflect itself to keep memories out of answers.
 
 use jiff::Timestamp;
-use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
+use reflect_types::{
+    ChangeKind, MemoryHistory, MemoryId, MemoryStatus, MergedMemory, ProjectId, TraceId,
+};
 
 use super::fault::Fault;
 use super::memory_changes::{Change, insert};
@@ -36,7 +38,7 @@ async fn write_one(
 ) -> Result<(), Fault> {
     let found = db
         .first(
-            "SELECT id, generation, status, aside FROM memory \
+            "SELECT id, generation, status, aside, aside_into FROM memory \
              WHERE key = $1 AND project = $2 AND status <> 'withdrawn'",
             params![decision.key, project],
         )
@@ -46,21 +48,23 @@ async fn write_one(
     };
     let (id, generation) = (MemoryId::new(found.get::<String>(0)?), found.get(1)?);
     let (by_people, before) = (row::memory_status(&found, 2)?, row::aside(&found, 3)?);
-    if before == decision.status {
+    let merged_into: Option<MemoryKey> = found.get(4)?;
+    if before == decision.status && merged_into == decision.merged_into {
         return Ok(());
     }
     let at = clock::text(now);
     let status = decision.status.as_ref().map(MemoryStatus::as_str);
     let revision = memories::next_revision(db, project).await?;
     db.execute(
-        "UPDATE memory SET aside = $2, aside_reason = $3, aside_at = $4, revision = $5 \
-         WHERE key = $1",
+        "UPDATE memory SET aside = $2, aside_reason = $3, aside_at = $4, revision = $5, \
+             aside_into = $6 WHERE key = $1",
         params![
             decision.key,
             status,
             status.map(|_| &decision.reason),
             status.map(|_| &at),
             revision,
+            decision.merged_into,
         ],
     )
     .await?;
@@ -78,6 +82,7 @@ async fn write_one(
             memory: id.as_str(),
             kind: match decision.status {
                 Some(MemoryStatus::Archived) => &ChangeKind::Archived,
+                Some(MemoryStatus::Merged) => &ChangeKind::Merged,
                 Some(_) => &ChangeKind::Quarantined,
                 None => &ChangeKind::Restored,
             },
@@ -97,8 +102,26 @@ async fn write_one(
 
 /// A person has decided otherwise. The caller writes the revision.
 pub(super) async fn clear(db: &Db<'_>, key: MemoryKey) -> Result<(), Fault> {
-    let clear =
-        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL WHERE key = $1";
+    let clear = "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL, \
+         aside_into = NULL WHERE key = $1";
     db.execute(clear, params![key]).await?;
     Ok(())
+}
+
+/// The memories that this one stands for, oldest first.
+pub(super) async fn merged_into(db: &Db<'_>, key: MemoryKey) -> Result<Vec<MergedMemory>, Fault> {
+    let merged = db
+        .query(
+            "SELECT id, trace_id FROM memory WHERE aside_into = $1 AND status = 'active' \
+             ORDER BY key LIMIT $2",
+            params![key, row::limit(MemoryHistory::MAX_MERGED)],
+        )
+        .await?;
+    let merged = merged.iter().map(|row| {
+        Ok(MergedMemory {
+            memory_id: MemoryId::new(row.get::<String>(0)?),
+            trace_id: TraceId::new(row.get::<String>(1)?),
+        })
+    });
+    merged.collect()
 }

@@ -144,7 +144,7 @@ async fn put_since(
                  m.uses, CASE WHEN restored.at IS NOT NULL THEN ( \
                      SELECT count(*) FROM utility_event u WHERE u.memory = m.key \
                          AND NOT u.aside AND u.created_at <= restored.at) END, \
-                 m.status = 'quarantined' \
+                 m.status = 'quarantined', m.aside_into, m.task_sketch, m.text_sketch \
              FROM memory m JOIN embedding e ON e.memory = m.key \
                  CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
                      WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
@@ -172,6 +172,9 @@ async fn put_since(
                 uses: row::count(found, 11)?,
                 excused: row::optional_count(found, 12)?,
                 quarantined: found.get(13)?,
+                merged_into: found.get(14)?,
+                task: row::sketch(found, 15)?,
+                text: row::sketch(found, 16)?,
             })),
         };
         changes.push((revision, change));

@@ -8,11 +8,12 @@ use reflect_types::{
 use super::fault::Fault;
 use super::sql::{Db, Row};
 use super::value::params;
-use super::{events, ignored, memory_changes, projects, row, skills};
+use super::{asides, events, ignored, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
 use crate::review::{LearnedContent, NewMemory, Teacher};
+use crate::store::sketches::{task_sketch, text_sketch};
 use crate::store::{MemoryKey, page};
 
 /// The share of a memory in the bytes of a page.
@@ -34,8 +35,9 @@ pub(super) async fn insert(
     let key = db
         .value(
             "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
-             metadata, task, reflection, key_id, reviewer_model, given, alpha) SELECT $1, $3, \
-             t.id, $4, $5, $6, $7, t.metadata, $8, $9, $10, $11, t.retrieved, $12 FROM trace \
+             metadata, task, reflection, key_id, reviewer_model, given, alpha, task_sketch, \
+             text_sketch) SELECT $1, $3, \
+             t.id, $4, $5, $6, $7, t.metadata, $8, $9, $10, $11, t.retrieved, $12, $13, $14 FROM trace \
              t WHERE t.key = $2 RETURNING key",
             params![
                 project,
@@ -49,7 +51,9 @@ pub(super) async fn insert(
                 row::to_json(&memory.reflection)?,
                 teacher.key_id.as_ref().map(KeyId::as_str),
                 teacher.reviewer.model_name(),
-                alpha
+                alpha,
+                task_sketch(&memory.task),
+                text_sketch(&memory.reflection),
             ],
         )
         .await?;
@@ -73,7 +77,8 @@ pub(super) async fn rewrite(
     let id: Option<String> = db
         .value(
             "UPDATE memory SET task = $7, reflection = $2, success = $3, revision = $4, \
-             key_id = $5, reviewer_model = $6, alpha = $8, generation = generation + 1 WHERE \
+             key_id = $5, reviewer_model = $6, alpha = $8, task_sketch = $9, \
+             text_sketch = $10, generation = generation + 1 WHERE \
              key = $1 RETURNING id",
             params![
                 key,
@@ -84,6 +89,8 @@ pub(super) async fn rewrite(
                 teacher.reviewer.model_name(),
                 memory.task,
                 alpha,
+                task_sketch(&memory.task),
+                text_sketch(&memory.reflection),
             ],
         )
         .await?;
@@ -144,7 +151,7 @@ pub(super) async fn restore(
     db.execute(
         "UPDATE memory SET reflection = $2, success = $3, key_id = $4, reviewer_model = \
              $5, generation = $6, status = CASE WHEN status = 'withdrawn' THEN 'active' ELSE \
-             status END, revision = $7, alpha = $8 WHERE key = $1",
+             status END, revision = $7, alpha = $8, text_sketch = $9 WHERE key = $1",
         params![
             key,
             row::to_json(&learned.reflection)?,
@@ -154,6 +161,7 @@ pub(super) async fn restore(
             learned.generation,
             next_revision(db, project).await?,
             alpha,
+            text_sketch(&learned.reflection),
         ],
     )
     .await?;
@@ -241,6 +249,7 @@ pub(super) async fn history(db: &Db<'_>, found: &Row) -> Result<MemoryHistory, F
     Ok(MemoryHistory {
         events: events::counted(db, key, &memory.id).await?,
         changes: memory_changes::of_memory(db, key).await?,
+        merged: asides::merged_into(db, key).await?,
         memory,
     })
 }

@@ -13,6 +13,7 @@ use super::{asides, memories, projects, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
+use crate::store::sketches::text_sketch;
 
 pub(super) async fn update(
     db: &Db<'_>,
@@ -173,13 +174,14 @@ async fn write_state(
     status: Option<&MemoryStatus>,
 ) -> Result<(), Fault> {
     db.execute(
-        "UPDATE memory SET reflection = $2, status = coalesce($3, status), revision = $4 \
-             WHERE key = $1",
+        "UPDATE memory SET reflection = $2, status = coalesce($3, status), revision = $4, \
+             text_sketch = $5 WHERE key = $1",
         params![
             key,
             row::to_json(reflection)?,
             status.map(MemoryStatus::as_str),
             memories::next_revision(db, project).await?,
+            text_sketch(reflection),
         ],
     )
     .await?;

@@ -192,7 +192,8 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
             "SELECT count(*), count(*) FILTER (WHERE uses > 0), \
                  coalesce(sum(uses), 0)::bigint, count(*) FILTER (WHERE status = 'quarantined' \
                      OR (status = 'active' AND aside = 'quarantined')), \
-                 count(*) FILTER (WHERE status = 'active' AND aside = 'archived') \
+                 count(*) FILTER (WHERE status = 'active' AND aside = 'archived'), \
+                 count(*) FILTER (WHERE status = 'active' AND aside = 'merged') \
              FROM memory WHERE project = $1 AND status <> 'withdrawn'",
             params![project],
         )
@@ -210,5 +211,6 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
         events: row::count(&learned, 2)?,
         quarantined: row::count(&learned, 3)?,
         archived: row::count(&learned, 4)?,
+        merged: row::count(&learned, 5)?,
     })
 }

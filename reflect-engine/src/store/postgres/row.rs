@@ -13,6 +13,7 @@ use super::fault::Fault;
 use super::sql::{Db, Row};
 use super::value::params;
 use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
+use crate::sketch::{NotASketch, Sketch};
 use crate::store::{LongFields, Undecoded};
 
 /// The condition that a worker holds the reflection of the trace `t`.
@@ -136,10 +137,11 @@ pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, 
      m.uses, m.metadata, m.created_at, \
      CASE m.status WHEN 'active' THEN coalesce(m.aside, 'active') ELSE m.status END, m.key_id, \
      m.reviewer_model, m.given, m.alpha, CASE WHEN m.status = 'active' THEN m.aside_reason END, \
-     m.aside_at";
+     m.aside_at, CASE WHEN m.status = 'active' THEN \
+         (SELECT x.id FROM memory x WHERE x.key = m.aside_into) END";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 17;
+pub(super) const MEMORY_COLUMNS: usize = 18;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
@@ -162,6 +164,7 @@ pub(super) fn memory(row: &Row) -> Result<MemoryRecord, Fault> {
             (Some(reason), Some(since)) => Some(Aside { reason, since }),
             _ => None,
         },
+        merged_into: row.get::<Option<String>>(17)?.map(MemoryId::new),
     })
 }
 
@@ -219,6 +222,16 @@ pub(super) fn status(row: &Row, column: usize) -> Result<IngestStatus, Fault> {
 pub(super) fn aside(row: &Row, column: usize) -> Result<Option<MemoryStatus>, Fault> {
     let status: Option<String> = row.get(column)?;
     Ok(status.map(|status| MemoryStatus::from(status.as_str())))
+}
+
+/// The sketch of a text; `None` where nothing is said.
+pub(super) fn sketch<const SLOTS: usize>(
+    row: &Row,
+    column: usize,
+) -> Result<Option<Sketch<SLOTS>>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    let sketch = text.as_deref().map(str::parse).transpose();
+    sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
 }
 
 pub(super) fn memory_status(row: &Row, column: usize) -> Result<MemoryStatus, Fault> {

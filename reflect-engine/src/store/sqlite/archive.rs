@@ -16,6 +16,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result};
+use crate::store::sketches::{task_sketch, text_sketch};
 use crate::store::{Archive, EmbeddedPiece, JobKind, Undecoded, page, restored};
 
 #[async_trait]
@@ -266,13 +267,14 @@ fn restore_memory(
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
              metadata, task, reflection, status, key_id, reviewer_model, generation, given, \
-             alpha, aside, aside_reason, aside_at) \
+             alpha, aside, aside_reason, aside_at, aside_into, task_sketch, text_sketch) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
              coalesce(nullif(?16, '[]'), ( \
                  SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'), \
              coalesce(?17, ( \
                  SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key \
-                 WHERE t.project = ?1 AND t.id = ?3), ?18), ?19, ?20, ?21)",
+                 WHERE t.project = ?1 AND t.id = ?3), ?18), ?19, ?20, ?21, \
+             (SELECT x.key FROM memory x WHERE x.project = ?1 AND x.id = ?22), ?23, ?24)",
     )?
     .execute(params![
         project,
@@ -300,6 +302,9 @@ fn restore_memory(
         aside.map(|_| memory.status.as_str()),
         aside.map(|aside| &aside.reason),
         aside.map(|aside| &aside.since),
+        memory.merged_into.as_ref().map(MemoryId::as_str),
+        task_sketch(&memory.task),
+        text_sketch(&memory.reflection),
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;

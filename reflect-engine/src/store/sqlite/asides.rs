@@ -1,7 +1,9 @@
 //! Decisions of Reflect itself to keep memories out of answers.
 
 use jiff::Timestamp;
-use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
+use reflect_types::{
+    ChangeKind, MemoryHistory, MemoryId, MemoryStatus, MergedMemory, ProjectId, TraceId,
+};
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
@@ -34,7 +36,7 @@ fn write_one(
     now: Timestamp,
 ) -> Result<(), Fault> {
     let mut select = db.prepare_cached(
-        "SELECT id, generation, status, aside FROM memory \
+        "SELECT id, generation, status, aside, aside_into FROM memory \
          WHERE key = ?1 AND project = ?2 AND status <> 'withdrawn'",
     )?;
     let mut rows = select.query(params![decision.key, project])?;
@@ -43,14 +45,15 @@ fn write_one(
     };
     let (id, generation) = (MemoryId::new(found.get::<_, String>(0)?), found.get(1)?);
     let (by_people, before) = (row::memory_status(found, 2)?, row::aside(found, 3)?);
-    if before == decision.status {
+    let merged_into: Option<MemoryKey> = found.get(4)?;
+    if before == decision.status && merged_into == decision.merged_into {
         return Ok(());
     }
     let at = clock::text(now);
     let status = decision.status.as_ref().map(MemoryStatus::as_str);
     db.prepare_cached(
         "UPDATE memory SET aside = ?2, aside_reason = iif(?2 IS NULL, NULL, ?3), \
-             aside_at = iif(?2 IS NULL, NULL, ?4), revision = ?5 WHERE key = ?1",
+             aside_at = iif(?2 IS NULL, NULL, ?4), revision = ?5, aside_into = ?6 WHERE key = ?1",
     )?
     .execute(params![
         decision.key,
@@ -58,6 +61,7 @@ fn write_one(
         decision.reason,
         at,
         memories::next_revision(db, project)?,
+        decision.merged_into,
     ])?;
     if decision.status.is_some() {
         skills::remove_of(db, project, &id)?;
@@ -73,6 +77,7 @@ fn write_one(
             memory: id.as_str(),
             kind: match decision.status {
                 Some(MemoryStatus::Archived) => &ChangeKind::Archived,
+                Some(MemoryStatus::Merged) => &ChangeKind::Merged,
                 Some(_) => &ChangeKind::Quarantined,
                 None => &ChangeKind::Restored,
             },
@@ -92,8 +97,25 @@ fn write_one(
 /// A person has decided otherwise. The caller writes the revision.
 pub(super) fn clear(db: &Connection, key: MemoryKey) -> Result<(), Fault> {
     db.prepare_cached(
-        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL WHERE key = ?1",
+        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL, aside_into = NULL \
+         WHERE key = ?1",
     )?
     .execute([key])?;
     Ok(())
+}
+
+/// The memories that this one stands for, oldest first.
+pub(super) fn merged_into(db: &Connection, key: MemoryKey) -> Result<Vec<MergedMemory>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT id, trace_id FROM memory WHERE aside_into = ?1 AND status = 'active' \
+         ORDER BY key LIMIT ?2",
+    )?;
+    let most = row::limit(MemoryHistory::MAX_MERGED);
+    let merged = select.query_map([key, most], |row| {
+        Ok(MergedMemory {
+            memory_id: MemoryId::new(row.get::<_, String>(0)?),
+            trace_id: TraceId::new(row.get::<_, String>(1)?),
+        })
+    })?;
+    Ok(merged.collect::<rusqlite::Result<_>>()?)
 }

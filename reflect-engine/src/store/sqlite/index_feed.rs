@@ -128,7 +128,8 @@ fn put_since(
              m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, m.uses, \
              (SELECT max(c.created_at) FROM memory_change c WHERE c.project = m.project \
                  AND c.memory_id = m.id AND c.closed = 0 AND c.kind = 'restored' \
-                 AND c.automatic = 0), m.status = 'quarantined' \
+                 AND c.automatic = 0), m.status = 'quarantined', m.aside_into, m.task_sketch, \
+             m.text_sketch \
          FROM memory m JOIN embedding e ON e.memory = m.key \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
@@ -156,6 +157,9 @@ fn put_since(
                     None => None,
                 },
                 quarantined: found.get(13)?,
+                merged_into: found.get(14)?,
+                task: row::sketch(found, 15)?,
+                text: row::sketch(found, 16)?,
             }))
         };
         changes.push((revision, change));

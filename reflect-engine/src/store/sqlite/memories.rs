@@ -7,11 +7,12 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{blob, events, memory_changes, projects, row, skills};
+use super::{asides, blob, events, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
 use crate::review::{LearnedContent, NewMemory, Teacher};
+use crate::store::sketches::{task_sketch, text_sketch};
 use crate::store::{MemoryKey, page};
 
 /// The share of a memory in the bytes of a page.
@@ -35,9 +36,10 @@ pub(super) fn insert(
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model, given, alpha) \
+             task, reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha FROM trace t \
+             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha, :task_sketch, :text_sketch \
+         FROM trace t \
          WHERE t.key = :trace",
     )?
     .execute(named_params! {
@@ -53,6 +55,8 @@ pub(super) fn insert(
         ":key_id": teacher.key_id.as_ref().map(KeyId::as_str),
         ":reviewer_model": teacher.reviewer.model_name(),
         ":alpha": alpha,
+        ":task_sketch": task_sketch(&memory.task),
+        ":text_sketch": text_sketch(&memory.reflection),
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
@@ -77,11 +81,14 @@ pub(super) fn rewrite(
         teacher.reviewer.model_name(),
         memory.task,
         alpha,
+        task_sketch(&memory.task),
+        text_sketch(&memory.reflection),
     ];
     let id = db
         .prepare_cached(
             "UPDATE memory SET task = ?7, reflection = ?2, success = ?3, revision = ?4, key_id = ?5, \
-                 reviewer_model = ?6, alpha = ?8, generation = generation + 1 WHERE key = ?1 RETURNING id",
+                 reviewer_model = ?6, alpha = ?8, task_sketch = ?9, text_sketch = ?10, \
+                 generation = generation + 1 WHERE key = ?1 RETURNING id",
         )?
         .query_row(rewritten, |row| row.get::<_, String>(0))?;
     skills::remove_of(db, project, &MemoryId::new(id))?;
@@ -133,7 +140,7 @@ pub(super) fn restore(
     db.prepare_cached(
         "UPDATE memory SET reflection = ?2, success = ?3, key_id = ?4, reviewer_model = ?5, \
              generation = ?6, status = iif(status = 'withdrawn', 'active', status), revision = ?7, \
-             alpha = ?8 WHERE key = ?1",
+             alpha = ?8, text_sketch = ?9 WHERE key = ?1",
     )?
     .execute(params![
         key,
@@ -144,6 +151,7 @@ pub(super) fn restore(
         learned.generation,
         next_revision(db, project)?,
         alpha,
+        text_sketch(&learned.reflection),
     ])?;
     db.prepare_cached(
         "UPDATE trace SET ignored = (SELECT json_group_array(value) FROM json_each(ignored) \
@@ -240,6 +248,7 @@ pub(super) fn history(db: &Connection, found: &Row<'_>) -> Result<MemoryHistory,
     let (key, memory) = (found.get(0)?, row::memory(found)?);
     Ok(MemoryHistory {
         events: events::counted(db, key, &memory.id)?,
+        merged: asides::merged_into(db, key)?,
         changes: memory_changes::of_memory(db, key)?,
         memory,
     })

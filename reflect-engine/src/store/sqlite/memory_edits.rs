@@ -12,6 +12,7 @@ use super::{asides, memories, projects, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
+use crate::store::sketches::text_sketch;
 
 pub(super) fn update(
     db: &Connection,
@@ -164,14 +165,15 @@ fn write_state(
     status: Option<&MemoryStatus>,
 ) -> Result<(), Fault> {
     db.prepare_cached(
-        "UPDATE memory SET reflection = ?2, status = coalesce(?3, status), revision = ?4 \
-         WHERE key = ?1",
+        "UPDATE memory SET reflection = ?2, status = coalesce(?3, status), revision = ?4, \
+             text_sketch = ?5 WHERE key = ?1",
     )?
     .execute(params![
         key,
         row::to_json(reflection)?,
         status.map(MemoryStatus::as_str),
         memories::next_revision(db, project)?,
+        text_sketch(reflection),
     ])?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use crate::store::legacy_note;
+use crate::store::sketches::{task_sketch, text_sketch};
 
 /// Rewrites rows where SQL alone cannot.
 type Conversion = fn(&Connection) -> Result<(), Fault>;
@@ -62,6 +63,10 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0019_max_memories.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0020_report.sql")),
+    Migration {
+        schema: include_str!("../../../migrations/sqlite/0021_merged.sql"),
+        convert: Some(sketch_memories),
+    },
 ];
 
 /// The current format: the number of migrations.
@@ -117,6 +122,20 @@ fn name_reviewers(db: &Connection) -> Result<(), Fault> {
                 verdict.as_ref().map(|verdict| verdict.result.as_str())
             ],
         )?;
+    }
+    Ok(())
+}
+
+/// Sketches the texts of all memories.
+fn sketch_memories(db: &Connection) -> Result<(), Fault> {
+    let mut memories = db.prepare("SELECT key, task, reflection FROM memory")?;
+    let mut write =
+        db.prepare("UPDATE memory SET task_sketch = ?2, text_sketch = ?3 WHERE key = ?1")?;
+    let mut rows = memories.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, task): (i64, String) = (row.get(0)?, row.get(1)?);
+        let reflection = super::row::json(row, 2)?;
+        write.execute(params![key, task_sketch(&task), text_sketch(&reflection)])?;
     }
     Ok(())
 }

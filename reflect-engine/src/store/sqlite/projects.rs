@@ -139,7 +139,9 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND (m.status = 'quarantined' \
                  OR (m.status = 'active' AND m.aside = 'quarantined'))), \
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
-                 AND m.aside = 'archived') \
+                 AND m.aside = 'archived'), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
+                 AND m.aside = 'merged') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
     )?;
     let mut rows = stats.query([project])?;
@@ -163,5 +165,6 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
         events: sum(8)?,
         quarantined: sum(9)?,
         archived: sum(10)?,
+        merged: sum(11)?,
     })
 }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::fault::Fault;
 use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
+use crate::sketch::{NotASketch, Sketch};
 use crate::store::{LongFields, Undecoded};
 
 /// The condition that a worker holds the reflection of the trace `t`.
@@ -163,10 +164,10 @@ pub(super) fn text_bytes(row: &Row<'_>, columns: usize) -> Result<usize, Fault> 
 pub(super) const MEMORY: &str = "m.key, m.id, m.trace_id, m.task, m.reflection, m.success, m.q, \
      m.uses, m.metadata, m.created_at, iif(m.status = 'active', coalesce(m.aside, 'active'), m.status), \
      m.key_id, m.reviewer_model, m.given, m.alpha, iif(m.status = 'active', m.aside_reason, NULL), \
-     m.aside_at";
+     m.aside_at, iif(m.status = 'active', (SELECT x.id FROM memory x WHERE x.key = m.aside_into), NULL)";
 
 /// The number of columns of [`MEMORY`].
-pub(super) const MEMORY_COLUMNS: usize = 17;
+pub(super) const MEMORY_COLUMNS: usize = 18;
 
 /// The memory after the key in column 0.
 pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
@@ -189,6 +190,7 @@ pub(super) fn memory(row: &Row<'_>) -> Result<MemoryRecord, Fault> {
             (Some(reason), Some(since)) => Some(Aside { reason, since }),
             _ => None,
         },
+        merged_into: row.get::<_, Option<String>>(17)?.map(MemoryId::new),
     })
 }
 
@@ -255,6 +257,16 @@ pub(super) fn optional_count(row: &Row<'_>, column: usize) -> Result<Option<u64>
         ValueRef::Null => Ok(None),
         _ => Ok(Some(count(row, column)?)),
     }
+}
+
+/// The sketch of a text; `None` where nothing is said.
+pub(super) fn sketch<const SLOTS: usize>(
+    row: &Row<'_>,
+    column: usize,
+) -> Result<Option<Sketch<SLOTS>>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    let sketch = text.as_deref().map(str::parse).transpose();
+    sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
 }
 
 /// The status that Reflect itself has given a memory.

@@ -2,26 +2,26 @@
 
 /// 64-bit FNV-1a.
 #[derive(Clone, Copy)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Fnv {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
     #[must_use]
-    pub(super) const fn byte(self, byte: u8) -> Self {
+    pub(crate) const fn byte(self, byte: u8) -> Self {
         Self((self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
     #[must_use]
-    pub(super) fn bytes(self, bytes: &[u8]) -> Self {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
         bytes.iter().fold(self, |hash, byte| hash.byte(*byte))
     }
 
     /// The hash with its bits mixed by `MurmurHash3`'s finaliser: the upper bits of FNV-1a barely
     /// differ for short inputs.
-    pub(super) const fn finish(self) -> u64 {
+    pub(crate) const fn finish(self) -> u64 {
         let mut hash = self.0;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -1,0 +1,268 @@
+//! Which memories say what an older one says.
+//!
+//! A memory is merged into the oldest one that it nearly repeats and that is not merged itself. Memories are
+//! compared only if a part of their sketches agrees: what is merged is a function of the memories that stand,
+//! whatever the order in which they came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::hash::Fnv;
+use crate::sketch::{TaskSketch, TextSketch};
+use crate::store::MemoryKey;
+
+/// The least share of words and pairs of words that two texts have in common.
+const SAME_TEXT: f64 = 0.9;
+/// The least cosine similarity of two tasks.
+const SAME_TASK: f64 = 0.95;
+/// The number of parts of the sketches, of which one has to agree.
+const PARTS: usize = 4;
+/// The number of slots of each sketch in a part.
+const TASK_SLOTS: usize = 3;
+const TEXT_SLOTS: usize = 4;
+/// The number of memories with the same part, the oldest first, that a memory is compared with.
+const MOST_COMPARED: usize = 16;
+
+/// The hash of a part of a memory's sketches and of its kind.
+type Part = u64;
+
+/// What decides whether a memory repeats another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wording {
+    pub(super) task: TaskSketch,
+    pub(super) text: TextSketch,
+    /// Equal for memories that may be merged: of the same verdict and metadata.
+    pub(super) kind: u64,
+    /// Equal for equal vectors.
+    pub(super) vector: u64,
+    /// Whether it may be merged into another one, and not only another one into it.
+    pub(super) may_be_merged: bool,
+}
+
+/// The memories of a project by what they say.
+#[derive(Debug, Default)]
+pub(super) struct Merges {
+    wordings: BTreeMap<MemoryKey, Wording>,
+    /// Those that are not merged, by their parts.
+    standing: BTreeSet<(Part, MemoryKey)>,
+    /// Those that are, by their parts.
+    repeating: BTreeSet<(Part, MemoryKey)>,
+    into: BTreeMap<MemoryKey, MemoryKey>,
+    /// Those to decide about again.
+    due: BTreeSet<MemoryKey>,
+    /// Those whose memory has changed, with what it was.
+    changed: BTreeMap<MemoryKey, Option<Wording>>,
+}
+
+impl Merges {
+    /// A memory is new or has changed; `None` if it is gone or says nothing.
+    pub(super) fn put(&mut self, key: MemoryKey, wording: Option<Wording>) {
+        let before = match wording {
+            Some(wording) => self.wordings.insert(key, wording),
+            None => self.wordings.remove(&key),
+        };
+        if before == wording {
+            return;
+        }
+        if let Some(before) = before {
+            for part in parts(&before) {
+                self.standing.remove(&(part, key));
+                self.repeating.remove(&(part, key));
+            }
+        }
+        self.changed.entry(key).or_insert(before);
+        self.due.insert(key);
+    }
+
+    /// The memory that stands for this one.
+    pub(super) fn standing_for(&self, key: MemoryKey) -> Option<MemoryKey> {
+        self.into.get(&key).copied()
+    }
+
+    /// Decides about all that have changed and what depends on them, and returns those that are merged into
+    /// another memory than before, or into none. `similarity` is that of two memories' tasks.
+    pub(super) fn settle(
+        &mut self,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
+        let mut moved = Vec::new();
+        // By their age: what stands is known of all older ones.
+        while let Some(key) = self.due.pop_first() {
+            let change = self.changed.remove(&key);
+            let (before, stood) = (self.standing_for(key), self.stands(key));
+            let into = self.find(key, &similarity);
+            match into {
+                Some(into) => self.into.insert(key, into),
+                None => self.into.remove(&key),
+            };
+            self.file(key);
+            if into != before {
+                moved.push((key, into));
+            }
+            if change.is_some() || stood != self.stands(key) {
+                let (before, now) = (change.flatten(), self.wordings.get(&key).copied());
+                for part in before.iter().chain(&now).flat_map(parts) {
+                    self.decide_again(part, key);
+                }
+            }
+        }
+        moved
+    }
+
+    /// The memory used, approximately.
+    pub(super) fn bytes(&self) -> usize {
+        // Nodes of the trees are three quarters full.
+        let filed = self.standing.len() + self.repeating.len();
+        let wordings = self.wordings.len() * size_of::<(MemoryKey, Wording)>();
+        (wordings + filed * size_of::<(Part, MemoryKey)>()) * 4 / 3
+    }
+
+    fn stands(&self, key: MemoryKey) -> bool {
+        self.wordings.contains_key(&key) && !self.into.contains_key(&key)
+    }
+
+    /// The oldest standing memory that this one repeats.
+    fn find(
+        &self,
+        key: MemoryKey,
+        similarity: &impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Option<MemoryKey> {
+        let wording = self.wordings.get(&key).filter(|one| one.may_be_merged)?;
+        let repeats = |older: &MemoryKey| {
+            let known = self.wordings.get(older)?;
+            let says_the_same =
+                known.kind == wording.kind && known.text.similarity(&wording.text) >= SAME_TEXT;
+            let is_same_task = || similarity(*older, key).is_some_and(|cos| cos >= SAME_TASK);
+            (says_the_same && is_same_task()).then_some(*older)
+        };
+        let oldest = parts(wording).filter_map(|part| {
+            let older = self.standing.range((part, MemoryKey::MIN)..(part, key));
+            let mut older = older.take(MOST_COMPARED).map(|(_, older)| older);
+            older.find_map(repeats)
+        });
+        oldest.min()
+    }
+
+    /// Files a memory among those that stand or those that repeat one.
+    fn file(&mut self, key: MemoryKey) {
+        let Some(wording) = self.wordings.get(&key) else {
+            return;
+        };
+        let is_merged = self.into.contains_key(&key);
+        for part in parts(wording) {
+            let (home, other) = if is_merged {
+                (&mut self.repeating, &mut self.standing)
+            } else {
+                (&mut self.standing, &mut self.repeating)
+            };
+            other.remove(&(part, key));
+            home.insert((part, key));
+        }
+    }
+
+    /// Decides again about the memories with this part that are younger.
+    fn decide_again(&mut self, part: Part, than: MemoryKey) {
+        let younger = (part, than + 1)..=(part, MemoryKey::MAX);
+        let both = [&self.standing, &self.repeating];
+        let keys = both.map(|filed| filed.range(younger.clone()).map(|(_, key)| *key));
+        self.due.extend(keys.into_iter().flatten());
+    }
+}
+
+/// The parts of a memory's sketches.
+fn parts(wording: &Wording) -> impl Iterator<Item = Part> + use<> {
+    let Wording {
+        task, text, kind, ..
+    } = *wording;
+    (0_u8..).take(PARTS).map(move |part| {
+        let from = usize::from(part);
+        let task: [u8; TASK_SLOTS] = task.some_slots(from * TASK_SLOTS);
+        let text: [u8; TEXT_SLOTS] = text.some_slots(from * TEXT_SLOTS);
+        let hash = Fnv::new().bytes(&kind.to_le_bytes()).byte(part);
+        hash.bytes(&task).bytes(&text).finish()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two of these are near-duplicates if their numbers differ by one, so that what is merged depends on
+    /// the order.
+    fn wording(text: usize, task: u64, may_be_merged: bool) -> Wording {
+        let words = (0..60).map(|word| match word {
+            _ if word < text * 2 => format!("a{word}"),
+            _ => format!("b{word}"),
+        });
+        let words: Vec<_> = words.collect();
+        Wording {
+            task: TaskSketch::of("Refund the lamp").unwrap(),
+            text: TextSketch::of(&words.join(" ")).unwrap(),
+            kind: 1,
+            vector: task,
+            may_be_merged,
+        }
+    }
+
+    fn similarity(known: &BTreeMap<MemoryKey, Wording>, a: MemoryKey, b: MemoryKey) -> Option<f64> {
+        let apart = known.get(&a)?.vector.abs_diff(known.get(&b)?.vector);
+        Some(if apart < 2 { 1.0 } else { 0.5 })
+    }
+
+    #[test]
+    fn a_memory_is_merged_into_the_oldest_that_it_repeats() {
+        let mut merges = Merges::default();
+        let known = BTreeMap::from([
+            (1, wording(3, 0, true)),
+            (2, wording(12, 0, true)),
+            (3, wording(3, 1, true)),
+            (4, wording(3, 2, true)),
+            (5, wording(3, 0, false)),
+        ]);
+        for (key, wording) in &known {
+            merges.put(*key, Some(*wording));
+        }
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        assert_eq!(moved, [(3, Some(1))]);
+        // What is not there leaves its place to the next.
+        merges.put(1, None);
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        assert_eq!(moved, [(3, None), (4, Some(3))]);
+        merges.put(1, known.get(&1).copied());
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        assert_eq!(moved, [(3, Some(1)), (4, None)]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_order_the_same_are_merged(
+            steps in prop::collection::vec(
+                (0..40_i64, prop::option::weighted(0.8, (0..6_usize, 0..4_u64, prop::bool::weighted(0.8))), any::<bool>()),
+                0..80,
+            ),
+        ) {
+            let (mut merges, mut known) = (Merges::default(), BTreeMap::new());
+            for (key, content, settles) in steps {
+                let wording = content.map(|(text, task, may)| wording(text, task, may));
+                merges.put(key, wording);
+                match wording {
+                    Some(wording) => known.insert(key, wording),
+                    None => known.remove(&key),
+                };
+                if settles {
+                    merges.settle(|a, b| similarity(&known, a, b));
+                }
+            }
+            merges.settle(|a, b| similarity(&known, a, b));
+            let mut again = Merges::default();
+            for (key, wording) in &known {
+                again.put(*key, Some(*wording));
+            }
+            again.settle(|a, b| similarity(&known, a, b));
+            prop_assert_eq!(merges.into, again.into);
+            prop_assert_eq!(merges.standing, again.standing);
+            prop_assert_eq!(merges.repeating, again.repeating);
+        }
+    }
+}

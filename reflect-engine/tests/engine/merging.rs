@@ -1,0 +1,219 @@
+//! Memories that say what an older one says: it stands for them.
+
+use reflect_engine::Engine;
+use reflect_types::{
+    ChangeKind, CreateTrace, ExportMemories, ListMemories, MemoryHistory, MemoryId, MemoryStatus,
+    MemoryUpdate, Piece, QueryMemories, ReflectionEdit, Review, TraceId, UpdateMemory, Verdict,
+};
+
+use crate::common::{Home, learn, project, record, run, run_with};
+use crate::on_every_store;
+
+on_every_store! {
+    a_memory_that_repeats_another_is_merged_into_it,
+    what_differs_in_verdict_metadata_task_or_text_is_not_merged,
+    the_next_one_stands_when_the_oldest_is_taken_back,
+    an_edit_takes_a_memory_out_and_another_brings_it_back,
+    a_restored_memory_stands_by_itself,
+    runs_that_were_given_a_merged_memory_speak_for_the_one_that_stands,
+    an_archive_carries_what_was_merged,
+}
+
+const TASK: &str = "Refund the broken lamp of order 7";
+
+async fn answers(engine: &Engine) -> Vec<MemoryId> {
+    let query = QueryMemories {
+        limit: QueryMemories::MAX_LIMIT,
+        ..QueryMemories::new(TASK)
+    };
+    let found = engine.query_memories(&project(), &query).await.unwrap();
+    let mut ids: Vec<_> = found.into_iter().map(|memory| memory.id).collect();
+    ids.sort();
+    ids
+}
+
+async fn memory(engine: &Engine, id: &MemoryId) -> MemoryHistory {
+    engine.get_memory(&project(), id).await.unwrap()
+}
+
+async fn merged_into(engine: &Engine, id: &MemoryId) -> Option<MemoryId> {
+    answers(engine).await;
+    let memory = memory(engine, id).await.memory;
+    assert_eq!(
+        memory.status == MemoryStatus::Merged,
+        memory.merged_into.is_some()
+    );
+    memory.merged_into
+}
+
+/// A run that failed for a reason, and its memory.
+async fn fail(engine: &Engine, run: CreateTrace, why: &str) -> (TraceId, MemoryId) {
+    let id = record(engine, run).await;
+    let reviewed = engine
+        .review_trace(&project(), &id, Review::fail(why))
+        .await;
+    (id, reviewed.unwrap().created_memory_id.unwrap())
+}
+
+const WHY: &str = "A lamp that was bought on sale is exchanged for another one but never refunded in money, \
+                   so look at the receipt first, and offer the customer a voucher if there is no lamp left in \
+                   the shop of their town";
+
+async fn a_memory_that_repeats_another_is_merged_into_it(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    assert_eq!(answers(&engine).await, std::slice::from_ref(&first));
+    let (trace, second) = fail(&engine, run(TASK), &WHY.replace("town", "city")).await;
+    assert_eq!(answers(&engine).await, std::slice::from_ref(&first));
+    let MemoryHistory {
+        memory: merged,
+        changes,
+        ..
+    } = memory(&engine, &second).await;
+    assert_eq!(merged.status, MemoryStatus::Merged);
+    assert_eq!(merged.merged_into.as_ref(), Some(&first));
+    let reason = merged.aside.unwrap().reason;
+    assert_eq!(reason, "near-duplicate: an older memory says the same");
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].kind, ChangeKind::Merged);
+    assert!(changes[0].automatic);
+    let standing = memory(&engine, &first).await;
+    assert_eq!(standing.memory.status, MemoryStatus::Active);
+    assert_eq!(standing.merged.len(), 1);
+    assert_eq!(standing.merged[0].memory_id, second);
+    assert_eq!(standing.merged[0].trace_id, trace);
+    let list = ListMemories {
+        status: Some(MemoryStatus::Merged),
+        ..ListMemories::default()
+    };
+    let listed = engine.list_memories(&project(), &list).await.unwrap();
+    assert_eq!(listed.items.len(), 1);
+    assert_eq!(engine.stats(&project()).await.unwrap().merged, 1);
+    // A reader that starts from nothing decides the same.
+    let reopened = home.beside().engine();
+    assert_eq!(merged_into(&reopened, &second).await, Some(first));
+    assert_eq!(memory(&reopened, &second).await.changes, changes);
+}
+
+async fn what_differs_in_verdict_metadata_task_or_text_is_not_merged(home: &Home) {
+    let engine = home.engine();
+    fail(&engine, run(TASK), WHY).await;
+    let mut eu = run(TASK);
+    eu.metadata.insert("region".to_owned(), "eu".into());
+    fail(&engine, eu, WHY).await;
+    fail(&engine, run("Book a flight to Rome on Monday"), WHY).await;
+    fail(&engine, run(TASK), "Ask for the receipt").await;
+    fail(&engine, run(TASK), &format!("{WHY} within 30 days")).await;
+    fail(&engine, run(TASK), &format!("{WHY} within 60 days")).await;
+    learn(&engine, run(TASK), Verdict::Pass).await;
+    answers(&engine).await;
+    assert_eq!(engine.stats(&project()).await.unwrap().merged, 0);
+}
+
+async fn the_next_one_stands_when_the_oldest_is_taken_back(home: &Home) {
+    let engine = home.engine();
+    let mut runs = Vec::new();
+    for _ in 0..4 {
+        runs.push(fail(&engine, run(TASK), WHY).await);
+    }
+    let ids: Vec<_> = runs.iter().map(|(_, id)| id).collect();
+    assert_eq!(merged_into(&engine, ids[3]).await.as_ref(), Some(ids[0]));
+    engine
+        .withdraw_review(&project(), &runs[0].0)
+        .await
+        .unwrap();
+    assert_eq!(answers(&engine).await, std::slice::from_ref(ids[1]));
+    assert_eq!(merged_into(&engine, ids[3]).await.as_ref(), Some(ids[1]));
+    engine.delete_memory(&project(), ids[1]).await.unwrap();
+    assert_eq!(answers(&engine).await, std::slice::from_ref(ids[2]));
+    assert_eq!(merged_into(&engine, ids[3]).await.as_ref(), Some(ids[2]));
+    assert_eq!(
+        merged_into(&home.beside().engine(), ids[3]).await.as_ref(),
+        Some(ids[2])
+    );
+}
+
+async fn an_edit_takes_a_memory_out_and_another_brings_it_back(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    let (_, second) = fail(&engine, run(TASK), WHY).await;
+    let edit = async |id: &MemoryId, guidance: &str| {
+        let edit = ReflectionEdit {
+            guidance: Some(guidance.to_owned()),
+            ..ReflectionEdit::default()
+        };
+        let update = MemoryUpdate {
+            reflection: Some(edit),
+            ..MemoryUpdate::default()
+        };
+        let update = UpdateMemory::new(id.clone(), update);
+        engine.update_memory(&project(), &update).await.unwrap();
+    };
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+    let other = "Call the shop, ask whether another lamp is there, and tell the customer when to come for it";
+    edit(&first, other).await;
+    assert_eq!(merged_into(&engine, &second).await, None);
+    edit(&second, other).await;
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+}
+
+async fn a_restored_memory_stands_by_itself(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    let (_, second) = fail(&engine, run(TASK), WHY).await;
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+    let update = MemoryUpdate {
+        status: Some(MemoryStatus::Active),
+        ..MemoryUpdate::default()
+    };
+    let update = UpdateMemory::new(second.clone(), update);
+    let restored = engine.update_memory(&project(), &update).await.unwrap();
+    assert_eq!(restored.memory.merged_into, None);
+    assert_eq!(answers(&engine).await.len(), 2);
+    assert_eq!(merged_into(&home.beside().engine(), &second).await, None);
+}
+
+async fn runs_that_were_given_a_merged_memory_speak_for_the_one_that_stands(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    let (_, second) = fail(&engine, run(TASK), WHY).await;
+    for _ in 0..2 {
+        learn(&engine, run_with(TASK, &[&first, &second]), Verdict::Pass).await;
+    }
+    learn(&engine, run_with(TASK, &[&second]), Verdict::Fail).await;
+    let explained = async |engine: &Engine| {
+        let query = QueryMemories::new(TASK);
+        let explained = engine.explain_memories(&project(), &query).await.unwrap();
+        let found = explained.memories.into_iter().find(|one| one.id == first);
+        let evidence = found.unwrap().evidence.unwrap();
+        (evidence.runs, evidence.passed)
+    };
+    assert_eq!(explained(&engine).await, (3, 2));
+    assert_eq!(explained(&home.beside().engine()).await, (3, 2));
+    let update = MemoryUpdate {
+        status: Some(MemoryStatus::Active),
+        ..MemoryUpdate::default()
+    };
+    let update = UpdateMemory::new(second, update);
+    engine.update_memory(&project(), &update).await.unwrap();
+    assert_eq!(explained(&engine).await, (2, 2));
+}
+
+async fn an_archive_carries_what_was_merged(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    let (_, second) = fail(&engine, run(TASK), WHY).await;
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+    let changes = memory(&engine, &second).await.changes;
+    let page = ExportMemories::default();
+    let memories = engine.export_memories(&project(), &page).await.unwrap();
+    engine.delete_project(&project()).await.unwrap();
+    let pieces = memories
+        .into_iter()
+        .map(|memory| Piece::Memory(memory.into()));
+    let pieces = pieces.collect();
+    engine.import(&project(), pieces).await.unwrap();
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+    let again = memory(&engine, &second).await;
+    assert_eq!(again.changes.len(), changes.len());
+}
