@@ -73,15 +73,12 @@ fn tool_call(json: Value) -> Option<ToolCall> {
         return None;
     };
     let id = take_text(&mut fields, "id");
-    let (name, arguments) = match fields.remove("function") {
-        Some(Value::Object(mut function)) => (
-            take_text(&mut function, "name"),
-            function.remove("arguments"),
-        ),
-        _ => {
-            let arguments = fields.remove("args").or_else(|| fields.remove("arguments"));
-            (take_text(&mut fields, "name"), arguments)
-        }
+    let (name, arguments) = if let Some(Value::Object(mut function)) = fields.remove("function") {
+        let name = take_text(&mut function, "name");
+        (name, function.remove("arguments"))
+    } else {
+        let arguments = fields.remove("args").or_else(|| fields.remove("arguments"));
+        (take_text(&mut fields, "name"), arguments)
     };
     Some(call(id, name?, arguments))
 }
