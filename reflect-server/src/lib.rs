@@ -10,6 +10,7 @@ mod console;
 mod error;
 mod extract;
 mod failed_attempts;
+mod gauges;
 mod judge;
 mod key_grants;
 pub mod keys;

@@ -14,7 +14,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use reflect_engine::Engine;
 use reflect_models::{Client, Usage};
+
+use crate::gauges::StoreGauges;
 
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -27,6 +30,7 @@ pub(crate) struct Metrics {
     in_flight: Gauge,
     judged: Judged,
     models: Models,
+    store: StoreGauges,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -149,6 +153,8 @@ impl Metrics {
         registry.register_collector(Box::new(judged.clone()));
         let models = Models::default();
         registry.register_collector(Box::new(models.clone()));
+        let store = StoreGauges::default();
+        registry.register_collector(Box::new(store.clone()));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The running version", version);
         Self {
@@ -158,6 +164,7 @@ impl Metrics {
             in_flight,
             judged,
             models,
+            store,
         }
     }
 
@@ -196,7 +203,8 @@ impl Metrics {
     }
 
     /// The metrics as Prometheus reads them.
-    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+    pub(crate) async fn text(&self, engine: &Engine) -> Result<String, fmt::Error> {
+        self.store.refresh(engine).await;
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)

@@ -1,5 +1,6 @@
 //! The benchmarks.
 
+use crate::postgres;
 use crate::run::{Outcome, Step, all, cargo};
 
 pub(crate) const STEP: Step = Step::new(
@@ -15,6 +16,18 @@ pub(crate) fn learn(options: &[&str]) -> Outcome {
         &[&bench[..], &["--bench", "learn", "--"], options].concat(),
         &[],
     )
+}
+
+/// SQLite beside PostgreSQL with one, two and three servers.
+pub(crate) fn scale(options: &[&str]) -> Outcome {
+    postgres::with_database(|url| {
+        let bench = ["bench", "--locked", "--package", "reflect-cli", "--bench"];
+        let which = ["load", "--", "scale"];
+        cargo(
+            &[&bench[..], &which, options].concat(),
+            &[("DATABASE_URL", url)],
+        )
+    })
 }
 
 /// How much more often a real model is right with memories; skipped without a model.

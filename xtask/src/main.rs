@@ -23,6 +23,7 @@ The project's own commands.
     cargo xtask steps             what the steps are
     cargo xtask bench             what a run costs its caller, beside other tracers
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
+    cargo xtask bench scale [S]   SQLite beside PostgreSQL with 1, 2 and 3 servers, S seconds a step
     cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
@@ -39,12 +40,13 @@ fn main() -> ExitCode {
         ["test", chosen @ ..] => test(chosen),
         ["bench"] => only(&bench::STEP),
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),
+        ["bench", "scale", options @ ..] => exit(bench::scale(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["compile-time"] => only(&compile_time::STEP),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),
-        ["outage"] => exit(postgres::outage(Some("10"))),
-        ["outage", rounds] => exit(postgres::outage(Some(rounds))),
+        ["outage"] => exit(postgres::outage("10")),
+        ["outage", rounds] => exit(postgres::outage(rounds)),
         ["steps"] => {
             for step in steps::ALL {
                 println!("{:<12} {}", step.name, step.about);

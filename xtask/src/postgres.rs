@@ -20,32 +20,47 @@ const PASSWORD: &str = "reflect-tests";
 /// The user `nobody`: PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// Runs the tests that need a database: those that `cargo test` ignores, by their name, and the Python
-/// client's without the fuzzer. The tests of outages have a cluster of their own.
+/// Runs the tests that need a database: those that `cargo test` ignores, by their name; and, on a cluster
+/// of their own, the Python client's without the fuzzer, and those of outages.
 pub(crate) fn check() -> Outcome {
     let tests = with_database(|url| {
         let test = ["test", "--workspace", "--locked", "--no-fail-fast"];
         let which = ["--lib", "--bins", "--tests", "--", "--ignored", "postgres"];
         cargo(&[&test[..], &which].concat(), &[("DATABASE_URL", url)])
     });
-    let python = with_database(|url| python::run(&["--database-url", url, "-k", "not fuzz"]));
-    all([tests, python, outage(None)])
+    let others = with_own_cluster(|cluster| {
+        let url = match cluster.new_database("python") {
+            Ok(url) => url,
+            Err(problem) => return Outcome::Failed(problem),
+        };
+        let python = python::run(&["--database-url", &url, "-k", "not fuzz"]);
+        all([python, kill(cluster, None)])
+    });
+    all([tests, others])
 }
 
-/// Kills servers and their database under load, in this many rounds instead of a short one.
-pub(crate) fn outage(rounds: Option<&str>) -> Outcome {
-    let cluster = match Cluster::start("outage") {
-        Ok(cluster) => cluster,
-        Err(problem) => return Outcome::Skipped(problem),
-    };
-    let (url, data) = (cluster.url(), cluster.folder.join("data"));
-    let data = data.display().to_string();
+/// Kills servers and their database under load in this many rounds.
+pub(crate) fn outage(rounds: &str) -> Outcome {
+    with_own_cluster(|cluster| kill(cluster, Some(rounds)))
+}
+
+/// Runs the test of outages, in a short round by default.
+fn kill(cluster: &Cluster, rounds: Option<&str>) -> Outcome {
+    let data = cluster.folder.join("data").display().to_string();
+    let url = cluster.url();
     let mut variables = vec![("DATABASE_URL", &*url), ("OUTAGE_CLUSTER", &*data)];
     variables.extend(rounds.map(|rounds| ("OUTAGE_ROUNDS", rounds)));
     let test = ["test", "--workspace", "--locked", "--test", "process", "--"];
     let which = ["--ignored", "--nocapture", "outage"];
-    let outcome = cargo(&[&test[..], &which].concat(), &variables);
-    all([outcome, cluster.stop()])
+    cargo(&[&test[..], &which].concat(), &variables)
+}
+
+/// Does work with a cluster that nothing else uses.
+fn with_own_cluster(work: impl FnOnce(&Cluster) -> Outcome) -> Outcome {
+    match Cluster::start("outage") {
+        Ok(cluster) => all([work(&cluster), cluster.stop()]),
+        Err(problem) => Outcome::Skipped(problem),
+    }
 }
 
 /// Starts the private cluster, and leaves it running.
@@ -141,15 +156,33 @@ impl Cluster {
 
     fn has_pgvector(&self) -> Outcome {
         let probe = "CREATE EXTENSION IF NOT EXISTS vector; SELECT '[1,2]'::vector <=> '[2,1]'";
-        let probed = self
-            .command("psql")
-            .args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", probe, &self.url()])
-            .stdout(Stdio::null())
-            .status();
-        match probed {
-            Ok(status) if status.success() => Outcome::Passed,
-            _ => Outcome::Failed("the private PostgreSQL has no pgvector".to_owned()),
+        if self.runs_sql(&[probe]) {
+            return Outcome::Passed;
         }
+        Outcome::Failed("the private PostgreSQL has no pgvector".to_owned())
+    }
+
+    /// The address of an empty database of this name.
+    fn new_database(&self, name: &str) -> Result<String, String> {
+        let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        let create = format!("CREATE DATABASE {name}");
+        if !self.runs_sql(&[&drop, &create]) {
+            return Err(format!("the database {name} cannot be created"));
+        }
+        let url = self.url();
+        let server = url.strip_suffix("postgres").unwrap_or(&url);
+        Ok(format!("{server}{name}"))
+    }
+
+    /// Runs statements, each by itself; returns whether all succeeded.
+    fn runs_sql(&self, statements: &[&str]) -> bool {
+        let mut psql = self.command("psql");
+        psql.args(["-qAt", "-v", "ON_ERROR_STOP=1"]);
+        for statement in statements {
+            psql.args(["-c", statement]);
+        }
+        let status = psql.arg(self.url()).stdout(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
     }
 
     fn create(&self) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use reflect_engine::store::scratch_database;
@@ -12,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
-use super::support::{errors, reflect};
+use super::support::{KEY, Server, errors, reflect};
 
 /// Answers a client's request for TLS, and passes what it decrypts to the database: the tests' PostgreSQL
 /// may be built without TLS.
@@ -82,5 +83,62 @@ fn verify_full_accepts_the_named_host_only() {
         assert!(said.contains("TLS fails"), "{said}");
         assert!(said.contains("sslrootcert"), "{said}");
         assert!(!said.contains(url.password().unwrap()), "{said}");
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn doctor_examines_a_database() {
+    let runtime = Runtime::new().unwrap();
+    let address = runtime.block_on(scratch_database("doctor"));
+    let doctor = |address: &str| {
+        let mut command = reflect();
+        command.args(["doctor", "--json", "--data", address]);
+        let output = command.output().unwrap();
+        let found = String::from_utf8(output.stdout).unwrap();
+        (output.status.success(), found)
+    };
+    let (healthy, found) = doctor(&address);
+    assert!(healthy, "{found}");
+    for said in [
+        "PostgreSQL 1",
+        "pgvector 0.",
+        "connections are in use",
+        "all indexes are valid",
+        "the clocks differ by",
+        "a round trip takes",
+        "0 reflection jobs in the queue",
+    ] {
+        assert!(found.contains(said), "{said}: {found}");
+    }
+    let mut url = url::Url::parse(&address).unwrap();
+    url.set_password(Some("not-this-one")).unwrap();
+    let (healthy, found) = doctor(url.as_str());
+    assert!(
+        !healthy && found.contains("refuses this user or password"),
+        "{found}"
+    );
+    assert!(!found.contains("not-this-one"), "{found}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn metrics_have_the_connections_and_the_queue() {
+    let runtime = Runtime::new().unwrap();
+    let address = runtime.block_on(scratch_database("metrics"));
+    let server = Server::start(Path::new(&address), &["--master-key", KEY]);
+    let text = runtime.block_on(async {
+        let answer = reqwest::get(format!("{}/metrics", server.url)).await;
+        answer.unwrap().text().await.unwrap()
+    });
+    for line in [
+        "reflect_store_reachable 1",
+        "reflect_database_connections_max 16",
+        "reflect_database_connections_waiting 0",
+        "reflect_index_lag 0",
+        r#"reflect_queue_jobs{kind="reflection"} 0"#,
+        r#"reflect_queue_delay_seconds{kind="judgement"} 0"#,
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
     }
 }

@@ -4,6 +4,7 @@ mod archive;
 mod browse;
 mod builder;
 mod call;
+mod gauges;
 mod handle;
 mod memories;
 mod projects;
@@ -17,4 +18,5 @@ mod traces;
 mod undo;
 
 pub use builder::Builder;
+pub use gauges::{Gauges, QueueGauge};
 pub use handle::Engine;

@@ -79,6 +79,26 @@ impl Indexes {
         }
     }
 
+    /// The number of loaded indexes, their bytes, and the changes that they lack, by the current
+    /// revisions of projects.
+    pub(crate) fn measure(&self, revisions: &[(ProjectId, Revision)]) -> (u64, u64, u64) {
+        let projects = self.projects();
+        let bytes: usize = projects.values().map(|index| index.bytes()).sum();
+        let lags = revisions.iter().map(|(project, current)| {
+            let Some(index) = projects.get(project) else {
+                return 0;
+            };
+            let known = index.revision();
+            let known = if known.epoch == current.epoch {
+                known.number
+            } else {
+                0
+            };
+            u64::try_from(current.number - known).unwrap_or(0)
+        });
+        (projects.len() as u64, bytes as u64, lags.sum())
+    }
+
     /// The projects whose index is loaded.
     #[cfg(test)]
     pub(crate) fn loaded(&self) -> Vec<ProjectId> {

@@ -22,6 +22,7 @@ mod encoded_trace;
 mod job;
 mod legacy_note;
 mod memory;
+mod monitoring;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]
@@ -44,12 +45,13 @@ pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
 };
+pub use monitoring::{Connections, Monitoring, Queue};
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
 #[doc(hidden)]
 pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
-pub use postgres::{DatabaseClock, Postgres};
+pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;

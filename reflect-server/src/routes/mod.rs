@@ -94,7 +94,8 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
 async fn metrics_text(
     axum::extract::State(app): axum::extract::State<App>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let text = app.metrics().text().map_err(ApiError::internal)?;
+    let text = app.metrics().text(app.engine()).await;
+    let text = text.map_err(ApiError::internal)?;
     let header = (axum::http::header::CONTENT_TYPE, metrics::CONTENT_TYPE);
     Ok((StatusCode::OK, [header], text))
 }

@@ -245,6 +245,9 @@ async fn metrics_count_routes_and_name_no_project() {
     assert!(text.contains(line), "{text}");
     assert!(text.contains("reflect_http_request_duration_seconds_bucket"));
     assert!(text.contains("reflect_http_requests_in_flight 1"));
+    assert!(text.contains("reflect_store_reachable 1"), "{text}");
+    assert!(text.contains(r#"reflect_queue_jobs{kind="reflection"} 0"#));
+    assert!(text.contains("reflect_indexes 0") && !text.contains("database_connections"));
     assert!(
         !text.contains("hidden") && !text.contains(PROJECT),
         "{text}"

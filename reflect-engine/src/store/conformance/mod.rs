@@ -6,6 +6,7 @@ mod jobs;
 mod judgements;
 mod memories;
 mod memory_changes;
+mod monitoring;
 mod projects;
 mod replacements;
 mod reviews;
@@ -115,6 +116,7 @@ pub async fn all(store: &dyn Store) {
     jobs::a_released_job_counts_as_never_claimed(store).await;
     jobs::jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(store).await;
     jobs::a_job_whose_lease_has_expired_is_claimed_alone(store).await;
+    monitoring::waiting_jobs_and_revisions_are_counted(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;
     judgements::a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store).await;
@@ -131,6 +133,7 @@ pub async fn all(store: &dyn Store) {
     together::concurrent_reviews_of_one_trace_leave_one_memory(store).await;
     together::concurrent_claims_never_share_a_job(store).await;
     together::a_reader_that_follows_concurrent_writers_misses_nothing(store).await;
+    together::a_reader_that_follows_stored_traces_misses_none(store).await;
     index_feed::the_embedder_claimed_last_is_current(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;

@@ -99,3 +99,37 @@ pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(stor
         "a revision became visible after a later one"
     );
 }
+
+pub(super) async fn a_reader_that_follows_stored_traces_misses_none(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/traces");
+    let first = NewTrace {
+        creates_project: true,
+        ..new_trace("t-first")
+    };
+    insert(store, &project, first, Intake::Unreviewed).await;
+    let write = async |name: &str| {
+        for n in 0..20 {
+            let id = format!("t-{name}-{n}");
+            insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
+        }
+    };
+    let follow = async {
+        let (mut known, mut last) = (1, TraceId::from("t-first"));
+        while known < 81 {
+            let list = ListTraces {
+                after: Some(last.clone()),
+                limit: Some(3),
+                ..ListTraces::default()
+            };
+            let page = store.list_traces_json(&project, &list).await.unwrap();
+            for trace in page.items {
+                known += 1;
+                last = trace.decode().unwrap().id;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let followed = tokio::time::timeout(std::time::Duration::from_secs(30), follow);
+    let (.., followed) = tokio::join!(write("a"), write("b"), write("c"), write("d"), followed);
+    assert!(followed.is_ok(), "a trace appeared before one already read");
+}

@@ -8,13 +8,13 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
-use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
+use super::row::TRACE_COLUMNS;
 use super::sql::Db;
 use super::transaction::{read, write};
 use super::value::params;
 use super::{
-    Postgres, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
-    undo_records, words,
+    Postgres, events, histories, jobs, memories, memory_changes, past_reviews, projects, reviews,
+    row, traces, undo_records, words,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -150,18 +150,14 @@ pub(super) async fn memories(
     let values = params![project, after, limit];
     let rows = db.query_up_to(page::PAGE_BYTES, &select, values).await?;
     let (mut found, mut bytes) = (Vec::new(), 0);
-    for row in &rows {
-        if bytes > page::PAGE_BYTES {
-            break;
+    for portion in rows.chunks(histories::PORTION) {
+        for (row, memory) in portion.iter().zip(histories::archived(db, portion).await?) {
+            if bytes > page::PAGE_BYTES {
+                return Ok(found);
+            }
+            bytes += memories::page_bytes(row, &memory.history, memory.set_aside.len());
+            found.push(memory);
         }
-        let history = memories::history(db, row).await?;
-        let set_aside = events::set_aside(db, row.get(0)?, &history.memory.id).await?;
-        bytes += memories::page_bytes(row, &history, set_aside.len());
-        found.push(ArchivedMemory {
-            history,
-            generation: row::count(row, MEMORY_COLUMNS)?,
-            set_aside,
-        });
     }
     Ok(found)
 }
@@ -173,7 +169,7 @@ pub(super) async fn restore(
     pieces: &[EmbeddedPiece],
     now: Timestamp,
 ) -> Result<u64, Fault> {
-    let key = projects::row(db, project, creates_project).await?;
+    let key = projects::key_to_fill(db, project, creates_project).await?;
     projects::lock_key(db, key).await?;
     let mut stored = 0;
     for piece in pieces {

@@ -1,9 +1,7 @@
 //! Decisions of Reflect itself to keep memories out of answers.
 
 use jiff::Timestamp;
-use reflect_types::{
-    ChangeKind, MemoryHistory, MemoryId, MemoryStatus, MergedMemory, ProjectId, TraceId,
-};
+use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
 
 use super::fault::Fault;
 use super::memory_changes::{Change, insert};
@@ -106,22 +104,4 @@ pub(super) async fn clear(db: &Db<'_>, key: MemoryKey) -> Result<(), Fault> {
          aside_into = NULL WHERE key = $1";
     db.execute(clear, params![key]).await?;
     Ok(())
-}
-
-/// The memories that this one stands for, oldest first.
-pub(super) async fn merged_into(db: &Db<'_>, key: MemoryKey) -> Result<Vec<MergedMemory>, Fault> {
-    let merged = db
-        .query(
-            "SELECT id, trace_id FROM memory WHERE aside_into = $1 AND status = 'active' \
-             ORDER BY key LIMIT $2",
-            params![key, row::limit(MemoryHistory::MAX_MERGED)],
-        )
-        .await?;
-    let merged = merged.iter().map(|row| {
-        Ok(MergedMemory {
-            memory_id: MemoryId::new(row.get::<String>(0)?),
-            trace_id: TraceId::new(row.get::<String>(1)?),
-        })
-    });
-    merged.collect()
 }

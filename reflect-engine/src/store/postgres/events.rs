@@ -3,60 +3,68 @@
 use reflect_types::{KeyId, MemoryId, Reviewer, SetAsideEvent, TraceId, UtilityEvent};
 
 use super::fault::Fault;
-use super::row;
-use super::sql::Db;
+use super::row::{self, ByMemory};
+use super::sql::{Db, Row};
 use super::value::params;
 use crate::learn::{Move, Step};
 use crate::review::{RecordedEvent, TaughtEvent};
 use crate::store::MemoryKey;
 
-/// The events of a memory that count, oldest first.
+/// The events of memories that count, oldest first.
 pub(super) async fn counted(
     db: &Db<'_>,
-    key: MemoryKey,
-    id: &MemoryId,
-) -> Result<Vec<UtilityEvent>, Fault> {
+    keys: &[MemoryKey],
+) -> Result<ByMemory<UtilityEvent>, Fault> {
     let rows = db
         .query(
             &format!(
-                "SELECT {} FROM utility_event e WHERE e.memory = $1 AND NOT e.aside ORDER BY e.key",
+                "SELECT {}, e.memory, m.id FROM utility_event e JOIN memory m ON m.key = e.memory \
+                 WHERE e.memory = ANY($1) AND NOT e.aside ORDER BY e.key",
                 row::EVENT
             ),
-            params![key],
+            params![keys],
         )
         .await?;
-    let mut events = Vec::new();
+    let mut events = ByMemory::new();
     for found in &rows {
-        events.push(row::event(found, id)?);
+        let of_memory = events.entry(found.get(row::EVENT_COLUMNS)?).or_default();
+        of_memory.push(event(found)?);
     }
     Ok(events)
 }
 
-/// The events of a memory that do not count, oldest first.
+/// The events of memories that do not count, oldest first.
 pub(super) async fn set_aside(
     db: &Db<'_>,
-    key: MemoryKey,
-    id: &MemoryId,
-) -> Result<Vec<SetAsideEvent>, Fault> {
+    keys: &[MemoryKey],
+) -> Result<ByMemory<SetAsideEvent>, Fault> {
     let rows = db
         .query(
             &format!(
-                "SELECT {}, (SELECT count(*) FROM utility_event c \
+                "SELECT {}, e.memory, m.id, (SELECT count(*) FROM utility_event c \
              WHERE c.memory = e.memory AND NOT c.aside AND c.key < e.key) \
-         FROM utility_event e WHERE e.memory = $1 AND e.aside ORDER BY e.key",
+         FROM utility_event e JOIN memory m ON m.key = e.memory \
+         WHERE e.memory = ANY($1) AND e.aside ORDER BY e.key",
                 row::EVENT
             ),
-            params![key],
+            params![keys],
         )
         .await?;
-    let mut events = Vec::new();
+    let mut events = ByMemory::new();
     for found in &rows {
-        events.push(SetAsideEvent {
-            event: row::event(found, id)?,
-            position: row::count(found, row::EVENT_COLUMNS)?,
+        let of_memory = events.entry(found.get(row::EVENT_COLUMNS)?).or_default();
+        of_memory.push(SetAsideEvent {
+            event: event(found)?,
+            position: row::count(found, row::EVENT_COLUMNS + 2)?,
         });
     }
     Ok(events)
+}
+
+/// The event in a row of [`row::EVENT`], which the key and the id of its memory follow.
+fn event(found: &Row) -> Result<UtilityEvent, Fault> {
+    let memory = MemoryId::new(found.get::<String>(row::EVENT_COLUMNS + 1)?);
+    row::event(found, &memory)
 }
 
 /// All events of a memory as a replay needs them, oldest first.

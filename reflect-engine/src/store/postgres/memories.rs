@@ -8,7 +8,7 @@ use reflect_types::{
 use super::fault::Fault;
 use super::sql::{Db, Row};
 use super::value::params;
-use super::{asides, events, ignored, memory_changes, projects, row, skills};
+use super::{histories, ignored, memory_changes, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -237,21 +237,7 @@ pub(super) async fn get(
             params![id.as_str(), project.as_str()],
         )
         .await?;
-    let Some(found) = rows.first() else {
-        return Ok(None);
-    };
-    Ok(Some(history(db, found).await?))
-}
-
-/// The memory in a row of [`row::MEMORY`] with its events and changes.
-pub(super) async fn history(db: &Db<'_>, found: &Row) -> Result<MemoryHistory, Fault> {
-    let (key, memory) = (found.get(0)?, row::memory(found)?);
-    Ok(MemoryHistory {
-        events: events::counted(db, key, &memory.id).await?,
-        changes: memory_changes::of_memory(db, key).await?,
-        merged: asides::merged_into(db, key).await?,
-        memory,
-    })
+    Ok(histories::of(db, &rows).await?.into_iter().next())
 }
 
 pub(super) async fn list(
@@ -285,14 +271,16 @@ pub(super) async fn list(
         row::MEMORY
     ), params![project, before, row::limit(limit + 1), status]).await?;
     let (mut page, mut bytes) = (Page::default(), 0);
-    for found in &rows {
-        if page.items.len() == limit || bytes > page::PAGE_BYTES {
-            page.more = true;
-            break;
+    for portion in rows.chunks(histories::PORTION) {
+        let read = histories::of(db, portion).await?;
+        for (found, history) in portion.iter().zip(read) {
+            if page.items.len() == limit || bytes > page::PAGE_BYTES {
+                page.more = true;
+                return Ok(page);
+            }
+            bytes += page_bytes(found, &history, 0);
+            page.items.push(history);
         }
-        let history = history(db, found).await?;
-        bytes += page_bytes(found, &history, 0);
-        page.items.push(history);
     }
     Ok(page)
 }

@@ -5,6 +5,7 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
+use super::row::ByMemory;
 use super::sql::{Db, Row};
 use super::value::params;
 use super::{projects, row};
@@ -18,9 +19,8 @@ const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_bef
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
      c.generation, c.automatic";
 
-/// Finds the memory of a change that is not closed.
-const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
-     WHERE m.key = $1 AND NOT c.closed ORDER BY c.key";
+/// The number of columns of [`CHANGE`].
+const CHANGE_COLUMNS: usize = 12;
 
 pub(super) async fn list(
     db: &Db<'_>,
@@ -66,24 +66,36 @@ pub(super) async fn list(
     Ok(page)
 }
 
-/// The changes of a memory, oldest first.
-pub(super) async fn of_memory(db: &Db<'_>, key: MemoryKey) -> Result<Vec<ChangeRecord>, Fault> {
-    let rows = db
-        .query(&format!("SELECT {CHANGE} FROM {OF_MEMORY}"), params![key])
-        .await?;
-    let mut changes = Vec::new();
+/// The changes of memories, oldest first.
+pub(super) async fn of_memories(
+    db: &Db<'_>,
+    keys: &[MemoryKey],
+) -> Result<ByMemory<ChangeRecord>, Fault> {
+    let select = format!(
+        "SELECT {CHANGE}, m.key FROM memory_change c \
+             JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
+         WHERE m.key = ANY($1) AND NOT c.closed ORDER BY c.key"
+    );
+    let rows = db.query(&select, params![keys]).await?;
+    let mut changes = ByMemory::new();
     for found in &rows {
-        changes.push(record(found)?);
+        let of_memory = changes.entry(found.get(CHANGE_COLUMNS)?).or_default();
+        of_memory.push(record(found)?);
     }
     Ok(changes)
 }
 
 /// The changes of a memory as a replay needs them, without those of Reflect itself, oldest first.
 pub(super) async fn recorded(db: &Db<'_>, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
-    let rows = db.query(&format!(
-        "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
-             c.edit, c.automatic FROM {OF_MEMORY}"
-    ), params![key]).await?;
+    let rows = db
+        .query(
+            "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, \
+             c.before, c.edit, c.automatic FROM memory_change c \
+             JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
+             WHERE m.key = $1 AND NOT c.closed ORDER BY c.key",
+            params![key],
+        )
+        .await?;
     let mut changes = Vec::new();
     for found in &rows {
         if found.get(8)? {

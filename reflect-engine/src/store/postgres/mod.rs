@@ -30,7 +30,9 @@ mod clock;
 mod database;
 mod deleted_reviews;
 mod events;
+mod examination;
 mod fault;
+mod histories;
 mod ignored;
 mod index_feed;
 mod jobs;
@@ -38,6 +40,7 @@ mod memories;
 mod memory_changes;
 mod memory_edits;
 mod migrations;
+mod monitoring;
 mod past_reviews;
 mod projects;
 mod reviews;
@@ -61,6 +64,7 @@ use transaction::{read, write};
 
 pub use clock::DatabaseClock;
 pub use database::Postgres;
+pub use examination::Examination;
 #[cfg(any(test, feature = "test-support"))]
 #[doc(hidden)]
 pub use scratch::scratch_database;
@@ -123,7 +127,11 @@ impl Store for Postgres {
         project: &ProjectId,
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>> {
-        read!(self, |db| traces::list(db, project, list))
+        let mut end = i64::MAX;
+        if list.is_oldest_first() {
+            end = write!(self, |db| traces::settled(db, project))?;
+        }
+        read!(self, |db| traces::list(db, project, list, end))
     }
 
     async fn delete_traces(

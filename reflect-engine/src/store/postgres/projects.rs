@@ -113,12 +113,25 @@ pub(super) async fn revision(db: &Db<'_>, id: &ProjectId) -> Result<Option<(i64,
     found.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
 }
 
-/// The project's key, after creating it if it is missing and `creates`.
-pub(super) async fn row(db: &Db<'_>, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
-    if creates {
-        return ensure(db, id).await;
+/// The key of a project to store traces in, after creating it if it is missing and `creates`. Until the
+/// end of the transaction, [`key_alone`] waits.
+pub(super) async fn key_to_fill(db: &Db<'_>, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
+    let key =
+        "SELECT key, pg_advisory_xact_lock_shared(1, hashint8(key)) FROM project WHERE id = $1";
+    if let Some(key) = db.value(key, params![id.as_str()]).await? {
+        return Ok(key);
     }
-    existing(db, id).await
+    if creates {
+        ensure(db, id).await?;
+    }
+    let created = db.value(key, params![id.as_str()]).await?;
+    created.ok_or_else(|| Error::NoProject(id.clone()).into())
+}
+
+/// The project's key, once all that store traces in it have ended.
+pub(super) async fn key_alone(db: &Db<'_>, id: &ProjectId) -> Result<Option<i64>, Fault> {
+    let key = "SELECT key, pg_advisory_xact_lock(1, hashint8(key)) FROM project WHERE id = $1";
+    db.value(key, params![id.as_str()]).await
 }
 
 /// The key of a project that has to exist.

@@ -1,5 +1,7 @@
 //! Rows as records, and back.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use reflect_types::{
     Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
@@ -14,7 +16,10 @@ use super::sql::{Db, Row};
 use super::value::params;
 use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
 use crate::sketch::{NotASketch, Sketch};
-use crate::store::{LongFields, Undecoded};
+use crate::store::{LongFields, MemoryKey, Undecoded};
+
+/// What belongs to memories, by their keys.
+pub(super) type ByMemory<T> = HashMap<MemoryKey, Vec<T>>;
 
 /// The condition that a worker holds the reflection of the trace `t`.
 macro_rules! held {

@@ -26,7 +26,7 @@ pub(super) async fn insert(
     intake: &Intake,
 ) -> Result<TraceReceipt, Fault> {
     let trace = &encoded.trace;
-    let project = projects::row(db, project, trace.creates_project).await?;
+    let project = projects::key_to_fill(db, project, trace.creates_project).await?;
     if let Some(key) = &trace.idempotency_key
         && let Some(first) = receipt(db, project, key).await?
     {
@@ -173,10 +173,23 @@ pub(super) async fn get(
     rows.first().map(row::undecoded_trace).transpose()
 }
 
+/// The key up to which no trace of the project is still being stored. Traces get their keys before they
+/// are committed, so who follows new ones would miss one that a later one overtakes.
+pub(super) async fn settled(db: &Db<'_>, project: &ProjectId) -> Result<i64, Fault> {
+    let Some(project) = projects::key_alone(db, project).await? else {
+        return Ok(0);
+    };
+    let last = "SELECT max(key) FROM trace WHERE project = $1";
+    let last: Option<i64> = db.one(last, params![project]).await?.get(0)?;
+    Ok(last.unwrap_or(0))
+}
+
+/// A page of traces up to the key `end`.
 pub(super) async fn list(
     db: &Db<'_>,
     project: &ProjectId,
     list: &ListTraces,
+    end: i64,
 ) -> Result<Page<Undecoded<Trace>>, Fault> {
     let (field, cursor, start, side, order) = if list.is_oldest_first() {
         ("after", &list.after, 0, "t.key > $2", "t.key")
@@ -209,12 +222,12 @@ pub(super) async fn list(
     // One more than the limit shows whether another page follows.
     let select = format!(
         "SELECT {} FROM trace t LEFT JOIN review r ON r.trace = t.key \
-         WHERE t.project = $1 AND {side} {reviewed} {ingested} ORDER BY {order} LIMIT $3",
+         WHERE t.project = $1 AND {side} AND t.key <= $4 {reviewed} {ingested} ORDER BY {order} LIMIT $3",
         row::TRACE
     );
     let (mut page, mut bytes) = (Page::default(), 0);
     let rows = row::limit(limit + 1);
-    let values = params![project, start, rows];
+    let values = params![project, start, rows, end];
     db.read_until(&select, values, |found| {
         if page.items.len() == limit || bytes > PAGE_BYTES {
             page.more = true;

@@ -35,6 +35,7 @@ mod memories;
 mod memory_changes;
 mod memory_edits;
 mod migrations;
+mod monitoring;
 mod past_reviews;
 mod projects;
 mod readers;

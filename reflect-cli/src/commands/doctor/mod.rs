@@ -4,13 +4,17 @@ use reflect_sdk::ReflectClient;
 use reflect_server::keys::{KeyText, is_valid};
 use reflect_types::{IngestStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::Serialize;
+
+mod database;
+mod findings;
+
+use findings::Findings;
 
 use crate::data::Data;
 use crate::failure::Failure;
 use crate::file::File;
 use crate::place::Place;
-use crate::{models, output, permissions, secret};
+use crate::{models, permissions, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -19,27 +23,6 @@ pub(crate) struct Options {
     #[command(flatten)]
     models: models::ModelOptions,
 }
-
-/// The result of one check.
-#[derive(Debug, Serialize)]
-struct Finding {
-    level: Level,
-    what: String,
-    /// How to fix it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Level {
-    Good,
-    Warning,
-    Bad,
-}
-
-#[derive(Debug, Default)]
-struct Findings(Vec<Finding>);
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let place = options.place;
@@ -109,6 +92,7 @@ async fn check_file(place: &Place, findings: &mut Findings) {
         Ok(file) => {
             findings.good("the database opens");
             check_permissions(place, findings);
+            database::check(&file, findings).await;
             check_contents(place, &file, findings).await;
             // The checks are done, so an error while closing changes nothing.
             let _ = file.engine.shutdown().await;
@@ -298,55 +282,5 @@ fn check_key_format(key: &SecretString, findings: &mut Findings) {
             "the key does not look like `rf_live_<public>_<secret>`",
             "check that it was copied completely, without quotes or spaces",
         );
-    }
-}
-
-impl Findings {
-    /// Prints the findings. A bad one fails the command.
-    fn report(&self, json: bool) -> Result<(), Failure> {
-        if json {
-            output::json(&self.0)?;
-        } else {
-            self.print()?;
-        }
-        if self.0.iter().any(|finding| finding.level == Level::Bad) {
-            return Err(Failure::general(""));
-        }
-        Ok(())
-    }
-
-    fn good(&mut self, what: impl Into<String>) {
-        self.add(Level::Good, what, None);
-    }
-
-    fn warn(&mut self, what: impl Into<String>, fix: &str) {
-        self.add(Level::Warning, what, Some(fix));
-    }
-
-    fn bad(&mut self, what: impl Into<String>, fix: &str) {
-        self.add(Level::Bad, what, Some(fix));
-    }
-
-    fn add(&mut self, level: Level, what: impl Into<String>, fix: Option<&str>) {
-        self.0.push(Finding {
-            level,
-            what: what.into(),
-            fix: fix.map(str::to_owned),
-        });
-    }
-
-    fn print(&self) -> Result<(), Failure> {
-        for finding in &self.0 {
-            let mark = match finding.level {
-                Level::Good => "ok  ",
-                Level::Warning => "warn",
-                Level::Bad => "BAD ",
-            };
-            output::say(format_args!("{mark}  {}", finding.what))?;
-            if let Some(fix) = &finding.fix {
-                output::say(format_args!("      {fix}"))?;
-            }
-        }
-        Ok(())
     }
 }

@@ -1,0 +1,104 @@
+//! The checks of a PostgreSQL database.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use reflect_engine::store::{Examination, Postgres};
+
+use super::findings::Findings;
+use crate::data::Opened;
+use crate::file::File;
+
+/// The oldest version of PostgreSQL that Reflect is written for.
+const MIN_VERSION: i64 = 140_000;
+
+/// Checks the database, if it is one.
+pub(super) async fn check(file: &File, findings: &mut Findings) {
+    let Opened::Postgres(store) = &file.opened else {
+        return;
+    };
+    match store.examine().await {
+        Ok(found) => report(&found, findings),
+        Err(error) => findings.bad(
+            format!("the database cannot be examined: {error}"),
+            "grant this user the right to read pg_stat_database and pg_stat_replication",
+        ),
+    }
+    match file.engine.gauges().await {
+        Ok(gauges) => {
+            for queue in gauges.queues {
+                let kind = queue.kind.as_str();
+                let waits = queue.delay.as_secs();
+                if waits > 60 {
+                    findings.warn(
+                        format!(
+                            "the first of {} {kind} jobs waits for {waits} s",
+                            queue.jobs
+                        ),
+                        "start a server, or more of them, or raise --workers",
+                    );
+                } else {
+                    findings.good(format!("{} {kind} jobs in the queue", queue.jobs));
+                }
+            }
+        }
+        Err(error) => findings.bad(error.to_string(), "check the database"),
+    }
+}
+
+fn report(found: &Examination, findings: &mut Findings) {
+    let Examination {
+        version, pgvector, ..
+    } = found;
+    if found.version_number < MIN_VERSION {
+        let upgrade = "upgrade PostgreSQL to 14 or newer";
+        findings.bad(format!("PostgreSQL {version} is too old"), upgrade);
+    } else {
+        findings.good(format!("PostgreSQL {version} with pgvector {pgvector}"));
+    }
+    let (used, most) = (found.connections, found.max_connections);
+    let what = format!("{used} of {most} connections are in use");
+    let pool = i64::try_from(Postgres::DEFAULT_CONNECTIONS).unwrap_or(i64::MAX);
+    if most - used < pool {
+        findings.warn(
+            what,
+            &format!("raise max_connections: each server opens up to {pool}"),
+        );
+    } else {
+        findings.good(what);
+    }
+    for index in &found.invalid_indexes {
+        findings.warn(
+            format!("the index {index} is not valid, and not used"),
+            &format!("run `REINDEX INDEX CONCURRENTLY {index}`"),
+        );
+    }
+    if found.invalid_indexes.is_empty() {
+        findings.good("all indexes are valid");
+    }
+    let clock = found.clock_difference;
+    let what = format!("the clocks differ by {} ms", clock.as_millis().abs());
+    if clock.abs() > SignedDuration::from_secs(5) {
+        let fix = "set both clocks by NTP: times of traces and keys are of the servers";
+        findings.warn(what, fix);
+    } else {
+        findings.good(what);
+    }
+    let what = format!(
+        "a round trip takes {:.1} ms",
+        found.round_trip.as_secs_f64() * 1e3
+    );
+    if found.round_trip > Duration::from_millis(20) {
+        findings.warn(what, "run the servers near the database");
+    } else {
+        findings.good(what);
+    }
+    for (replica, behind) in &found.replicas {
+        let what = format!("the replica `{replica}` is {behind:.1} s behind");
+        if *behind > 10.0 {
+            findings.warn(what, "check its disk, network and long queries");
+        } else {
+            findings.good(what);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The state of the engine and its store, as metrics.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+use reflect_engine::{Engine, Gauges};
+use tokio::time::{Instant, timeout};
+
+/// How long a reading is used: the metrics need no key, and every reading asks the store.
+const TTL: Duration = Duration::from_secs(1);
+/// Timeout of a reading, below that of a scrape.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The last reading of the engine's gauges. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoreGauges {
+    last: Arc<Mutex<Option<Gauges>>>,
+    read_at: Arc<tokio::sync::Mutex<Option<Instant>>>,
+}
+
+impl StoreGauges {
+    /// Reads the gauges, unless they were read a short time ago.
+    pub(crate) async fn refresh(&self, engine: &Engine) {
+        let mut read_at = self.read_at.lock().await;
+        if read_at.is_some_and(|at| at.elapsed() < TTL) {
+            return;
+        }
+        let read = match timeout(READ_TIMEOUT, engine.gauges()).await {
+            Ok(read) => read
+                .inspect_err(|error| tracing::warn!(%error, "no gauges"))
+                .ok(),
+            Err(_) => None,
+        };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        *read_at = Some(Instant::now());
+    }
+}
+
+impl Collector for StoreGauges {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut put = |name: &str, help: &str, value: u64| {
+            let family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(value).encode(family)
+        };
+        let help = "Whether the store answered";
+        put("store_reachable", help, u64::from(last.is_some()))?;
+        let Some(gauges) = &*last else {
+            return Ok(());
+        };
+        if let Some(pool) = gauges.connections {
+            for (name, help, value) in [
+                ("max", "Maximum connections to the database", pool.max),
+                ("open", "Open connections to the database", pool.open),
+                ("in_use", "Connections to the database in use", pool.in_use),
+                ("waiting", "Calls that wait for a connection", pool.waiting),
+            ] {
+                put(&format!("database_connections_{name}"), help, value as u64)?;
+            }
+        }
+        let help = "Projects with an index in memory";
+        put("indexes", help, gauges.indexes)?;
+        put("index_bytes", "Bytes of these indexes", gauges.index_bytes)?;
+        let help = "Changes of memories that these indexes lack";
+        put("index_lag", help, gauges.index_lag)?;
+        let help = "Jobs that wait or are in progress";
+        let mut jobs = encoder.encode_descriptor("queue_jobs", help, None, MetricType::Gauge)?;
+        for queue in &gauges.queues {
+            let labels = [("kind", queue.kind.as_str())];
+            ConstGauge::new(queue.jobs).encode(jobs.encode_family(&labels)?)?;
+        }
+        let help = "How long the oldest waiting job is overdue";
+        let unit = Unit::Seconds;
+        let mut delays =
+            encoder.encode_descriptor("queue_delay", help, Some(&unit), MetricType::Gauge)?;
+        for queue in &gauges.queues {
+            let labels = [("kind", queue.kind.as_str())];
+            let delay = ConstGauge::new(queue.delay.as_secs_f64());
+            delay.encode(delays.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
