@@ -20,24 +20,21 @@ fn essence(messages: &[Message]) -> Value {
     messages.collect()
 }
 
-fn weather(arguments: Value, says: Value) -> Value {
-    json!([
-        {"role": "system", "content": "Answer in one sentence."},
-        {"role": "user", "content": "What is the weather in Oslo?"},
-        {"role": "assistant", "content": says, "tool_calls": [
-            {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": arguments}},
-        ]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "4 degrees, rain"},
-        {"role": "assistant", "content": "Take an umbrella."},
-    ])
-}
-
 #[test]
 fn chat_messages_stay_what_they_are() {
     let made = fixture(include_str!("fixtures/openai_chat.json"));
     let run = Trajectory::from_openai_chat(made["messages"].clone()).into_messages();
-    let mut expected = weather(json!("{\"city\": \"Oslo\"}"), json!(null));
-    expected[2].as_object_mut().unwrap().remove("content");
+    let expected = json!([
+        {"role": "system", "content": "Answer in one sentence."},
+        {"role": "user", "content": "What is the weather in Oslo?"},
+        {"role": "assistant", "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {
+                "name": "weather", "arguments": "{\"city\": \"Oslo\"}"
+            }},
+        ]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "4 degrees, rain"},
+        {"role": "assistant", "content": "Take an umbrella."},
+    ]);
     assert_eq!(essence(&run), expected);
     let request = json!({"model": "m", "messages": made["messages"]});
     assert_eq!(Trajectory::from_openai_chat(request).into_messages(), run);
