@@ -6,6 +6,7 @@ mod archive;
 mod arm;
 mod backoff;
 mod bundle;
+mod convert;
 mod error;
 mod explanation;
 mod id;
