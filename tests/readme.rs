@@ -1,2 +1,5 @@
-//! The README's examples, compiled and run as documentation tests.
+//! The examples of the README and of `docs/`, compiled and run as documentation tests.
 #![doc = include_str!("../README.md")]
+
+#[doc = include_str!("../docs/formats.md")]
+pub mod formats {}

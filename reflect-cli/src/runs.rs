@@ -10,8 +10,14 @@ use serde_json::Value;
 pub(crate) enum Format {
     /// A JSON list of tau-bench results, with rewards as reviews.
     TauBench,
-    /// Chat completions, one JSON object with `messages` a line, or a JSON list of them.
+    /// OpenAI's chat completions, one JSON object with `messages` a line, or a JSON list of them.
     Openai,
+    /// OpenAI's Responses and runs of its Agents SDK, objects with `input` a line or as a list.
+    Responses,
+    /// Anthropic's messages, objects with `messages` a line or as a list.
+    Anthropic,
+    /// States of LangChain, LangGraph and Deep Agents, objects with `messages` a line or as a list.
+    Langchain,
     /// Traces as the API takes them, one JSON object a line.
     Jsonl,
 }
@@ -27,13 +33,17 @@ pub(crate) struct Run {
 /// The runs of a file's text.
 pub(crate) fn parse(format: Format, text: &str) -> Result<Vec<Run>, String> {
     let values = match (format, text.trim_start().starts_with('[')) {
-        (Format::TauBench, _) | (Format::Openai, true) => list(text)?,
-        (Format::Openai | Format::Jsonl, _) => lines(text),
+        (Format::Jsonl, _) => lines(text),
+        (Format::TauBench, _) | (_, true) => list(text)?,
+        _ => lines(text),
     };
-    let read = match format {
-        Format::TauBench => tau_bench,
-        Format::Openai => openai,
-        Format::Jsonl => jsonl,
+    let read = |value| match format {
+        Format::TauBench => tau_bench(value),
+        Format::Openai => conversation(value, Trajectory::from_openai_chat),
+        Format::Responses => conversation(value, Trajectory::from_openai_responses),
+        Format::Anthropic => conversation(value, Trajectory::from_anthropic),
+        Format::Langchain => conversation(value, Trajectory::from_langchain),
+        Format::Jsonl => jsonl(value),
     };
     let runs = values.into_iter().map(|(place, value)| Run {
         place,
@@ -118,24 +128,32 @@ fn expected(actions: &[TauAction]) -> String {
     format!("The right actions were: {}.", names.join(", "))
 }
 
-#[derive(Deserialize)]
-struct Completion {
-    messages: Vec<Message>,
+/// What an object says besides its messages.
+#[derive(Default, Deserialize)]
+struct About {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
     metadata: Option<Metadata>,
 }
 
-fn openai(value: Value) -> Result<CreateTrace, String> {
-    let run: Completion = serde_json::from_value(value).map_err(|error| error.to_string())?;
-    let first = run.messages.iter().find(|message| message.is(&Role::User));
+/// A run whose task is the first message of its user.
+fn conversation(
+    value: Value,
+    convert: impl Fn(Value) -> Trajectory,
+) -> Result<CreateTrace, String> {
+    if !value.is_object() {
+        return Err("not a JSON object".to_owned());
+    }
+    let about: About = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+    let messages = convert(value).into_messages();
+    let first = messages.iter().find(|message| message.is(&Role::User));
     let task = first.map(|message| message.text().into_owned());
     let task = task.filter(|task| !task.trim().is_empty());
     let task = task.ok_or("no message of a user, which would be its task")?;
-    let mut trace = trace(task, run.messages)?;
-    trace.model = run.model;
-    trace.metadata = run.metadata.unwrap_or_default();
+    let mut trace = trace(task, messages)?;
+    trace.model = about.model;
+    trace.metadata = about.metadata.unwrap_or_default();
     Ok(trace)
 }
 
@@ -187,6 +205,31 @@ mod tests {
                 .contains("no message of a user")
         );
         assert!(runs[2].trace.as_ref().unwrap_err().contains("not JSON"));
+    }
+
+    #[test]
+    fn runs_of_other_libraries_are_read() {
+        for (format, run) in [
+            (
+                Format::Responses,
+                r#"{"model": "m", "input": [{"role": "user", "content": "Hi"}]}"#,
+            ),
+            (
+                Format::Anthropic,
+                r#"{"model": "m", "system": "Be short.", "messages": [{"role": "user", "content": "Hi"}]}"#,
+            ),
+            (
+                Format::Langchain,
+                r#"{"model": "m", "messages": [{"type": "human", "content": "Hi"}]}"#,
+            ),
+        ] {
+            let runs = parse(format, run).unwrap();
+            let trace = runs[0].trace.as_ref().unwrap();
+            assert_eq!(
+                (trace.task.as_str(), trace.model.as_deref()),
+                ("Hi", Some("m"))
+            );
+        }
     }
 
     #[test]

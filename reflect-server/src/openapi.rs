@@ -59,7 +59,7 @@ const ALTERNATIVES: [(&str, &[&str]); 3] = [
         "Undo",
         &["key_id", "reviewer", "trace_id", "since", "until"],
     ),
-    ("MemoryUpdate", &["reflection", "status"]),
+    ("MemoryUpdate", &["reflection", "status", "merge_into"]),
     (
         "ReflectionEdit",
         &[

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod approval;
 mod archive;
 mod arm;
 mod backoff;
 mod bundle;
+mod convert;
 mod error;
 mod explanation;
 mod id;
@@ -37,6 +39,7 @@ mod validate;
 mod verdict;
 mod wire_enum;
 
+pub use approval::Approval;
 pub use archive::{
     ArchivedMemory, ArchivedReview, ArchivedTrace, ImportReport, Judgement, Overview, Piece,
     ReplacedReview, SetAsideEvent,

@@ -44,6 +44,9 @@ pub struct ChangeRecord {
     /// The reason, as given with the change.
     #[serde(default)]
     pub note: Option<String>,
+    /// Of a merge by a person: the memory that stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<MemoryId>,
     /// The memory's status before.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::listed_status))]

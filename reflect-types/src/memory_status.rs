@@ -11,8 +11,11 @@ wire_enum! {
         Quarantined = "quarantined",
         /// Reflect itself has set it aside, because the project keeps a limited number of memories in answers.
         Archived = "archived",
-        /// Reflect itself has merged it into an older memory that says nearly the same.
+        /// A person has merged it into another memory, or Reflect itself into an older one that says nearly the
+        /// same.
         Merged = "merged",
+        /// It waits for a person's approval, because the project asks for one.
+        Staged = "staged",
         /// Its review was withdrawn. Only archives have such a memory.
         Withdrawn = "withdrawn",
     }
@@ -23,13 +26,16 @@ impl MemoryStatus {
     pub(crate) fn is_listed(&self) -> bool {
         matches!(
             self,
-            Self::Active | Self::Quarantined | Self::Archived | Self::Merged
+            Self::Active | Self::Quarantined | Self::Archived | Self::Merged | Self::Staged
         )
     }
 
     /// Whether Reflect itself can give a memory this status.
     pub(crate) fn is_automatic(&self) -> bool {
-        matches!(self, Self::Quarantined | Self::Archived | Self::Merged)
+        matches!(
+            self,
+            Self::Quarantined | Self::Archived | Self::Merged | Self::Staged
+        )
     }
 
     /// Whether a person can give a memory this status.

@@ -3,7 +3,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Approval;
 use crate::id::ProjectId;
+use crate::ranking::Ranking;
 
 /// The reply of a healthy server: names and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +69,12 @@ pub struct ProjectSummary {
     /// The number of memories that it keeps in answers; `null` for all.
     #[serde(default)]
     pub max_memories: Option<u64>,
+    /// How its memories are ranked unless a query says otherwise; `null` for the server's choice.
+    #[serde(default)]
+    pub ranking: Option<Ranking>,
+    /// Which new memories wait for approval; `null` for none.
+    #[serde(default)]
+    pub approve: Option<Approval>,
 }
 
 /// Project statistics.
@@ -100,4 +108,7 @@ pub struct Stats {
     /// Memories that are merged into others.
     #[serde(default)]
     pub merged: u64,
+    /// Memories that wait for approval.
+    #[serde(default)]
+    pub staged: u64,
 }

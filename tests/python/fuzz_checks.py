@@ -9,6 +9,8 @@ DEPENDS_ON_MORE_THAN_THE_REQUEST = (
     "must be in the future",
     # What a memory is by itself and what Reflect made of it have to agree.
     "`aside` ",
+    # A memory is merged or gets a status, and is merged into another one that does not stand through it.
+    "`merge_into` ",
     # A run of the control arm is given no memories.
     "`arm` must not be `control`",
 )

@@ -1,7 +1,7 @@
 //! Memories and projects under management.
 
 use reflect_sdk::Review;
-use reflect_sdk::types::{ChangeKind, MemoryStatus, Piece};
+use reflect_sdk::types::{Approval, ChangeKind, MemoryStatus, Piece, Ranking};
 
 use crate::on_every_transport;
 use crate::world::World;
@@ -128,6 +128,17 @@ fn a_review_over_the_limit_of_the_project_is_refused(world: &World) {
     assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), Some(7)));
     let set = client.admin().set_max_memories(None).call().unwrap();
     assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), None));
+    let set = client.admin().set_ranking(Ranking::Classic).call().unwrap();
+    assert_eq!(set.ranking, Some(Ranking::Classic));
+    let set = client
+        .admin()
+        .set_approval(Approval::Models)
+        .call()
+        .unwrap();
+    assert_eq!(set.ranking, Some(Ranking::Classic));
+    assert_eq!(set.approve, Some(Approval::Models));
+    let set = client.admin().set_approval(None).call().unwrap();
+    assert_eq!(set.approve, None);
     let inline = client.create_trace("Refund order 8", "Done.").pass();
     let refused = inline.alpha(0.21).call().unwrap_err().to_string();
     assert!(refused.contains("at most 0.2"), "{refused}");

@@ -1,6 +1,6 @@
 //! Who gave a review is data, whatever the feedback says.
 
-use reflect_sdk::types::{ModelVerdict, Reviewer};
+use reflect_sdk::types::{Arm, Conclusion, CreateTrace, ModelVerdict, Reviewer};
 use reflect_sdk::{Review, TraceId, Verdict};
 
 use crate::on_every_transport;
@@ -11,6 +11,7 @@ on_every_transport!(
     a_judged_review_names_its_model,
     a_person_overrules_a_model_and_its_verdict_stays,
     a_withdrawn_verdict_of_a_model_stays,
+    a_report_compares_the_arms_and_the_judge_with_people,
 );
 
 fn pending(world: &World) -> TraceId {
@@ -86,4 +87,55 @@ fn a_withdrawn_verdict_of_a_model_stays(world: &World) {
     assert_eq!(trace.judge_note.as_deref(), Some("[judge gpt said pass]"));
     let again = client.review_trace(&id, Review::fail("no")).call().unwrap();
     assert_eq!(again.review.unwrap().overruled, Some(said(Verdict::Pass)));
+}
+
+fn a_report_compares_the_arms_and_the_judge_with_people(world: &World) {
+    let client = world.client();
+    let run = |arm: Arm, pass: bool| {
+        let mut trace = CreateTrace::new("Refund order 7", "Refunded.");
+        trace.arm = Some(arm);
+        trace.model = Some("gpt".to_owned());
+        let id = client.request(trace).call().unwrap().trace_id;
+        let review = Review::new(Verdict::from(pass));
+        client.review_trace(&id, review).call().unwrap();
+    };
+    let empty = client.admin().report().call().unwrap();
+    assert_eq!((empty.traces, empty.judges.len()), (0, 0));
+    assert_eq!(empty.people.conclusion, Conclusion::NoControlArm);
+    for n in 0..20 {
+        run(Arm::Memories, n < 18);
+        run(Arm::Control, n < 4);
+    }
+    let id = pending(world);
+    let judged = Review::pass().judged_by("judge");
+    client.review_trace(&id, judged).call().unwrap();
+    let person = Review::fail("too old");
+    client.change_review(&id, person).call().unwrap();
+    let report = client.admin().report().by("model").call().unwrap();
+    assert_eq!((report.traces, report.waiting), (41, 0));
+    let people = &report.people;
+    assert_eq!(people.conclusion, Conclusion::Helps);
+    assert_eq!((people.memories.passed, people.control.passed), (18, 4));
+    assert_eq!((people.all.passed, people.all.failed), (22, 19));
+    let difference = people.difference.unwrap();
+    assert!((difference.value - 0.7).abs() < 1e-9);
+    assert!(
+        difference.low > 0.4 && difference.high < 0.9,
+        "{difference:?}"
+    );
+    let groups: Vec<_> = report
+        .groups
+        .iter()
+        .map(|group| group.value.as_deref())
+        .collect();
+    assert_eq!(groups, [Some("gpt"), None]);
+    let [judge] = &report.judges[..] else {
+        panic!("{:?}", report.judges);
+    };
+    assert_eq!(
+        (judge.judge.as_str(), judge.compared, judge.wrongly_passed),
+        ("judge", 1, 1)
+    );
+    let refused = client.admin().report().by("colour").call().unwrap_err();
+    assert_eq!(refused.status(), Some(422), "{refused}");
 }

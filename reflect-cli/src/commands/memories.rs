@@ -41,6 +41,10 @@ enum Action {
     Quarantine(memory_changes::Named),
     /// Make quarantined, archived or merged memories active.
     Restore(memory_changes::Named),
+    /// Merge memories into another one, which stands for them. `restore` parts them.
+    Merge(memory_changes::Merge),
+    /// Approve memories that wait for it: queries may return them from now on.
+    Approve(memory_changes::Named),
     /// Delete memories permanently. `reflect undo` does not restore them.
     Delete(memory_changes::Delete),
     /// List the edits, quarantines, restorations and deletions of all memories, newest first.
@@ -55,7 +59,7 @@ struct List {
     /// Only memories older than this one.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
-    /// Only memories with this status: `active`, `quarantined`, `archived` or `merged`.
+    /// Only memories with this status: `active`, `quarantined`, `archived`, `merged` or `staged`.
     #[arg(long, value_parser = status)]
     status: Option<MemoryStatus>,
 }
@@ -120,7 +124,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Action::Query(options)) => query(&place, options).await,
         Some(Action::Edit(options)) => memory_changes::edit(&place, options).await,
         Some(Action::Quarantine(named)) => memory_changes::quarantine(&place, named).await,
-        Some(Action::Restore(named)) => memory_changes::restore(&place, named).await,
+        Some(Action::Restore(named) | Action::Approve(named)) => {
+            memory_changes::restore(&place, named).await
+        }
+        Some(Action::Merge(options)) => memory_changes::merge(&place, options).await,
         Some(Action::Delete(options)) => memory_changes::delete(&place, options).await,
         Some(Action::Changes(options)) => memory_changes::changes(&place, options).await,
         Some(Action::Show { id }) => {
@@ -344,7 +351,7 @@ fn status(text: &str) -> Result<MemoryStatus, String> {
     if status.is_known() {
         return Ok(status);
     }
-    Err("write `active`, `quarantined`, `archived` or `merged`".to_owned())
+    Err("write `active`, `quarantined`, `archived`, `merged` or `staged`".to_owned())
 }
 
 pub(super) fn ranking(text: &str) -> Result<Ranking, String> {

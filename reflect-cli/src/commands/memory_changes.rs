@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal as _};
 
 use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
-use reflect_types::{ChangeKind, ChangeRecord, MemoryHistory, ReflectionEdit};
+use reflect_sdk::calls::Call;
+use reflect_types::{ChangeKind, ChangeRecord, MemoryHistory, ReflectionEdit, UpdateMemory};
 
 use super::memory_text;
 use crate::failure::Failure;
@@ -53,6 +54,15 @@ pub(crate) struct Named {
     /// The reason, for the record of the change.
     #[arg(long)]
     note: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    #[command(flatten)]
+    named: Named,
+    /// The memory that stands for them from now on.
+    #[arg(long, value_name = "ID")]
+    into: String,
 }
 
 #[derive(Debug, Args)]
@@ -105,14 +115,24 @@ pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
 }
 
 pub(crate) async fn quarantine(place: &Place, named: Named) -> Result<(), Failure> {
-    set_status(place, named, true).await
+    change(place, named, Call::quarantine).await
 }
 
 pub(crate) async fn restore(place: &Place, named: Named) -> Result<(), Failure> {
-    set_status(place, named, false).await
+    change(place, named, Call::restore).await
 }
 
-async fn set_status(place: &Place, named: Named, aside: bool) -> Result<(), Failure> {
+pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> {
+    let Merge { named, into } = options;
+    change(place, named, |call| call.merge_into(&*into)).await
+}
+
+/// Changes memories one by one.
+async fn change(
+    place: &Place,
+    named: Named,
+    what: impl Fn(Call<UpdateMemory>) -> Call<UpdateMemory>,
+) -> Result<(), Failure> {
     let client = place.client().await?;
     let note = named.note;
     let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
@@ -120,12 +140,7 @@ async fn set_status(place: &Place, named: Named, aside: bool) -> Result<(), Fail
         if let Some(note) = &note {
             call = call.note(note);
         }
-        let call = if aside {
-            call.quarantine()
-        } else {
-            call.restore()
-        };
-        Ok(call.await?)
+        Ok(what(call).await?)
     };
     let (mut changed, mut first_failure) = (Vec::new(), None);
     for id in &named.ids {
@@ -207,6 +222,9 @@ pub(crate) fn summary(change: &ChangeRecord) -> String {
         None => "without a key".to_owned(),
     };
     let mut text = format!("{}  {} {by}", change.created_at, change.kind);
+    if let Some(into) = &change.merged_into {
+        text = format!("{text} into {into}");
+    }
     if let Some(note) = &change.note {
         text = format!("{text}: {note}");
     }

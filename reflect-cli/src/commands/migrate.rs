@@ -144,6 +144,8 @@ impl Copy<'_> {
             let update = UpdateProject {
                 max_alpha: Some(summary.max_alpha),
                 max_memories: Some(summary.max_memories),
+                ranking: Some(summary.ranking),
+                approve: Some(summary.approve),
             };
             self.to.update_project(self.project, &update).await?;
         }

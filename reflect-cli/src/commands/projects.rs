@@ -1,6 +1,7 @@
 use clap::{ArgGroup, Args, Subcommand};
-use reflect_types::{ProjectSummary, UpdateProject};
+use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
 
+use super::memories::ranking;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -19,7 +20,10 @@ enum Action {
     List,
     /// Change the settings of the project that --project names.
     #[command(group(ArgGroup::new("setting").required(true).multiple(true).args(
-        ["max_alpha", "no_max_alpha", "max_memories", "no_max_memories"]
+        [
+            "max_alpha", "no_max_alpha", "max_memories", "no_max_memories", "ranking", "no_ranking",
+            "approve", "no_approve",
+        ]
     )))]
     Set {
         /// The largest alpha of a review, from 0 to 1. Reviews with a larger one are refused.
@@ -34,6 +38,19 @@ enum Action {
         /// Keep all memories in answers.
         #[arg(long, conflicts_with = "max_memories")]
         no_max_memories: bool,
+        /// How memories are ranked unless a query says otherwise: `learned` or `classic`.
+        #[arg(long, value_parser = ranking)]
+        ranking: Option<Ranking>,
+        /// Leave the ranking to the server.
+        #[arg(long, conflicts_with = "ranking")]
+        no_ranking: bool,
+        /// The memories that wait for a person's approval from now on: `first` for all new ones, `models` for
+        /// those that are learned from a model's review.
+        #[arg(long, value_parser = approval)]
+        approve: Option<Approval>,
+        /// Ask for no approval. Memories that wait are given free.
+        #[arg(long, conflicts_with = "approve")]
+        no_approve: bool,
     },
 }
 
@@ -53,10 +70,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             no_max_alpha,
             max_memories,
             no_max_memories,
+            ranking,
+            no_ranking,
+            approve,
+            no_approve,
         } => {
             let update = UpdateProject {
                 max_alpha: (no_max_alpha || max_alpha.is_some()).then_some(max_alpha),
                 max_memories: (no_max_memories || max_memories.is_some()).then_some(max_memories),
+                ranking: (no_ranking || ranking.is_some()).then_some(ranking),
+                approve: (no_approve || approve.is_some()).then_some(approve),
             };
             let updated = client.request(update).await?;
             if place.json {
@@ -71,20 +94,36 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
     let rows: Vec<_> = projects
         .iter()
         .map(|project| {
-            let limit = project.max_alpha;
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
             [
                 output::line(project.project_id.as_str(), 128),
                 project.traces.to_string(),
                 project.memories.to_string(),
-                limit.map_or_else(|| "-".to_owned(), |alpha| alpha.to_string()),
-                project
-                    .max_memories
-                    .map_or_else(|| "-".to_owned(), |most| most.to_string()),
+                or_dash(project.max_alpha.map(|alpha| alpha.to_string())),
+                or_dash(project.max_memories.map(|most| most.to_string())),
+                or_dash(project.ranking.as_ref().map(ToString::to_string)),
+                or_dash(project.approve.as_ref().map(ToString::to_string)),
             ]
         })
         .collect();
     output::table(
-        ["PROJECT", "TRACES", "MEMORIES", "MAX ALPHA", "MAX MEMORIES"],
+        [
+            "PROJECT",
+            "TRACES",
+            "MEMORIES",
+            "MAX ALPHA",
+            "MAX MEMORIES",
+            "RANKING",
+            "APPROVE",
+        ],
         &rows,
     )
+}
+
+fn approval(text: &str) -> Result<Approval, String> {
+    let approval = Approval::from(text);
+    if approval.is_known() {
+        return Ok(approval);
+    }
+    Err("write `first` or `models`".to_owned())
 }

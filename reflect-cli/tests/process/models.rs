@@ -194,7 +194,7 @@ async fn judge_reviews_pending_runs_and_people_overrule_it() {
         report,
         json!([{
             "judge": "test-model", "alone": 1, "compared": 2, "agreement": 0.5, "kappa": 0.0,
-            "both_pass": 0, "both_fail": 1, "wrongly_passed": 0, "wrongly_failed": 1,
+            "bias": -0.5, "step": 1.0, "both_pass": 0, "both_fail": 1, "wrongly_passed": 0, "wrongly_failed": 1,
         }])
     );
 }

@@ -11,7 +11,11 @@ CREATE TABLE project (
     -- The largest alpha of a review in the project; NULL for no limit.
     max_alpha  DOUBLE PRECISION,
     -- The number of memories that the project keeps in answers; NULL for all.
-    max_memories BIGINT
+    max_memories BIGINT,
+    -- How memories are ranked unless a query says otherwise; NULL for the server's choice.
+    ranking TEXT,
+    -- Which memories wait for approval; NULL for none.
+    approve TEXT
 ) WITH (fillfactor = 50);
 
 CREATE TABLE trace (
@@ -176,6 +180,8 @@ CREATE TABLE memory (
     -- What tells whether two memories say nearly the same; NULL where nothing is said.
     task_sketch     TEXT,
     text_sketch     TEXT,
+    -- Whether the project asked for approval when the memory was learned.
+    needs_approval  BOOLEAN NOT NULL DEFAULT false,
     -- Counts the reviews that have rewritten the memory.
     generation      BIGINT NOT NULL DEFAULT 0,
     -- The learning rate of the review that the memory was learned from.
@@ -253,10 +259,14 @@ CREATE TABLE memory_change (
     -- Set when the memory is deleted. Texts are deleted with it.
     closed         BOOLEAN NOT NULL DEFAULT false,
     -- Whether Reflect itself made the change. An undo does not replay it.
-    automatic      BOOLEAN NOT NULL DEFAULT false
+    automatic      BOOLEAN NOT NULL DEFAULT false,
+    -- Of a merge by a person: the memory that stands for the merged one.
+    merged_into    TEXT
 );
 
 CREATE INDEX memory_change_by_memory ON memory_change (project, memory_id, key);
+CREATE INDEX memory_change_by_merged_into ON memory_change (project, merged_into)
+    WHERE merged_into IS NOT NULL;
 
 CREATE TABLE skill (
     project     BIGINT PRIMARY KEY REFERENCES project ON DELETE CASCADE,

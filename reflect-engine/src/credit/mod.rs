@@ -208,7 +208,9 @@ impl Credit {
         };
         for (key, run) in news {
             let given = run.given.iter().filter_map(|id| {
-                let place = *self.places.get(self.merged.get(id).unwrap_or(id))?;
+                // A run before the one that stands speaks for the memory that it was given.
+                let standing = self.merged.get(id).and_then(|into| self.places.get(into));
+                let place = *standing.or_else(|| self.places.get(id))?;
                 Some((place, similarity(*key, self.keys[place])?))
             });
             let mut given: Vec<_> = given.collect();
@@ -244,6 +246,11 @@ impl Credit {
     /// The number of reviewed runs that were given memories, each by its weight.
     pub(crate) fn informed_runs(&self) -> f64 {
         self.attribution.informed_runs()
+    }
+
+    /// Whether there is such a memory.
+    pub(crate) fn has(&self, key: MemoryKey) -> bool {
+        self.runs.contains_key(&key)
     }
 
     /// Whether the state covers all runs.

@@ -38,19 +38,15 @@ impl Engine {
     }
 
     /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused
-    /// from now on; what was learned stays. Memories beyond `max_memories` are archived by the next query.
+    /// from now on; what was learned stays. Memories beyond `max_memories` are archived by the next query. Memories that are
+    /// learned from now on wait for approval, if it is asked for.
     pub async fn update_project(
         &self,
         project: &ProjectId,
         update: &UpdateProject,
     ) -> Result<ProjectSummary> {
         let core = self.checked(project, update)?;
-        if let Some(limit) = update.max_alpha {
-            core.store.set_max_alpha(project, limit).await?;
-        }
-        if let Some(limit) = update.max_memories {
-            core.store.set_max_memories(project, limit).await?;
-        }
+        core.store.update_project(project, update).await?;
         let updated = core.store.project_summaries(Some(project)).await?;
         let updated = updated.into_iter().next();
         updated.ok_or_else(|| Error::NoProject(project.clone()))

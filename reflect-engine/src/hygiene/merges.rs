@@ -47,6 +47,8 @@ pub(super) struct Merges {
     /// Those that are, by their parts.
     repeating: BTreeSet<(Part, MemoryKey)>,
     into: BTreeMap<MemoryKey, MemoryKey>,
+    /// Those that others are merged into by hand, which are not merged into others.
+    kept: BTreeSet<MemoryKey>,
     /// Those to decide about again.
     due: BTreeSet<MemoryKey>,
     /// Those whose memory has changed, with what it was.
@@ -71,6 +73,18 @@ impl Merges {
         }
         self.changed.entry(key).or_insert(before);
         self.due.insert(key);
+    }
+
+    /// Keeps a memory from being merged into another one, or not.
+    pub(super) fn keep(&mut self, key: MemoryKey, is_kept: bool) {
+        let is_new = if is_kept {
+            self.kept.insert(key)
+        } else {
+            self.kept.remove(&key)
+        };
+        if is_new {
+            self.due.insert(key);
+        }
     }
 
     /// The memory that stands for this one.
@@ -108,6 +122,11 @@ impl Merges {
         moved
     }
 
+    /// The memories that are merged.
+    pub(super) fn merged(&self) -> impl Iterator<Item = MemoryKey> + '_ {
+        self.into.keys().copied()
+    }
+
     /// The memory used, approximately.
     pub(super) fn bytes(&self) -> usize {
         // Nodes of the trees are three quarters full.
@@ -127,6 +146,9 @@ impl Merges {
         similarity: &impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
     ) -> Option<MemoryKey> {
         let wording = self.wordings.get(&key).filter(|one| one.may_be_merged)?;
+        if self.kept.contains(&key) {
+            return None;
+        }
         let repeats = |older: &MemoryKey| {
             let known = self.wordings.get(older)?;
             let says_the_same =

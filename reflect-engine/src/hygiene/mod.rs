@@ -4,6 +4,7 @@
 //! leaves nothing of itself: a memory comes back with the next query. [`Upkeep`] follows the changes of a
 //! project's memories and says where the stored decisions differ from these rules.
 
+mod by_hand;
 mod cap;
 mod harm;
 mod merges;
@@ -13,11 +14,13 @@ use std::hash::{BuildHasher, RandomState};
 
 use reflect_types::MemoryStatus;
 
+use by_hand::ByHand;
 use cap::Cap;
 use merges::{Merges, Wording};
 
 use crate::credit::Credit;
-use crate::store::{AsideWrite, IndexedMemory, MemoryKey};
+use crate::store::merges::BY_HAND;
+use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
 /// What decisions about a project's memories depend on, and the decisions that are due.
 #[derive(Debug, Default)]
@@ -32,6 +35,7 @@ pub(crate) struct Upkeep {
     harmful: BTreeSet<MemoryKey>,
     cap: Cap,
     merges: Merges,
+    by_hand: ByHand,
     /// Tells what kinds of memories may be merged.
     hasher: RandomState,
     /// The decisions that differ from the stored ones.
@@ -44,6 +48,8 @@ struct Known {
     /// The stored decision.
     aside: Option<MemoryStatus>,
     merged_into: Option<MemoryKey>,
+    /// Whether it waits for a person's approval.
+    waits: bool,
     /// Whether a person has set it aside.
     quarantined: bool,
     q: f64,
@@ -52,8 +58,9 @@ struct Known {
 }
 
 impl Upkeep {
-    /// The upkeep of a project that keeps at most so many memories in answers.
-    pub(crate) fn new(most: Option<u64>) -> Self {
+    /// The upkeep of a project with these settings.
+    pub(crate) fn new(settings: &RecallSettings) -> Self {
+        let most = settings.max_memories;
         Self {
             cap: Cap::new(most.map(|most| usize::try_from(most).unwrap_or(usize::MAX))),
             ..Self::default()
@@ -64,8 +71,10 @@ impl Upkeep {
     pub(crate) fn put(&mut self, memory: &IndexedMemory, vector: u64) {
         let wording = self.wording(memory, vector);
         self.merges.put(memory.key, wording);
+        self.by_hand.put(memory.key, memory.merge_into);
         let may_harm = memory.uses >= u64::from(harm::LEAST_RUNS);
-        if memory.aside.is_none() && !may_harm && !self.cap.is_set() {
+        let waits = memory.needs_approval && memory.excused.is_none();
+        if memory.aside.is_none() && !may_harm && !waits && !self.cap.is_set() {
             self.forget(memory.key);
             // It may have been merged all the time.
             self.touched.insert(memory.key);
@@ -74,6 +83,7 @@ impl Upkeep {
         let known = Known {
             aside: memory.aside.clone(),
             merged_into: memory.merged_into,
+            waits,
             quarantined: memory.quarantined,
             q: memory.q,
             uses: memory.uses,
@@ -87,6 +97,7 @@ impl Upkeep {
     /// A memory is gone.
     pub(crate) fn remove(&mut self, key: MemoryKey) {
         self.merges.put(key, None);
+        self.by_hand.put(key, None);
         self.forget(key);
     }
 
@@ -107,12 +118,17 @@ impl Upkeep {
     }
 
     /// Decides which memories repeat others, and returns those that are merged into another one than before,
-    /// or into none. `similarity` is that of two memories' tasks.
+    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory.
     pub(crate) fn merge(
         &mut self,
         similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+        stands: impl Fn(MemoryKey) -> bool,
     ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
+        for target in self.by_hand.settle(stands) {
+            self.merges.keep(target, self.by_hand.is_target(target));
+        }
         let moved = self.merges.settle(similarity);
+        let moved = self.by_hand.combine(&self.merges, moved);
         for (key, _) in &moved {
             self.touched.insert(*key);
             self.rank(*key);
@@ -147,11 +163,17 @@ impl Upkeep {
     }
 
     fn decide(&self, key: MemoryKey, known: &Known, credit: &Credit) -> AsideWrite {
-        let merged_into = self.merges.standing_for(key);
+        let merged_into = self.merged_into(key);
         let harm = |is_harmful| harm::reason(credit.account(key).as_ref(), is_harmful);
         let (status, reason) = if merged_into.is_some() {
-            let reason = "near-duplicate: an older memory says the same".to_owned();
-            (Some(MemoryStatus::Merged), reason)
+            let reason = if self.by_hand.has(key) {
+                BY_HAND
+            } else {
+                "near-duplicate: an older memory says the same"
+            };
+            (Some(MemoryStatus::Merged), reason.to_owned())
+        } else if known.waits {
+            (Some(MemoryStatus::Staged), STAGED.to_owned())
         } else if self.harmful.contains(&key) {
             (Some(MemoryStatus::Quarantined), harm(true))
         } else if self.cap.archives(key) {
@@ -159,7 +181,8 @@ impl Upkeep {
         } else {
             let reason = match known.aside {
                 Some(MemoryStatus::Archived) => "there is room for it again".to_owned(),
-                Some(MemoryStatus::Merged) => "no older memory says the same any more".to_owned(),
+                Some(MemoryStatus::Staged) => "the project asks for no approval".to_owned(),
+                Some(MemoryStatus::Merged) => "no other memory stands for it any more".to_owned(),
                 _ => harm(false),
             };
             (None, reason)
@@ -180,7 +203,7 @@ impl Upkeep {
             text: memory.text?,
             kind: self.hasher.hash_one((memory.passed, metadata)),
             vector,
-            may_be_merged: !memory.quarantined && memory.excused.is_none(),
+            may_be_merged: memory.excused.is_none(),
         })
     }
 
@@ -216,7 +239,7 @@ impl Upkeep {
     /// Gives a memory its place under the cap, which counts what may be in answers otherwise.
     fn rank(&mut self, key: MemoryKey) {
         match self.known.get(&key) {
-            Some(known) if !known.quarantined && !self.is_out(key) => {
+            Some(known) if !known.quarantined && !known.waits && !self.is_out(key) => {
                 let is_restored = known.excused.is_some();
                 self.cap.put(key, known.q, is_restored, &mut self.touched);
             }
@@ -226,6 +249,11 @@ impl Upkeep {
 
     /// Whether a memory is out of answers whatever the cap.
     fn is_out(&self, key: MemoryKey) -> bool {
-        self.harmful.contains(&key) || self.merges.standing_for(key).is_some()
+        self.harmful.contains(&key) || self.merged_into(key).is_some()
+    }
+
+    /// The memory that stands for this one.
+    fn merged_into(&self, key: MemoryKey) -> Option<MemoryKey> {
+        self.by_hand.standing_for(key, &self.merges)
     }
 }

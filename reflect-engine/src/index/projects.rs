@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use reflect_types::{MemoryId, Metadata, ProjectId};
+use reflect_types::{MemoryId, Metadata, ProjectId, Ranking};
 
 use super::{Index, Shortlist};
 use crate::credit::{Account, Credit, ReviewedRun};
 use crate::error::{Error, Result};
 use crate::hygiene::Upkeep;
 use crate::rank::{Learned, Params};
-use crate::store::{AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision};
+use crate::store::{
+    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
+};
 
 /// The indexes of the projects queried last.
 #[derive(Debug)]
@@ -133,19 +135,18 @@ struct State {
     hidden: Index,
     credit: Credit,
     upkeep: Upkeep,
-    /// The number of memories that the project keeps in answers.
-    max_memories: Option<u64>,
+    settings: RecallSettings,
     revision: Revision,
 }
 
 impl State {
-    fn new(index: Index, max_memories: Option<u64>) -> Self {
+    fn new(index: Index, settings: RecallSettings) -> Self {
         Self {
-            max_memories,
             hidden: index.empty_like(),
             index,
             credit: Credit::new(),
-            upkeep: Upkeep::new(max_memories),
+            upkeep: Upkeep::new(&settings),
+            settings,
             revision: Revision::default(),
         }
     }
@@ -190,7 +191,8 @@ impl State {
     fn settle(&mut self) {
         let indexes = [&self.index, &self.hidden];
         let similarity = |a, b| Index::similarity(indexes, a, b);
-        let merged = self.upkeep.merge(similarity);
+        let credit = &self.credit;
+        let merged = self.upkeep.merge(similarity, |key| credit.has(key));
         self.credit.merge(&merged);
         for (key, effect) in self.credit.settle(similarity) {
             self.index.set_effect(key, effect);
@@ -207,7 +209,7 @@ impl ProjectIndex {
     fn new(dims: usize) -> Self {
         Self {
             used: AtomicU64::new(0),
-            state: RwLock::new(State::new(Index::new(dims), None)),
+            state: RwLock::new(State::new(Index::new(dims), RecallSettings::default())),
             catching_up: tokio::sync::Mutex::default(),
         }
     }
@@ -245,7 +247,7 @@ impl ProjectIndex {
     pub(crate) fn apply(&self, changes: MemoryChanges) {
         let mut state = self.write();
         if changes.reset {
-            *state = State::new(Index::new(state.index.dims()), state.max_memories);
+            *state = State::new(Index::new(state.index.dims()), state.settings.clone());
         }
         for change in changes.changes {
             match change {
@@ -259,15 +261,20 @@ impl ProjectIndex {
         state.revision = changes.revision;
     }
 
-    /// The number of memories that the project keeps in answers.
-    pub(crate) fn max_memories(&self) -> Option<u64> {
-        self.read().max_memories
+    /// Whether it follows these settings of the project.
+    pub(crate) fn has_settings(&self, settings: &RecallSettings) -> bool {
+        self.read().settings == *settings
     }
 
-    /// Forgets everything, because the project keeps another number of memories in answers.
-    pub(crate) fn start_over(&self, max_memories: Option<u64>) {
+    /// How memories are ranked unless a query says otherwise.
+    pub(crate) fn ranking(&self) -> Option<Ranking> {
+        self.read().settings.ranking.clone()
+    }
+
+    /// Forgets everything, because the project has other settings.
+    pub(crate) fn start_over(&self, settings: RecallSettings) {
         let mut state = self.write();
-        *state = State::new(Index::new(state.index.dims()), max_memories);
+        *state = State::new(Index::new(state.index.dims()), settings);
     }
 
     /// The decisions about memories that the store does not have yet.

@@ -51,7 +51,8 @@ pub(crate) async fn appraise(
     };
     let (learned, accounts) = index.learned();
     let query = QueryMemories::new(task);
-    let rule = Rule::of(&query, &core.ranking, learned);
+    let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
+    let rule = Rule::of(&query, &default, learned);
     let params = Params::new(&query, rule, core.floor);
     let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
     let vectors = core

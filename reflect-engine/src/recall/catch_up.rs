@@ -39,7 +39,7 @@ pub(super) async fn current_index(
         Some(index)
             if !news.reset
                 && news.changes.is_empty()
-                && news.max_memories == index.max_memories()
+                && index.has_settings(&news.settings)
                 && !index.is_due() =>
         {
             return Ok(Some(index));
@@ -83,6 +83,7 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
         quarantined = count(MemoryStatus::Quarantined),
         archived = count(MemoryStatus::Archived),
         merged = count(MemoryStatus::Merged),
+        staged = count(MemoryStatus::Staged),
         restored = count(MemoryStatus::Active),
         "memories get another status"
     );
@@ -97,8 +98,8 @@ async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -
     let embedder = core.embedder.id();
     let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
     let mut page = after(index.revision()).await?;
-    if page.max_memories != index.max_memories() {
-        index.start_over(page.max_memories);
+    if !index.has_settings(&page.settings) {
+        index.start_over(page.settings);
         page = after(index.revision()).await?;
     }
     loop {

@@ -44,7 +44,8 @@ pub(crate) async fn explain(
     let all = all_memories(core, project).await?;
     let considered = all.len();
     let (learned, accounts) = index.learned();
-    let rule = Rule::of(query, &core.ranking, learned);
+    let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
+    let rule = Rule::of(query, &default, learned);
     let params = Params::new(query, rule, core.floor);
     let filter = query.metadata_filter.clone();
     let (mut explained, accounts, similar) = compute(move || {

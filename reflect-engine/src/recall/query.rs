@@ -23,7 +23,8 @@ pub(crate) async fn query(
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());
     };
-    let (asked, settings) = (query.clone(), (core.ranking.clone(), core.floor));
+    let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
+    let (asked, settings) = (query.clone(), (default, core.floor));
     let (probe, shortlist) = compute(move || {
         let (ranking, floor) = settings;
         let params = |learned| Params::new(&asked, Rule::of(&asked, &ranking, learned), floor);

@@ -116,5 +116,13 @@ pub fn edit_memory(
         }
         state.status = status.clone();
     }
+    if update.merge_into.is_some() {
+        new.push(NewChange {
+            kind: ChangeKind::Merged,
+            status_before: state.status.clone(),
+            act: Act::SetStatus(MemoryStatus::Active),
+        });
+        state.status = MemoryStatus::Active;
+    }
     new
 }

@@ -1,8 +1,11 @@
 //! Memories as an index follows them.
 
-use reflect_types::{MemoryId, MemoryStatus, Metadata};
+use reflect_types::{Approval, MemoryId, MemoryStatus, Metadata, Ranking};
 
 use crate::sketch::{TaskSketch, TextSketch};
+
+/// Why a memory waits for approval.
+pub(crate) const STAGED: &str = "approval: new memories of the project wait for a person";
 
 /// A memory's key inside its store. A key is never used again.
 pub type MemoryKey = i64;
@@ -29,8 +32,19 @@ pub struct MemoryChanges {
     pub more: bool,
     /// The store's embedder: see [`Store::embedder`](super::Store::embedder).
     pub embedder: Option<String>,
-    /// The number of memories that the project keeps in answers.
+    /// What the project's answers depend on besides its memories.
+    pub settings: RecallSettings,
+}
+
+/// The settings of a project that its answers depend on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecallSettings {
+    /// The number of memories that it keeps in answers.
     pub max_memories: Option<u64>,
+    /// How they are ranked unless a query says otherwise.
+    pub ranking: Option<Ranking>,
+    /// Which memories wait for approval.
+    pub approve: Option<Approval>,
 }
 
 /// A change of one memory.
@@ -44,6 +58,10 @@ pub enum MemoryChange {
 
 /// What an index needs to know about a memory.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is true or false whatever the others are"
+)]
 pub struct IndexedMemory {
     /// The memory.
     pub key: MemoryKey,
@@ -69,6 +87,11 @@ pub struct IndexedMemory {
     pub merged_into: Option<MemoryKey>,
     /// Whether a person has set it aside.
     pub quarantined: bool,
+    /// The memory that a person has merged it into, which may be withdrawn.
+    pub merge_into: Option<MemoryKey>,
+    /// Whether the project asks for its approval, and did when it was learned. It waits until a person
+    /// restores it.
+    pub needs_approval: bool,
     /// The number of reviewed runs that were given it.
     pub uses: u64,
     /// How many of them there were when a person last restored it; `None` if nobody did.

@@ -22,6 +22,7 @@ mod encoded_trace;
 mod job;
 mod legacy_note;
 mod memory;
+pub(crate) mod merges;
 mod monitoring;
 mod page;
 mod port;
@@ -42,8 +43,10 @@ pub use archive::{Archive, EmbeddedPiece};
 pub use audit::assert_consistent;
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
+pub(crate) use memory::STAGED;
 pub use memory::{
-    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
+    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
+    UnembeddedMemory,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
 pub use port::Store;

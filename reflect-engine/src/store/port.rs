@@ -3,7 +3,7 @@ use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
 };
 
 use super::{
@@ -29,13 +29,9 @@ pub trait Store: Archive + Browse + Monitoring + Tallies + Send + Sync + 'static
     /// The largest `alpha` of a review in the project; `None` for no limit.
     async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>>;
 
-    /// Sets the largest `alpha`. Fails with [`Error::NoProject`](crate::Error::NoProject) without a
-    /// project.
-    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()>;
-
-    /// Sets the number of memories that the project keeps in answers. Fails like
-    /// [`set_max_alpha`](Self::set_max_alpha).
-    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()>;
+    /// Changes the settings that are given. Memories that are inserted while the project asks for approval
+    /// wait for it. Fails with [`Error::NoProject`](crate::Error::NoProject) without a project.
+    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()>;
 
     /// Creates an empty project, unless it exists. Fails, like every other method that creates one,
     /// with [`Error::Invalid`](crate::Error::Invalid) if the id of a missing project does not pass

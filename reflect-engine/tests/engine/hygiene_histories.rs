@@ -27,6 +27,8 @@ enum Act {
     /// Gives a memory one of three texts.
     Edit(prop::sample::Index, u8),
     Delete(prop::sample::Index),
+    /// Merges a memory into another one.
+    Merge(prop::sample::Index, prop::sample::Index),
     Keep(Option<u64>),
     /// A query, which decides what is set aside.
     Look,
@@ -42,6 +44,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         3 => (which(), any::<bool>()).prop_map(|(of, aside)| Act::SetStatus(of, aside)),
         2 => (which(), 0..3_u8).prop_map(|(of, text)| Act::Edit(of, text)),
         1 => which().prop_map(Act::Delete),
+        2 => (which(), which()).prop_map(|(of, into)| Act::Merge(of, into)),
         1 => prop::option::of(1..5_u64).prop_map(Act::Keep),
         2 => Just(Act::Look),
     ]
@@ -149,6 +152,21 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
                 ..MemoryUpdate::default()
             };
             let update = UpdateMemory::new(memory, update);
+            let _ = engine.update_memory(&project(), &update).await;
+        }
+        Act::Merge(which, into) => {
+            // Into the younger one: a circle is refused, and may be one through what the thief has merged.
+            let count = runs.len();
+            if count == 0 {
+                return;
+            }
+            let (one, other) = (which.index(count), into.index(count));
+            let (memory, into) = (&runs[one.min(other)].1, runs[one.max(other)].1.clone());
+            let update = MemoryUpdate {
+                merge_into: Some(into),
+                ..MemoryUpdate::default()
+            };
+            let update = UpdateMemory::new(memory.clone(), update);
             let _ = engine.update_memory(&project(), &update).await;
         }
         Act::Delete(which) if by_owner => {

@@ -25,4 +25,5 @@ mod replay;
 mod reviewers;
 mod reviews;
 mod skills;
+mod staging;
 mod traces;

@@ -1,9 +1,10 @@
 //! Memories that say what an older one says: it stands for them.
 
-use reflect_engine::Engine;
+use reflect_engine::{Engine, Error};
 use reflect_types::{
     ChangeKind, CreateTrace, ExportMemories, ListMemories, MemoryHistory, MemoryId, MemoryStatus,
-    MemoryUpdate, Piece, QueryMemories, ReflectionEdit, Review, TraceId, UpdateMemory, Verdict,
+    MemoryUpdate, Piece, QueryMemories, ReflectionEdit, Review, TraceId, Undo, UpdateMemory,
+    Verdict,
 };
 
 use crate::common::{Home, learn, project, record, run, run_with};
@@ -17,6 +18,9 @@ on_every_store! {
     a_restored_memory_stands_by_itself,
     runs_that_were_given_a_merged_memory_speak_for_the_one_that_stands,
     an_archive_carries_what_was_merged,
+    a_person_merges_memories_and_parts_them,
+    a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo,
+    a_merge_that_cannot_be_is_refused,
 }
 
 const TASK: &str = "Refund the broken lamp of order 7";
@@ -216,4 +220,121 @@ async fn an_archive_carries_what_was_merged(home: &Home) {
     assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
     let again = memory(&engine, &second).await;
     assert_eq!(again.changes.len(), changes.len());
+}
+
+async fn merge(engine: &Engine, id: &MemoryId, into: &MemoryId) -> Result<MemoryHistory, Error> {
+    let update = MemoryUpdate {
+        merge_into: Some(into.clone()),
+        ..MemoryUpdate::default()
+    };
+    let update = UpdateMemory::new(id.clone(), update);
+    engine.update_memory(&project(), &update).await
+}
+
+async fn a_person_merges_memories_and_parts_them(home: &Home) {
+    let engine = home.engine().acting_for("owner".into());
+    let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
+    let (_, second) = fail(
+        &engine,
+        run(TASK),
+        "Look at the receipt before anything else",
+    )
+    .await;
+    assert_eq!(answers(&engine).await.len(), 2);
+    // Also into a younger one.
+    let merged = merge(&engine, &first, &second).await.unwrap();
+    assert_eq!(merged.memory.status, MemoryStatus::Merged);
+    assert_eq!(merged.memory.merged_into.as_ref(), Some(&second));
+    assert_eq!(merged.memory.aside.unwrap().reason, "merged by a person");
+    let [change] = &merged.changes[..] else {
+        panic!("{:?}", merged.changes);
+    };
+    assert_eq!(change.kind, ChangeKind::Merged);
+    assert_eq!(change.key_id, Some("owner".into()));
+    assert_eq!(change.merged_into.as_ref(), Some(&second));
+    assert_eq!(answers(&engine).await, std::slice::from_ref(&second));
+    assert_eq!(
+        memory(&engine, &first).await.changes.len(),
+        1,
+        "nothing is decided again"
+    );
+    assert_eq!(
+        merged_into(&home.beside().engine(), &first).await,
+        Some(second.clone())
+    );
+    learn(&engine, run_with(TASK, &[&first]), Verdict::Pass).await;
+    let explained = engine
+        .explain_memories(&project(), &QueryMemories::new(TASK))
+        .await;
+    let found = explained
+        .unwrap()
+        .memories
+        .into_iter()
+        .find(|one| one.id == second);
+    assert_eq!(found.unwrap().evidence.unwrap().runs, 1);
+    let update = MemoryUpdate {
+        status: Some(MemoryStatus::Active),
+        ..MemoryUpdate::default()
+    };
+    let update = UpdateMemory::new(first.clone(), update);
+    engine.update_memory(&project(), &update).await.unwrap();
+    assert!(answers(&engine).await.contains(&first));
+}
+
+async fn a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
+    let (trace, second) = fail(
+        &engine,
+        run(TASK),
+        "Look at the receipt before anything else",
+    )
+    .await;
+    let (_, third) = fail(&engine, run(TASK), "Offer a voucher").await;
+    merge(&engine, &first, &second).await.unwrap();
+    merge(&engine.acting_for("thief".into()), &second, &third)
+        .await
+        .unwrap();
+    assert_eq!(answers(&engine).await, std::slice::from_ref(&third));
+    assert_eq!(merged_into(&engine, &first).await, Some(third.clone()));
+    let undo = Undo {
+        key_id: Some("thief".into()),
+        ..Undo::default()
+    };
+    engine.undo(&project(), &undo).await.unwrap();
+    assert_eq!(answers(&engine).await.len(), 2);
+    assert_eq!(merged_into(&engine, &first).await, Some(second));
+    engine.withdraw_review(&project(), &trace).await.unwrap();
+    assert_eq!(merged_into(&engine, &first).await, None);
+    assert_eq!(answers(&engine).await.len(), 2);
+    assert_eq!(merged_into(&home.beside().engine(), &first).await, None);
+}
+
+async fn a_merge_that_cannot_be_is_refused(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
+    let (_, second) = fail(
+        &engine,
+        run(TASK),
+        "Look at the receipt before anything else",
+    )
+    .await;
+    let refused = merge(&engine, &first, &"no-such-memory".into())
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("`merge_into` names no memory"),
+        "{refused}"
+    );
+    let refused = merge(&engine, &first, &first).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("is the memory itself"),
+        "{refused}"
+    );
+    merge(&engine, &first, &second).await.unwrap();
+    let refused = merge(&engine, &second, &first).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("restore it first"),
+        "{refused}"
+    );
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
-    Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
+    Approval, Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
     ExportOverview, ExportTraces, GetReport, GetStats, ImportProject, InvalidField, KeyId,
-    ListApiKeys, ListProjects, ListUndos, MemoryId, Piece, Reviewer, RevokeApiKey, Scope, TraceId,
-    Undo, UpdateProject, Validate,
+    ListApiKeys, ListProjects, ListUndos, MemoryId, Piece, Ranking, Reviewer, RevokeApiKey, Scope,
+    TraceId, Undo, UpdateProject, Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -110,6 +110,24 @@ impl<M> Admin<M> {
     pub fn set_max_memories(&self, limit: impl Into<Option<u64>>) -> Call<UpdateProject, M> {
         self.0.call(UpdateProject {
             max_memories: Some(limit.into()),
+            ..UpdateProject::default()
+        })
+    }
+
+    /// Sets how the project's memories are ranked unless a query says otherwise; `None` for the server's
+    /// choice.
+    pub fn set_ranking(&self, ranking: impl Into<Option<Ranking>>) -> Call<UpdateProject, M> {
+        self.0.call(UpdateProject {
+            ranking: Some(ranking.into()),
+            ..UpdateProject::default()
+        })
+    }
+
+    /// Sets which memories wait for a person's approval from now on; `None` for none. Approve one with
+    /// [`update_memory(…).restore()`](Call::restore).
+    pub fn set_approval(&self, approve: impl Into<Option<Approval>>) -> Call<UpdateProject, M> {
+        self.0.call(UpdateProject {
+            approve: Some(approve.into()),
             ..UpdateProject::default()
         })
     }

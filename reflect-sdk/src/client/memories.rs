@@ -131,6 +131,11 @@ impl<M> Call<UpdateMemory, M> {
         self.set(|request| request.update.status = Some(MemoryStatus::Active))
     }
 
+    /// Merges the memory into another one, which stands for both.
+    pub fn merge_into(self, id: impl Into<MemoryId>) -> Self {
+        self.set(|request| request.update.merge_into = Some(id.into()))
+    }
+
     /// The reason, for the record of the change.
     pub fn note(self, text: impl Into<String>) -> Self {
         self.set(|request| request.update.note = Some(text.into()))

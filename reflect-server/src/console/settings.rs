@@ -43,6 +43,7 @@ fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
     Ok(UpdateProject {
         max_alpha: given(form, "max_alpha", "must be a number from 0 to 1")?,
         max_memories: given(form, "max_memories", "must be a whole number")?,
+        ..UpdateProject::default()
     })
 }
 

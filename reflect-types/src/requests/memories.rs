@@ -49,7 +49,7 @@ pub struct QueryMemories {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = -1, maximum = 1))]
     pub similarity_threshold: Option<f64>,
-    /// How memories are ranked; the server's choice by default, and `classic` with a `lambda` other than
+    /// How memories are ranked; the project's choice by default, else the server's, and `classic` with a `lambda` other than
     /// the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
@@ -177,7 +177,7 @@ impl Validate for ListMemories {
             .as_ref()
             .is_some_and(|status| !status.is_listed())
         {
-            let problem = "must be `active`, `quarantined`, `archived` or `merged`";
+            let problem = "must be `active`, `quarantined`, `archived`, `merged` or `staged`";
             return Err(InvalidField::new("status", problem));
         }
         page_limit(self.limit, Self::MAX_LIMIT)

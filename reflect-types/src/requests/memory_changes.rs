@@ -18,6 +18,11 @@ pub struct MemoryUpdate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::optional_settable_status))]
     pub status: Option<MemoryStatus>,
+    /// The memory to merge it into: that one stands for both, and this one is out of answers until a person
+    /// restores it, or that one is gone. Not together with `status`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<MemoryId>))]
+    pub merge_into: Option<MemoryId>,
     /// The reason, for the record of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(max_length = 1000))]
@@ -31,9 +36,13 @@ impl MemoryUpdate {
 
 impl Validate for MemoryUpdate {
     fn validate(&self) -> Result<(), InvalidField> {
-        if self.reflection.is_none() && self.status.is_none() {
-            let problem = "or `status` is needed: say what to change";
+        if self.reflection.is_none() && self.status.is_none() && self.merge_into.is_none() {
+            let problem = "or `status` or `merge_into` is needed: say what to change";
             return Err(InvalidField::new("reflection", problem));
+        }
+        if self.status.is_some() && self.merge_into.is_some() {
+            let problem = "and `status` exclude each other: send one of them";
+            return Err(InvalidField::new("merge_into", problem));
         }
         if self
             .status
@@ -72,6 +81,10 @@ impl UpdateMemory {
 impl Validate for UpdateMemory {
     fn validate(&self) -> Result<(), InvalidField> {
         self.memory_id.validate()?;
+        if self.update.merge_into.as_ref() == Some(&self.memory_id) {
+            let problem = "is the memory itself: name another one";
+            return Err(InvalidField::new("merge_into", problem));
+        }
         self.update.validate()
     }
 }
@@ -159,6 +172,14 @@ mod tests {
         assert_eq!(refused(r#"{"note": "why"}"#), "reflection");
         assert_eq!(refused(r#"{"reflection": {}}"#), "reflection");
         assert_eq!(refused(r#"{"status": "withdrawn"}"#), "status");
+        assert_eq!(
+            refused(r#"{"status": "active", "merge_into": "m"}"#),
+            "merge_into"
+        );
+        let update: MemoryUpdate = serde_json::from_str(r#"{"merge_into": "m"}"#).unwrap();
+        assert_eq!(UpdateMemory::new("n", update.clone()).validate(), Ok(()));
+        let refused_itself = UpdateMemory::new("m", update).validate().unwrap_err();
+        assert_eq!(refused_itself.field, "merge_into");
         assert_eq!(refused(r#"{"reflection": {"summary": " "}}"#), "summary");
         let note = "n".repeat(MemoryUpdate::MAX_NOTE + 1);
         let long = format!(r#"{{"status": "active", "note": "{note}"}}"#);

@@ -1,10 +1,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::CreateApiKey;
+use crate::approval::Approval;
 use crate::id::ProjectId;
 use crate::integer;
 use crate::key::Environment;
 use crate::layout::Layout;
+use crate::ranking::Ranking;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
 
 /// Asks whether the server is up.
@@ -24,7 +26,7 @@ pub struct DeleteProject;
 pub struct ListProjects;
 
 /// Changes the settings of the project. What is absent stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdateProject {
     /// The largest `alpha` of a review in the project, from 0 to 1; `null` for no limit.
@@ -44,6 +46,23 @@ pub struct UpdateProject {
     )]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000))]
     pub max_memories: Option<Option<u64>>,
+    /// How memories are ranked unless a query says otherwise; `null` for the server's choice.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Ranking>))]
+    pub ranking: Option<Option<Ranking>>,
+    /// Which of the memories that are learned from now on wait for a person's approval before they are part
+    /// of answers; `null` for none, which gives free what waits.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Approval>))]
+    pub approve: Option<Option<Approval>>,
 }
 
 /// A value that is there, which may be null.
@@ -79,6 +98,14 @@ impl Validate for UpdateProject {
         if (self.max_memories.flatten()).is_some_and(|memories| !limits.contains(&memories)) {
             let problem = format!("must be from 1 to {}", Self::MAX_MEMORIES);
             return Err(InvalidField::new("max_memories", problem));
+        }
+        if let Some(Some(Ranking::Other(other))) = &self.ranking {
+            let problem = format!("must be `learned` or `classic`, got `{other}`");
+            return Err(InvalidField::new("ranking", problem));
+        }
+        if let Some(Some(Approval::Other(other))) = &self.approve {
+            let problem = format!("must be `first` or `models`, got `{other}`");
+            return Err(InvalidField::new("approve", problem));
         }
         Ok(())
     }

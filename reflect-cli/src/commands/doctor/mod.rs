@@ -156,10 +156,10 @@ async fn check_master_key(file: &File, findings: &mut Findings) {
 /// Says what queries do not show.
 async fn check_memories(file: &File, project: &ProjectId, findings: &mut Findings) {
     match file.engine.stats(project).await {
-        Ok(stats) if stats.quarantined + stats.archived + stats.merged > 0 => findings.good(format!(
-            "of {} memories in project `{project}`, {} are quarantined, {} archived and {} merged: \
+        Ok(stats) if stats.quarantined + stats.archived + stats.merged + stats.staged > 0 => findings.good(format!(
+            "of {} memories in project `{project}`, {} are quarantined, {} archived, {} merged and {} wait for approval: \
              `reflect memories list --status quarantined` says why",
-            stats.memories, stats.quarantined, stats.archived, stats.merged
+            stats.memories, stats.quarantined, stats.archived, stats.merged, stats.staged
         )),
         Ok(_) => {}
         Err(error) => findings.bad(error.to_string(), "check the file"),

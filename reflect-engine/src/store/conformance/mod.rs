@@ -26,11 +26,12 @@ mod withdrawals;
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, Arm, AuthoredReflection, ChangeKind, ChangeRecord,
+    Approval, ArchivedMemory, ArchivedTrace, Arm, AuthoredReflection, ChangeKind, ChangeRecord,
     DeletedTraces, IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
-    ModelVerdict, ProjectId, ProjectSummary, ReflectionEdit, ReviewMode, ReviewStatus, Reviewer,
-    Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals, Verdict,
+    ModelVerdict, ProjectId, ProjectSummary, Ranking, ReflectionEdit, ReviewMode, ReviewStatus,
+    Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals,
+    UpdateProject, Verdict,
 };
 use serde_json::json;
 

@@ -102,12 +102,18 @@ pub(super) async fn a_new_project_has_a_printable_id(store: &dyn Store) {
 pub(super) async fn projects_are_summarized(store: &dyn Store) {
     let project = ProjectId::from("conformance/summary");
     assert_eq!(store.max_alpha(&project).await.unwrap(), None);
-    let refused = store.set_max_alpha(&project, Some(0.5)).await.unwrap_err();
+    let limit = |limit| UpdateProject {
+        max_alpha: Some(limit),
+        ..UpdateProject::default()
+    };
+    let half = limit(Some(0.5));
+    let refused = store.update_project(&project, &half).await;
+    let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::NoProject(_)), "{refused}");
     insert(store, &project, new_trace("counted"), Intake::Unreviewed).await;
     insert(store, &project, new_trace("learned"), Intake::Unreviewed).await;
     judge(store, &project, "learned", Verdict::Pass).await;
-    store.set_max_alpha(&project, Some(0.5)).await.unwrap();
+    store.update_project(&project, &half).await.unwrap();
     assert_eq!(store.max_alpha(&project).await.unwrap(), Some(0.5));
     let expected = ProjectSummary {
         project_id: project.clone(),
@@ -115,6 +121,8 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         memories: 1,
         max_alpha: Some(0.5),
         max_memories: None,
+        ranking: None,
+        approve: None,
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one, std::slice::from_ref(&expected));
@@ -122,6 +130,22 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
     assert!(all.contains(&expected));
     let ids: Vec<_> = all.into_iter().map(|summary| summary.project_id).collect();
     assert_eq!(ids, store.projects().await.unwrap());
-    store.set_max_alpha(&project, None).await.unwrap();
+    let others = UpdateProject {
+        max_memories: Some(Some(7)),
+        ranking: Some(Some(Ranking::Classic)),
+        approve: Some(Some(Approval::Models)),
+        ..UpdateProject::default()
+    };
+    store.update_project(&project, &others).await.unwrap();
+    let expected = ProjectSummary {
+        max_memories: Some(7),
+        ranking: Some(Ranking::Classic),
+        approve: Some(Approval::Models),
+        ..expected
+    };
+    let one = store.project_summaries(Some(&project)).await.unwrap();
+    assert_eq!(one, std::slice::from_ref(&expected));
+    let none = limit(None);
+    store.update_project(&project, &none).await.unwrap();
     assert_eq!(store.max_alpha(&project).await.unwrap(), None);
 }

@@ -13,8 +13,8 @@ use super::sql::Db;
 use super::transaction::{read, write};
 use super::value::params;
 use super::{
-    Postgres, events, histories, jobs, memories, memory_changes, past_reviews, projects, reviews,
-    row, traces, undo_records, words,
+    Postgres, asides, events, histories, jobs, memories, memory_changes, past_reviews, projects,
+    reviews, row, traces, undo_records, words,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -282,12 +282,12 @@ async fn restore_memory(
             "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, \
              created_at, metadata, task, reflection, status, key_id, reviewer_model, \
              generation, given, alpha, aside, aside_reason, aside_at, aside_into, task_sketch, \
-             text_sketch) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+             text_sketch, needs_approval) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
              $12, $13, $14, $15, coalesce(nullif($16::text, '[]'), ( SELECT t.retrieved FROM \
              trace t WHERE t.project = $1 AND t.id = $3), '[]'), coalesce($17::float8, ( \
              SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key WHERE t.project = \
              $1 AND t.id = $3), $18), $19, $20, $21, (SELECT x.key FROM memory x WHERE \
-             x.project = $1 AND x.id = $22), $23, $24) RETURNING key",
+             x.project = $1 AND x.id = $22), $23, $24, $25) RETURNING key",
             params![
                 project,
                 memory.id.as_str(),
@@ -317,6 +317,7 @@ async fn restore_memory(
                 memory.merged_into.as_ref().map(MemoryId::as_str),
                 task_sketch(&memory.task),
                 text_sketch(&memory.reflection),
+                memory.status == MemoryStatus::Staged,
             ],
         )
         .await?
@@ -334,6 +335,7 @@ async fn restore_memory(
     }
     let (id, changes) = (&memory.id, &history.changes);
     memory_changes::import(db, project, id, *generation, changes).await?;
+    asides::touch_merged(db, project, id).await?;
     Ok(true)
 }
 

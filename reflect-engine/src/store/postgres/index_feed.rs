@@ -33,7 +33,7 @@ pub(super) async fn since_revision(
             number,
         },
         embedder: claimed,
-        max_memories: projects::max_memories(db, project).await?,
+        settings: projects::recall_settings(db, project).await?,
         ..MemoryChanges::default()
     };
     let since = if answer.reset { 0 } else { since.number };
@@ -144,8 +144,14 @@ async fn put_since(
                  m.uses, CASE WHEN restored.at IS NOT NULL THEN ( \
                      SELECT count(*) FROM utility_event u WHERE u.memory = m.key \
                          AND NOT u.aside AND u.created_at <= restored.at) END, \
-                 m.status = 'quarantined', m.aside_into, m.task_sketch, m.text_sketch \
-             FROM memory m JOIN embedding e ON e.memory = m.key \
+                 m.status = 'quarantined', m.aside_into, m.task_sketch, m.text_sketch, \
+                 m.needs_approval AND p.approve IS NOT NULL \
+                     AND (p.approve <> 'models' OR m.reviewer_model IS NOT NULL), \
+                 (SELECT x.key FROM memory x WHERE x.project = m.project AND x.id = \
+                     (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
+                         AND c.memory_id = m.id AND NOT c.closed AND NOT c.automatic \
+                         AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
+             FROM memory m JOIN embedding e ON e.memory = m.key JOIN project p ON p.key = m.project \
                  CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
                      WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
                          AND c.kind = 'restored' AND NOT c.automatic) restored \
@@ -175,6 +181,8 @@ async fn put_since(
                 merged_into: found.get(14)?,
                 task: row::sketch(found, 15)?,
                 text: row::sketch(found, 16)?,
+                needs_approval: found.get(17)?,
+                merge_into: found.get(18)?,
             })),
         };
         changes.push((revision, change));

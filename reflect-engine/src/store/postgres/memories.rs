@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::learn;
 use crate::review::{LearnedContent, NewMemory, Teacher};
 use crate::store::sketches::{task_sketch, text_sketch};
-use crate::store::{MemoryKey, page};
+use crate::store::{MemoryKey, STAGED, page};
 
 /// The share of a memory in the bytes of a page.
 pub(super) fn page_bytes(row: &Row, history: &MemoryHistory, set_aside: usize) -> usize {
@@ -36,9 +36,12 @@ pub(super) async fn insert(
         .value(
             "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
              metadata, task, reflection, key_id, reviewer_model, given, alpha, task_sketch, \
-             text_sketch) SELECT $1, $3, \
-             t.id, $4, $5, $6, $7, t.metadata, $8, $9, $10, $11, t.retrieved, $12, $13, $14 FROM trace \
-             t WHERE t.key = $2 RETURNING key",
+             text_sketch, aside, aside_reason, aside_at, needs_approval) SELECT $1, $3, \
+             t.id, $4, $5, $6, $7, t.metadata, $8, $9, $10, $11, t.retrieved, $12, $13, $14, \
+             CASE WHEN p.staged THEN 'staged' END, CASE WHEN p.staged THEN $15 END, \
+             CASE WHEN p.staged THEN $7 END, p.staged FROM trace t JOIN (SELECT key, approve IS NOT NULL AND \
+             (approve <> 'models' OR $11::text IS NOT NULL) AS staged FROM project) p ON \
+             p.key = t.project WHERE t.key = $2 RETURNING key",
             params![
                 project,
                 trace,
@@ -54,6 +57,7 @@ pub(super) async fn insert(
                 alpha,
                 task_sketch(&memory.task),
                 text_sketch(&memory.reflection),
+                STAGED,
             ],
         )
         .await?;

@@ -17,10 +17,10 @@ use crate::store::page::PAGE_BYTES;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic";
+     c.generation, c.automatic, c.merged_into";
 
 /// The number of columns of [`CHANGE`].
-const CHANGE_COLUMNS: usize = 12;
+const CHANGE_COLUMNS: usize = 13;
 
 pub(super) async fn list(
     db: &Db<'_>,
@@ -167,6 +167,7 @@ pub(super) async fn import(
                 at: &change.created_at,
                 closed: false,
                 automatic: change.automatic,
+                merged_into: change.merged_into.as_ref(),
             },
         )
         .await?;
@@ -187,13 +188,14 @@ pub(super) struct Change<'a> {
     pub(super) at: &'a str,
     pub(super) closed: bool,
     pub(super) automatic: bool,
+    pub(super) merged_into: Option<&'a MemoryId>,
 }
 
 pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.execute(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, \
-             before, edit, note, key_id, created_at, closed, automatic) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+             before, edit, note, key_id, created_at, closed, automatic, merged_into) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         params![
             project,
             change.memory,
@@ -207,6 +209,7 @@ pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Re
             change.at,
             change.closed,
             change.automatic,
+            change.merged_into.map(MemoryId::as_str),
         ],
     )
     .await?;
@@ -234,5 +237,6 @@ fn record(row: &Row) -> Result<ChangeRecord, Fault> {
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<i64>(10)?).ok(),
         automatic: row.get(11)?,
+        merged_into: row.get::<Option<String>>(12)?.map(MemoryId::new),
     })
 }

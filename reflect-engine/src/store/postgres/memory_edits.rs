@@ -43,6 +43,10 @@ pub(super) async fn update(
     };
     let is_aside: bool = found.get(4)?;
     let restores = is_aside && update.status == Some(MemoryStatus::Active);
+    let into = update.merge_into.as_ref();
+    if let Some(into) = into {
+        asides::check_merge(db, project_key, id, into).await?;
+    }
     let known = recorded(db, key).await?;
     let changes = review::edit_memory(&mut state, generation, &known, update, by);
     for NewChange {
@@ -70,6 +74,7 @@ pub(super) async fn update(
                 at: &clock::text(now),
                 closed: false,
                 automatic: false,
+                merged_into: into.filter(|_| *kind == ChangeKind::Merged),
             },
         )
         .await?;
@@ -77,8 +82,11 @@ pub(super) async fn update(
     if restores {
         asides::clear(db, key).await?;
     }
+    if let Some(into) = into {
+        asides::merge(db, project_key, key, into, now).await?;
+    }
     write_state(db, project_key, key, &state.reflection, Some(&state.status)).await?;
-    if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
+    if update.reflection.is_some() || into.is_some() || state.status == MemoryStatus::Quarantined {
         skills::remove_of(db, project_key, id).await?;
     }
     memories::get(db, project, id).await
@@ -131,6 +139,7 @@ pub(super) async fn delete_in(
             at: &clock::text(now),
             closed: true,
             automatic: false,
+            merged_into: None,
         },
     )
     .await?;

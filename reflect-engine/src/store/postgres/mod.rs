@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
@@ -83,12 +83,8 @@ impl Store for Postgres {
         read!(self, |db| projects::max_alpha(db, project))
     }
 
-    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
-        write!(self, |db| projects::set_max_alpha(db, project, limit))
-    }
-
-    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
-        write!(self, |db| projects::set_max_memories(db, project, limit))
+    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
+        write!(self, |db| projects::update(db, project, update))
     }
 
     async fn create_project(&self, project: &ProjectId) -> Result<()> {

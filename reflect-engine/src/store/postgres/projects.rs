@@ -1,12 +1,13 @@
 //! Projects and their counts.
 
-use reflect_types::{ProjectId, ProjectSummary, Stats};
+use reflect_types::{Approval, ProjectId, ProjectSummary, Ranking, Stats, UpdateProject};
 
 use super::fault::Fault;
 use super::row;
 use super::sql::Db;
 use super::value::params;
 use crate::error::Error;
+use crate::store::RecallSettings;
 
 pub(super) async fn list(db: &Db<'_>) -> Result<Vec<ProjectId>, Fault> {
     let ids = db.query("SELECT id FROM project ORDER BY id", &[]).await?;
@@ -25,7 +26,7 @@ pub(super) async fn summaries(
         .query(
             "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), (SELECT \
              count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
+             p.max_alpha, p.max_memories, p.ranking, p.approve FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
             params![only.map(ProjectId::as_str)],
         )
         .await?;
@@ -37,6 +38,8 @@ pub(super) async fn summaries(
             memories: row::count(found, 2)?,
             max_alpha: found.get(3)?,
             max_memories: row::optional_count(found, 4)?,
+            ranking: row::ranking(found, 5)?,
+            approve: row::approval(found, 6)?,
         });
     }
     Ok(summaries)
@@ -52,49 +55,52 @@ pub(super) async fn max_alpha(db: &Db<'_>, id: &ProjectId) -> Result<Option<f64>
     found.map_or(Ok(None), |row| row.get(0))
 }
 
-pub(super) async fn set_max_alpha(
+pub(super) async fn update(
     db: &Db<'_>,
     id: &ProjectId,
-    limit: Option<f64>,
+    update: &UpdateProject,
 ) -> Result<(), Fault> {
-    let changed = db
-        .execute(
-            "UPDATE project SET max_alpha = $2 WHERE id = $1",
-            params![id.as_str(), limit],
-        )
-        .await?;
-    if changed == 0 {
+    let Some(key) = lock(db, id).await? else {
         return Err(Error::NoProject(id.clone()).into());
+    };
+    if let Some(limit) = update.max_alpha {
+        let set = "UPDATE project SET max_alpha = $2 WHERE key = $1";
+        db.execute(set, params![key, limit]).await?;
+    }
+    if let Some(limit) = update.max_memories {
+        let set = "UPDATE project SET max_memories = $2 WHERE key = $1";
+        db.execute(set, params![key, limit.map(row::stored_count)])
+            .await?;
+    }
+    if let Some(ranking) = &update.ranking {
+        let set = "UPDATE project SET ranking = $2 WHERE key = $1";
+        db.execute(set, params![key, ranking.as_ref().map(Ranking::as_str)])
+            .await?;
+    }
+    if let Some(approve) = &update.approve {
+        let set = "UPDATE project SET approve = $2 WHERE key = $1";
+        db.execute(set, params![key, approve.as_ref().map(Approval::as_str)])
+            .await?;
     }
     Ok(())
 }
 
-pub(super) async fn set_max_memories(
-    db: &Db<'_>,
-    id: &ProjectId,
-    limit: Option<u64>,
-) -> Result<(), Fault> {
-    let changed = db
-        .execute(
-            "UPDATE project SET max_memories = $2 WHERE id = $1",
-            params![id.as_str(), limit.map(row::stored_count)],
-        )
-        .await?;
-    if changed == 0 {
-        return Err(Error::NoProject(id.clone()).into());
-    }
-    Ok(())
-}
-
-/// The number of memories that the project in this row keeps in answers.
-pub(super) async fn max_memories(db: &Db<'_>, key: i64) -> Result<Option<u64>, Fault> {
+/// What the answers of the project in this row depend on.
+pub(super) async fn recall_settings(db: &Db<'_>, key: i64) -> Result<RecallSettings, Fault> {
     let found = db
         .first(
-            "SELECT max_memories FROM project WHERE key = $1",
+            "SELECT max_memories, ranking, approve FROM project WHERE key = $1",
             params![key],
         )
         .await?;
-    found.map_or(Ok(None), |row| row::optional_count(&row, 0))
+    let Some(found) = found else {
+        return Ok(RecallSettings::default());
+    };
+    Ok(RecallSettings {
+        max_memories: row::optional_count(&found, 0)?,
+        ranking: row::ranking(&found, 1)?,
+        approve: row::approval(&found, 2)?,
+    })
 }
 
 /// The project's key.
@@ -206,7 +212,8 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
                  coalesce(sum(uses), 0)::bigint, count(*) FILTER (WHERE status = 'quarantined' \
                      OR (status = 'active' AND aside = 'quarantined')), \
                  count(*) FILTER (WHERE status = 'active' AND aside = 'archived'), \
-                 count(*) FILTER (WHERE status = 'active' AND aside = 'merged') \
+                 count(*) FILTER (WHERE status = 'active' AND aside = 'merged'), \
+                 count(*) FILTER (WHERE status = 'active' AND aside = 'staged') \
              FROM memory WHERE project = $1 AND status <> 'withdrawn'",
             params![project],
         )
@@ -225,5 +232,6 @@ pub(super) async fn stats(db: &Db<'_>, id: &ProjectId) -> Result<Stats, Fault> {
         quarantined: row::count(&learned, 3)?,
         archived: row::count(&learned, 4)?,
         merged: row::count(&learned, 5)?,
+        staged: row::count(&learned, 6)?,
     })
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use reflect_types::{
-    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
-    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    Approval, Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata,
+    ModelVerdict, ProjectId, Ranking, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId,
+    UtilityEvent, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -227,6 +228,18 @@ pub(super) fn status(row: &Row, column: usize) -> Result<IngestStatus, Fault> {
 pub(super) fn aside(row: &Row, column: usize) -> Result<Option<MemoryStatus>, Fault> {
     let status: Option<String> = row.get(column)?;
     Ok(status.map(|status| MemoryStatus::from(status.as_str())))
+}
+
+/// Which memories wait for approval.
+pub(super) fn approval(row: &Row, column: usize) -> Result<Option<Approval>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| Approval::from(text.as_str())))
+}
+
+/// How memories are ranked.
+pub(super) fn ranking(row: &Row, column: usize) -> Result<Option<Ranking>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| Ranking::from(text.as_str())))
 }
 
 /// The sketch of a text; `None` where nothing is said.

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::{
-    Sqlite, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row, traces,
-    undo_records,
+    Sqlite, asides, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row,
+    traces, undo_records,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -267,14 +267,14 @@ fn restore_memory(
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, \
              metadata, task, reflection, status, key_id, reviewer_model, generation, given, \
-             alpha, aside, aside_reason, aside_at, aside_into, task_sketch, text_sketch) \
+             alpha, aside, aside_reason, aside_at, aside_into, task_sketch, text_sketch, needs_approval) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
              coalesce(nullif(?16, '[]'), ( \
                  SELECT t.retrieved FROM trace t WHERE t.project = ?1 AND t.id = ?3), '[]'), \
              coalesce(?17, ( \
                  SELECT r.alpha FROM trace t JOIN review r ON r.trace = t.key \
                  WHERE t.project = ?1 AND t.id = ?3), ?18), ?19, ?20, ?21, \
-             (SELECT x.key FROM memory x WHERE x.project = ?1 AND x.id = ?22), ?23, ?24)",
+             (SELECT x.key FROM memory x WHERE x.project = ?1 AND x.id = ?22), ?23, ?24, ?25)",
     )?
     .execute(params![
         project,
@@ -305,6 +305,7 @@ fn restore_memory(
         memory.merged_into.as_ref().map(MemoryId::as_str),
         task_sketch(&memory.task),
         text_sketch(&memory.reflection),
+        memory.status == MemoryStatus::Staged,
     ])?;
     let key = db.last_insert_rowid();
     memories::embed(db, key, embedder, vector)?;
@@ -320,6 +321,7 @@ fn restore_memory(
     }
     let (id, changes) = (&memory.id, &history.changes);
     memory_changes::import(db, project, id, *generation, changes)?;
+    asides::touch_merged(db, project, id)?;
     Ok(true)
 }
 

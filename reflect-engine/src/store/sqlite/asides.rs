@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use reflect_types::{
     ChangeKind, MemoryHistory, MemoryId, MemoryStatus, MergedMemory, ProjectId, TraceId,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::memory_changes::{Change, insert};
 use super::{memories, projects, row, skills};
 use crate::clock;
-use crate::store::{AsideWrite, MemoryKey};
+use crate::store::{AsideWrite, MemoryKey, merges};
 
 /// Writes decisions and records each as a change of Reflect itself. Skips those that stand already, and
 /// memories that are gone.
@@ -66,6 +66,10 @@ fn write_one(
     if decision.status.is_some() {
         skills::remove_of(db, project, &id)?;
     }
+    // It is how a memory begins, and no change of it.
+    if decision.status == Some(MemoryStatus::Staged) {
+        return Ok(());
+    }
     let status_before = match by_people {
         MemoryStatus::Active => before.unwrap_or_default(),
         status => status,
@@ -90,6 +94,7 @@ fn write_one(
             at: &at,
             closed: false,
             automatic: true,
+            merged_into: None,
         },
     )
 }
@@ -101,6 +106,57 @@ pub(super) fn clear(db: &Connection, key: MemoryKey) -> Result<(), Fault> {
          WHERE key = ?1",
     )?
     .execute([key])?;
+    Ok(())
+}
+
+/// Refuses a merge into a memory that is not there, or that a person has merged into this one.
+pub(super) fn check_merge(
+    db: &Connection,
+    project: i64,
+    id: &MemoryId,
+    into: &MemoryId,
+) -> Result<(), Fault> {
+    if memories::status(db, project, into)?.is_none_or(|status| status == "withdrawn") {
+        return Err(merges::no_such_memory().into());
+    }
+    let mut next = db.prepare_cached(
+        "SELECT c.merged_into FROM memory_change c WHERE c.project = ?1 AND c.memory_id = ?2 \
+             AND c.closed = 0 AND c.automatic = 0 AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1",
+    )?;
+    let mut at = into.to_string();
+    for _ in 0..merges::LONGEST_CHAIN {
+        let merged_into = next.query_row(params![project, at], |row| row.get(0));
+        let Some(merged_into) = merged_into.optional()?.flatten() else {
+            return Ok(());
+        };
+        at = merged_into;
+        if at == id.as_str() {
+            break;
+        }
+    }
+    Err(merges::circle(into).into())
+}
+
+/// Merges a memory by hand. The caller writes the revision.
+pub(super) fn merge(
+    db: &Connection,
+    project: i64,
+    key: MemoryKey,
+    into: &MemoryId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    db.prepare_cached(
+        "UPDATE memory SET aside = 'merged', aside_reason = ?4, aside_at = ?5, aside_into = \
+             (SELECT coalesce(x.aside_into, x.key) FROM memory x WHERE x.project = ?2 AND x.id = ?3) \
+         WHERE key = ?1",
+    )?
+    .execute(params![
+        key,
+        project,
+        into.as_str(),
+        merges::BY_HAND,
+        clock::text(now)
+    ])?;
     Ok(())
 }
 
@@ -118,4 +174,19 @@ pub(super) fn merged_into(db: &Connection, key: MemoryKey) -> Result<Vec<MergedM
         })
     })?;
     Ok(merged.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A memory is there now: indexes look again at those that a person has merged into it.
+pub(super) fn touch_merged(db: &Connection, project: i64, into: &MemoryId) -> Result<(), Fault> {
+    let mut merged = db.prepare_cached(
+        "SELECT m.key FROM memory m JOIN memory_change c ON c.project = m.project \
+             AND c.memory_id = m.id WHERE c.project = ?1 AND c.merged_into = ?2",
+    )?;
+    let keys = merged.query_map(params![project, into.as_str()], |row| row.get(0))?;
+    let keys: Vec<MemoryKey> = keys.collect::<rusqlite::Result<_>>()?;
+    for key in keys {
+        db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
+            .execute(params![key, memories::next_revision(db, project)?])?;
+    }
+    Ok(())
 }

@@ -32,7 +32,7 @@ pub(super) fn since_revision(
             number,
         },
         embedder: claimed,
-        max_memories: projects::max_memories(db, project)?,
+        settings: projects::recall_settings(db, project)?,
         ..MemoryChanges::default()
     };
     let since = if answer.reset { 0 } else { since.number };
@@ -129,8 +129,13 @@ fn put_since(
              (SELECT max(c.created_at) FROM memory_change c WHERE c.project = m.project \
                  AND c.memory_id = m.id AND c.closed = 0 AND c.kind = 'restored' \
                  AND c.automatic = 0), m.status = 'quarantined', m.aside_into, m.task_sketch, \
-             m.text_sketch \
-         FROM memory m JOIN embedding e ON e.memory = m.key \
+             m.text_sketch, m.needs_approval AND p.approve IS NOT NULL \
+                 AND (p.approve <> 'models' OR m.reviewer_model IS NOT NULL), \
+             (SELECT x.key FROM memory x WHERE x.project = m.project AND x.id = \
+                 (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
+                     AND c.memory_id = m.id AND c.closed = 0 AND c.automatic = 0 \
+                     AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
+         FROM memory m JOIN embedding e ON e.memory = m.key JOIN project p ON p.key = m.project \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
     let mut rows = select.query(params![project, embedder, since, row::limit(limit)])?;
@@ -160,6 +165,8 @@ fn put_since(
                 merged_into: found.get(14)?,
                 task: row::sketch(found, 15)?,
                 text: row::sketch(found, 16)?,
+                needs_approval: found.get(17)?,
+                merge_into: found.get(18)?,
             }))
         };
         changes.push((revision, change));

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::learn;
 use crate::review::{LearnedContent, NewMemory, Teacher};
 use crate::store::sketches::{task_sketch, text_sketch};
-use crate::store::{MemoryKey, page};
+use crate::store::{MemoryKey, STAGED, page};
 
 /// The share of a memory in the bytes of a page.
 pub(super) fn page_bytes(
@@ -36,10 +36,14 @@ pub(super) fn insert(
 ) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch) \
+             task, reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch, aside, aside_reason, \
+             aside_at, needs_approval) \
          SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha, :task_sketch, :text_sketch \
-         FROM trace t \
+             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha, :task_sketch, :text_sketch, iif(p.staged, 'staged', NULL), \
+             iif(p.staged, :staged, NULL), iif(p.staged, :created_at, NULL), p.staged \
+         FROM trace t JOIN (SELECT key, approve IS NOT NULL AND \
+             (approve <> 'models' OR :reviewer_model IS NOT NULL) AS staged FROM project) p \
+             ON p.key = t.project \
          WHERE t.key = :trace",
     )?
     .execute(named_params! {
@@ -57,6 +61,7 @@ pub(super) fn insert(
         ":alpha": alpha,
         ":task_sketch": task_sketch(&memory.task),
         ":text_sketch": text_sketch(&memory.reflection),
+        ":staged": STAGED,
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }

@@ -15,7 +15,7 @@ use crate::store::page::PAGE_BYTES;
 /// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
 const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
      c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic";
+     c.generation, c.automatic, c.merged_into";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -150,6 +150,7 @@ pub(super) fn import(
                 at: &change.created_at,
                 closed: false,
                 automatic: change.automatic,
+                merged_into: change.merged_into.as_ref(),
             },
         )?;
     }
@@ -169,14 +170,15 @@ pub(super) struct Change<'a> {
     pub(super) at: &'a str,
     pub(super) closed: bool,
     pub(super) automatic: bool,
+    pub(super) merged_into: Option<&'a MemoryId>,
 }
 
 pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Result<(), Fault> {
     db.prepare_cached(
         "INSERT INTO memory_change (project, memory_id, kind, generation, status_before, before, \
-             edit, note, key_id, created_at, closed, automatic) \
+             edit, note, key_id, created_at, closed, automatic, merged_into) \
          VALUES (:project, :memory, :kind, :generation, :status_before, :before, :edit, :note, \
-             :key_id, :created_at, :closed, :automatic)",
+             :key_id, :created_at, :closed, :automatic, :merged_into)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -191,6 +193,7 @@ pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Resu
         ":created_at": change.at,
         ":closed": change.closed,
         ":automatic": change.automatic,
+        ":merged_into": change.merged_into.map(MemoryId::as_str),
     })?;
     Ok(())
 }
@@ -219,5 +222,6 @@ fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
         // Negative in a change of an archive of an older version.
         generation: u64::try_from(row.get::<_, i64>(10)?).ok(),
         automatic: row.get(11)?,
+        merged_into: row.get::<_, Option<String>>(12)?.map(MemoryId::new),
     })
 }

@@ -39,6 +39,10 @@ pub(super) fn update(
         status: row::memory_status(found, 3)?,
     };
     let restores = found.get(4)? && update.status == Some(MemoryStatus::Active);
+    let into = update.merge_into.as_ref();
+    if let Some(into) = into {
+        asides::check_merge(db, project_key, id, into)?;
+    }
     let known = recorded(db, key)?;
     let changes = review::edit_memory(&mut state, generation, &known, update, by);
     for NewChange {
@@ -66,14 +70,18 @@ pub(super) fn update(
                 at: &clock::text(now),
                 closed: false,
                 automatic: false,
+                merged_into: into.filter(|_| *kind == ChangeKind::Merged),
             },
         )?;
     }
     if restores {
         asides::clear(db, key)?;
     }
+    if let Some(into) = into {
+        asides::merge(db, project_key, key, into, now)?;
+    }
     write_state(db, project_key, key, &state.reflection, Some(&state.status))?;
-    if update.reflection.is_some() || state.status == MemoryStatus::Quarantined {
+    if update.reflection.is_some() || into.is_some() || state.status == MemoryStatus::Quarantined {
         skills::remove_of(db, project_key, id)?;
     }
     memories::get(db, project, id)
@@ -125,6 +133,7 @@ pub(super) fn delete_in(
             at: &clock::text(now),
             closed: true,
             automatic: false,
+            merged_into: None,
         },
     )?;
     Ok(true)

@@ -67,6 +67,10 @@ const MIGRATIONS: &[Migration] = &[
         schema: include_str!("../../../migrations/sqlite/0021_merged.sql"),
         convert: Some(sketch_memories),
     },
+    schema(include_str!("../../../migrations/sqlite/0022_settings.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0023_merged_by_hand.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.

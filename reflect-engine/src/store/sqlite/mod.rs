@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
@@ -68,15 +68,9 @@ impl Store for Sqlite {
         self.read(move |db| projects::max_alpha(db, &project)).await
     }
 
-    async fn set_max_memories(&self, project: &ProjectId, limit: Option<u64>) -> Result<()> {
-        let project = project.clone();
-        self.write(move |db| projects::set_max_memories(db, &project, limit))
-            .await
-    }
-
-    async fn set_max_alpha(&self, project: &ProjectId, limit: Option<f64>) -> Result<()> {
-        let project = project.clone();
-        self.write(move |db| projects::set_max_alpha(db, &project, limit))
+    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
+        let (project, update) = (project.clone(), update.clone());
+        self.write(move |db| projects::update(db, &project, &update))
             .await
     }
 

@@ -1,11 +1,12 @@
 //! Projects and their counts.
 
-use reflect_types::{ProjectId, ProjectSummary, Stats};
-use rusqlite::{Connection, OptionalExtension, params};
+use reflect_types::{Approval, ProjectId, ProjectSummary, Ranking, Stats, UpdateProject};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::fault::Fault;
 use super::row;
 use crate::error::Error;
+use crate::store::RecallSettings;
 
 pub(super) fn list(db: &Connection) -> Result<Vec<ProjectId>, Fault> {
     let mut select = db.prepare_cached("SELECT id FROM project ORDER BY id")?;
@@ -21,7 +22,7 @@ pub(super) fn summaries(
     let mut select = db.prepare_cached(
         "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), \
              (SELECT count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
+             p.max_alpha, p.max_memories, p.ranking, p.approve FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
     )?;
     let mut rows = select.query([only.map(ProjectId::as_str)])?;
     let mut summaries = Vec::new();
@@ -32,6 +33,8 @@ pub(super) fn summaries(
             memories: row::count(found, 2)?,
             max_alpha: found.get(3)?,
             max_memories: row::optional_count(found, 4)?,
+            ranking: row::ranking(found, 5)?,
+            approve: row::approval(found, 6)?,
         });
     }
     Ok(summaries)
@@ -45,36 +48,40 @@ pub(super) fn max_alpha(db: &Connection, id: &ProjectId) -> Result<Option<f64>, 
     Ok(limit.flatten())
 }
 
-pub(super) fn set_max_alpha(
-    db: &Connection,
-    id: &ProjectId,
-    limit: Option<f64>,
-) -> Result<(), Fault> {
+pub(super) fn update(db: &Connection, id: &ProjectId, update: &UpdateProject) -> Result<(), Fault> {
     let key = existing(db, id)?;
-    db.prepare_cached("UPDATE project SET max_alpha = ?2 WHERE key = ?1")?
-        .execute(params![key, limit])?;
-    Ok(())
-}
-
-pub(super) fn set_max_memories(
-    db: &Connection,
-    id: &ProjectId,
-    limit: Option<u64>,
-) -> Result<(), Fault> {
-    let key = existing(db, id)?;
-    db.prepare_cached("UPDATE project SET max_memories = ?2 WHERE key = ?1")?
-        .execute(params![key, limit.map(row::stored_count)])?;
-    Ok(())
-}
-
-/// The number of memories that the project in this row keeps in answers.
-pub(super) fn max_memories(db: &Connection, key: i64) -> Result<Option<u64>, Fault> {
-    let mut select = db.prepare_cached("SELECT max_memories FROM project WHERE key = ?1")?;
-    let mut rows = select.query([key])?;
-    match rows.next()? {
-        Some(found) => row::optional_count(found, 0),
-        None => Ok(None),
+    let set = |column: &str, value: &dyn ToSql| {
+        db.prepare_cached(&format!("UPDATE project SET {column} = ?2 WHERE key = ?1"))?
+            .execute(params![key, value])
+    };
+    if let Some(limit) = update.max_alpha {
+        set("max_alpha", &limit)?;
     }
+    if let Some(limit) = update.max_memories {
+        set("max_memories", &limit.map(row::stored_count))?;
+    }
+    if let Some(ranking) = &update.ranking {
+        set("ranking", &ranking.as_ref().map(Ranking::as_str))?;
+    }
+    if let Some(approve) = &update.approve {
+        set("approve", &approve.as_ref().map(Approval::as_str))?;
+    }
+    Ok(())
+}
+
+/// What the answers of the project in this row depend on.
+pub(super) fn recall_settings(db: &Connection, key: i64) -> Result<RecallSettings, Fault> {
+    let mut select =
+        db.prepare_cached("SELECT max_memories, ranking, approve FROM project WHERE key = ?1")?;
+    let mut rows = select.query([key])?;
+    let Some(found) = rows.next()? else {
+        return Ok(RecallSettings::default());
+    };
+    Ok(RecallSettings {
+        max_memories: row::optional_count(found, 0)?,
+        ranking: row::ranking(found, 1)?,
+        approve: row::approval(found, 2)?,
+    })
 }
 
 /// The project's key.
@@ -141,7 +148,9 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
                  AND m.aside = 'archived'), \
              (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
-                 AND m.aside = 'merged') \
+                 AND m.aside = 'merged'), \
+             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
+                 AND m.aside = 'staged') \
          FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
     )?;
     let mut rows = stats.query([project])?;
@@ -166,5 +175,6 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
         quarantined: sum(9)?,
         archived: sum(10)?,
         merged: sum(11)?,
+        staged: sum(12)?,
     })
 }

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
-    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
+    Approval, Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata,
+    ModelVerdict, ProjectId, Ranking, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId,
+    UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -267,6 +268,18 @@ pub(super) fn sketch<const SLOTS: usize>(
     let text: Option<String> = row.get(column)?;
     let sketch = text.as_deref().map(str::parse).transpose();
     sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
+}
+
+/// Which memories wait for approval.
+pub(super) fn approval(row: &Row<'_>, column: usize) -> Result<Option<Approval>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| Approval::from(text.as_str())))
+}
+
+/// How memories are ranked.
+pub(super) fn ranking(row: &Row<'_>, column: usize) -> Result<Option<Ranking>, Fault> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.map(|text| Ranking::from(text.as_str())))
 }
 
 /// The status that Reflect itself has given a memory.

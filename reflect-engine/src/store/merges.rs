@@ -1,0 +1,22 @@
+//! What stores say about merges by hand.
+
+use reflect_types::{InvalidField, MemoryId};
+
+use crate::error::Error;
+
+/// Why a memory is merged.
+pub(crate) const BY_HAND: &str = "merged by a person";
+/// The maximum number of memories that are merged one into the next.
+pub(super) const LONGEST_CHAIN: usize = 100;
+
+/// The refusal of a merge into a memory that the project does not have.
+pub(super) fn no_such_memory() -> Error {
+    let problem = "names no memory of the project: `reflect memories list` shows them";
+    InvalidField::new("merge_into", problem).into()
+}
+
+/// The refusal of a merge into a memory that stands only through this one.
+pub(super) fn circle(into: &MemoryId) -> Error {
+    let problem = format!("`{into}` is itself merged into this memory: restore it first");
+    InvalidField::new("merge_into", problem).into()
+}
