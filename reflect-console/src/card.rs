@@ -112,6 +112,7 @@ fn aside(memory: &MemoryRecord) -> Option<&'static str> {
         MemoryStatus::Active if memory.aside.is_none() => None,
         MemoryStatus::Archived => Some("archived"),
         MemoryStatus::Merged => Some("merged"),
+        MemoryStatus::Staged => Some("to approve"),
         _ => Some("set aside"),
     }
 }

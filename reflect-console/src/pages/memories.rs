@@ -203,8 +203,9 @@ impl MemoriesPage {
 }
 
 /// The status in the address and the label of each kind of memories.
-const KINDS: [(&str, &str); 4] = [
+const KINDS: [(&str, &str); 5] = [
     ("", "All"),
+    ("staged", "To approve"),
     ("quarantined", "Set aside"),
     ("merged", "Merged"),
     ("archived", "Archived"),

@@ -42,6 +42,8 @@ pub struct MemoryPage {
     changes: Vec<Change>,
     edit: String,
     status: String,
+    /// Whether it waits for approval.
+    is_staged: bool,
     delete: String,
 }
 
@@ -151,6 +153,7 @@ impl MemoryPage {
             changes: changes.collect(),
             edit: address("edit"),
             status: address("status"),
+            is_staged: memory.status == MemoryStatus::Staged,
             delete: address("delete"),
             id: shown(id),
             frame: frame.on("memories"),

@@ -1,5 +1,5 @@
 use askama::Template;
-use reflect_types::{ProjectSummary, Stats, UpdateProject};
+use reflect_types::{Approval, ProjectSummary, Ranking, Stats, UpdateProject};
 
 use super::FirstTrace;
 use crate::frame::Frame;
@@ -13,12 +13,17 @@ pub struct SettingsPage {
     max_alpha: String,
     default_alpha: String,
     max_memories: String,
+    ranking: Choices,
+    approve: Choices,
     keeps_personal_values: bool,
     is_saved: bool,
     totals: Vec<(&'static str, String)>,
     /// The command that exports the project.
     export: String,
 }
+
+/// The value, the label and whether it is chosen, of each option.
+type Choices = Vec<(&'static str, &'static str, bool)>;
 
 /// What the page shows.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +53,7 @@ impl SettingsPage {
             ("memories", stats.memories),
             ("tested memories", stats.used_memories),
             ("set aside", stats.quarantined),
+            ("waiting for approval", stats.staged),
             ("merged", stats.merged),
             ("archived", stats.archived),
         ];
@@ -56,6 +62,8 @@ impl SettingsPage {
             max_alpha: text(project.max_alpha.map(|alpha| alpha.to_string())),
             default_alpha: settings.default_alpha.to_string(),
             max_memories: text(project.max_memories.map(|limit| limit.to_string())),
+            ranking: choices(RANKINGS, project.ranking.as_ref().map(Ranking::as_str)),
+            approve: choices(APPROVALS, project.approve.as_ref().map(Approval::as_str)),
             keeps_personal_values: settings.keeps_personal_values,
             is_saved: settings.is_saved,
             totals: totals
@@ -68,4 +76,25 @@ impl SettingsPage {
             frame: frame.on("settings"),
         }
     }
+}
+
+const RANKINGS: [(&str, &str); 3] = [
+    ("", "the server's choice"),
+    ("learned", "learned from reviews"),
+    ("classic", "published formula"),
+];
+
+const APPROVALS: [(&str, &str); 3] = [
+    ("", "used at once"),
+    ("models", "those of judges wait"),
+    ("first", "all wait for approval"),
+];
+
+fn choices<const N: usize>(
+    options: [(&'static str, &'static str); N],
+    chosen: Option<&str>,
+) -> Choices {
+    let chosen = chosen.unwrap_or_default();
+    let options = options.map(|(value, label)| (value, label, value == chosen));
+    options.to_vec()
 }

@@ -34,6 +34,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
                 .map(MemoryId::new),
             status: match search.status.as_str() {
                 "quarantined" => Some(MemoryStatus::Quarantined),
+                "staged" => Some(MemoryStatus::Staged),
                 "archived" => Some(MemoryStatus::Archived),
                 "merged" => Some(MemoryStatus::Merged),
                 _ => None,

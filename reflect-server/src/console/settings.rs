@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use reflect_console::{Settings, SettingsPage};
-use reflect_types::UpdateProject;
+use reflect_types::{Approval, Ranking, UpdateProject};
 
 use super::answer::{self, Problem, redirect};
 use super::form::Fields;
@@ -43,7 +43,8 @@ fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
     Ok(UpdateProject {
         max_alpha: given(form, "max_alpha", "must be a number from 0 to 1")?,
         max_memories: given(form, "max_memories", "must be a whole number")?,
-        ..UpdateProject::default()
+        ranking: chosen::<Ranking>(form, "ranking"),
+        approve: chosen::<Approval>(form, "approve"),
     })
 }
 
@@ -64,4 +65,11 @@ fn given<T: std::str::FromStr>(
             Ok(Some(Some(value)))
         }
     }
+}
+
+/// The choice of a field; `Some(None)` for the empty one.
+#[expect(clippy::option_option, reason = "absent and empty are different")]
+fn chosen<'a, T: From<&'a str>>(form: &'a Fields, name: &str) -> Option<Option<T>> {
+    let text = form.has(name).then(|| form.get(name).trim())?;
+    Some((!text.is_empty()).then(|| T::from(text)))
 }

@@ -249,3 +249,41 @@ async fn the_settings_bound_the_alpha_of_reviews() {
         assert_eq!(refused.status, 422, "{refused:?}");
     }
 }
+
+#[tokio::test]
+async fn a_memory_that_waits_is_approved_in_the_console() {
+    let service = Service::start().await;
+    let trace = service.trace("Refund order 7").await;
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let path = format!("/p/{PROJECT}/settings");
+    let choices = [("ranking", "classic"), ("approve", "first")];
+    assert_eq!(browser.post(&path, &choices).await.status, 303);
+    let page = browser.page(&path).await;
+    for chosen in ["classic", "first"] {
+        assert!(
+            page.contains(&format!("value=\"{chosen}\" selected")),
+            "{page}"
+        );
+    }
+    for unknown in [("ranking", "random"), ("approve", "never")] {
+        assert_eq!(browser.post(&path, &[unknown]).await.status, 422);
+    }
+    let review = at(&format!("/traces/{trace}/review"));
+    service.post(&review, json!({"result": "pass"})).await;
+    let waiting = format!("/p/{PROJECT}/memories?status=staged");
+    assert!(browser.page(&waiting).await.contains("to approve"));
+    let memories = service.get(&at("/memories")).await;
+    let memory = memories.body[0]["id"].as_str().unwrap();
+    let page = browser
+        .page(&format!("/p/{PROJECT}/memories/{memory}"))
+        .await;
+    assert!(page.contains("Approve</button>"), "{page}");
+    let approve = format!("/p/{PROJECT}/memories/{memory}/status");
+    let approved = browser.post(&approve, &[("action", "restore")]).await;
+    assert_eq!(approved.status, 303);
+    let nothing = browser.page(&waiting).await;
+    assert!(
+        nothing.contains("No memory waits for approval"),
+        "{nothing}"
+    );
+}
