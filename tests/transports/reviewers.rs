@@ -137,5 +137,5 @@ fn a_report_compares_the_arms_and_the_judge_with_people(world: &World) {
         ("judge", 1, 1)
     );
     let refused = client.admin().report().by("colour").call().unwrap_err();
-    assert_eq!(refused.status(), Some(422), "{refused}");
+    assert!(refused.to_string().contains("`by` must be"), "{refused}");
 }
