@@ -36,7 +36,7 @@ impl Piece {
 }
 
 /// A memory with what its store keeps beyond the API. One whose review was withdrawn has the status
-/// [`Withdrawn`](MemoryStatus::Withdrawn).
+/// [`Withdrawn`](crate::MemoryStatus::Withdrawn).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(
