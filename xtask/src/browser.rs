@@ -12,14 +12,8 @@ pub(crate) fn check() -> Outcome {
             "needs Chromium and its driver: install chromium and chromium-driver".to_owned(),
         );
     }
-    let test = [
-        "test",
-        "--package",
-        "reflect-cli",
-        "--locked",
-        "--test",
-        "browser",
-    ];
+    // All members at once: then the build of the tests serves here too.
+    let test = ["test", "--workspace", "--locked", "--test", "browser"];
     cargo(
         &[&test[..], &["--", "--ignored", "--test-threads", "2"]].concat(),
         &[],
