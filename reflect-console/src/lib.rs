@@ -18,9 +18,9 @@ pub use pages::{
     FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
     ProjectsPage, RawTrace, ReportPage, ReportPeriod, ReportSource, ReviewDesk, ReviewPage,
     Settings, SettingsPage, SignInPage, TraceFilters, TracePage, TraceSource, TracesPage, UndoPage,
-    UndoPreview, next, review_address, shown_memories, status_of,
+    UndoPreview, next, shown_memories, status_of,
 };
-pub use path::in_project;
+pub use path::{in_project, review_address};
 pub use text::shown;
 
 use askama::Template;

@@ -20,6 +20,12 @@ pub fn in_project(project: &str, parts: &[&str]) -> String {
     path
 }
 
+/// The address of the queue with a trace opened, and the last review to undo.
+pub fn review_address(project: &str, trace: &str, last: &str) -> String {
+    let parameters = [("trace", trace), ("last", last)];
+    format!("{}{}", in_project(project, &["review"]), query(&parameters))
+}
+
 /// A query string of the parameters that have a value, with its question mark.
 pub(crate) fn query(parameters: &[(&str, &str)]) -> String {
     let mut query = String::new();

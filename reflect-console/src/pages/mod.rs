@@ -19,7 +19,7 @@ pub use memories::{MemoriesPage, MemorySearch, shown as shown_memories};
 pub use memory::{MemoryPage, status_of};
 pub use problem::{ProblemPage, ProblemPart};
 pub use report::{ReportPage, ReportPeriod, ReportSource};
-pub use review::{ReviewDesk, ReviewPage, next, review_address};
+pub use review::{ReviewDesk, ReviewPage, next};
 pub use settings::{Settings, SettingsPage};
 pub use sign_in::{ProjectsPage, SignInPage};
 pub use trace::{RawTrace, TracePage, TraceSource};

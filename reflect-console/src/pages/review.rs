@@ -8,7 +8,7 @@ use super::FirstTrace;
 use super::trace::{Head, ReviewView, verdict};
 use crate::card::MemoryCard;
 use crate::frame::Frame;
-use crate::path::{in_project, query};
+use crate::path::{in_project, review_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, grouped, line, shown};
 use crate::time::When;
@@ -157,12 +157,6 @@ impl Last {
             undo: in_project(&frame.project, &["review", trace.id.as_str(), "undo"]),
         })
     }
-}
-
-/// The address of the queue with a trace opened, and the last review to undo.
-pub fn review_address(project: &str, trace: &str, last: &str) -> String {
-    let parameters = [("trace", trace), ("last", last)];
-    format!("{}{}", in_project(project, &["review"]), query(&parameters))
 }
 
 /// The trace after this one in the queue: the next one, or the first.

@@ -3,10 +3,9 @@ use jiff::Timestamp;
 use reflect_engine::Appraisal;
 use reflect_types::{Arm, IngestStatus, MemoryRecord, Reviewer, Trace, Verdict};
 
-use super::review::review_address;
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
-use crate::path::in_project;
+use crate::path::{in_project, review_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, line, shown};
 use crate::time::When;

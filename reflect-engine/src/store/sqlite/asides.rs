@@ -1,9 +1,7 @@
 //! Decisions of Reflect itself to keep memories out of answers.
 
 use jiff::Timestamp;
-use reflect_types::{
-    ChangeKind, MemoryHistory, MemoryId, MemoryStatus, MergedMemory, ProjectId, TraceId,
-};
+use reflect_types::{ChangeKind, MemoryId, MemoryStatus, ProjectId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
@@ -44,7 +42,7 @@ fn write_one(
         return Ok(());
     };
     let (id, generation) = (MemoryId::new(found.get::<_, String>(0)?), found.get(1)?);
-    let (by_people, before) = (row::memory_status(found, 2)?, row::aside(found, 3)?);
+    let (by_people, before) = (row::memory_status(found, 2)?, row::named(found, 3)?);
     let merged_into: Option<MemoryKey> = found.get(4)?;
     if before == decision.status && merged_into == decision.merged_into {
         return Ok(());
@@ -158,22 +156,6 @@ pub(super) fn merge(
         clock::text(now)
     ])?;
     Ok(())
-}
-
-/// The memories that this one stands for, oldest first.
-pub(super) fn merged_into(db: &Connection, key: MemoryKey) -> Result<Vec<MergedMemory>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT id, trace_id FROM memory WHERE aside_into = ?1 AND status = 'active' \
-         ORDER BY key LIMIT ?2",
-    )?;
-    let most = row::limit(MemoryHistory::MAX_MERGED);
-    let merged = select.query_map([key, most], |row| {
-        Ok(MergedMemory {
-            memory_id: MemoryId::new(row.get::<_, String>(0)?),
-            trace_id: TraceId::new(row.get::<_, String>(1)?),
-        })
-    })?;
-    Ok(merged.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A memory is there now: indexes look again at those that a person has merged into it.

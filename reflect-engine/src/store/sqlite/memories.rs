@@ -7,7 +7,7 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{asides, blob, events, memory_changes, projects, row, skills};
+use super::{blob, events, memory_changes, merged, projects, row, skills};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -253,7 +253,7 @@ pub(super) fn history(db: &Connection, found: &Row<'_>) -> Result<MemoryHistory,
     let (key, memory) = (found.get(0)?, row::memory(found)?);
     Ok(MemoryHistory {
         events: events::counted(db, key, &memory.id)?,
-        merged: asides::merged_into(db, key)?,
+        merged: merged::merged_into(db, key)?,
         changes: memory_changes::of_memory(db, key)?,
         memory,
     })

@@ -34,6 +34,7 @@ mod jobs;
 mod memories;
 mod memory_changes;
 mod memory_edits;
+mod merged;
 mod migrations;
 mod monitoring;
 mod past_reviews;

@@ -33,8 +33,8 @@ pub(super) fn summaries(
             memories: row::count(found, 2)?,
             max_alpha: found.get(3)?,
             max_memories: row::optional_count(found, 4)?,
-            ranking: row::ranking(found, 5)?,
-            approve: row::approval(found, 6)?,
+            ranking: row::named(found, 5)?,
+            approve: row::named(found, 6)?,
         });
     }
     Ok(summaries)
@@ -79,8 +79,8 @@ pub(super) fn recall_settings(db: &Connection, key: i64) -> Result<RecallSetting
     };
     Ok(RecallSettings {
         max_memories: row::optional_count(found, 0)?,
-        ranking: row::ranking(found, 1)?,
-        approve: row::approval(found, 2)?,
+        ranking: row::named(found, 1)?,
+        approve: row::named(found, 2)?,
     })
 }
 

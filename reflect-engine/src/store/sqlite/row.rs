@@ -2,9 +2,8 @@
 
 use jiff::Timestamp;
 use reflect_types::{
-    Approval, Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata,
-    ModelVerdict, ProjectId, Ranking, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId,
-    UtilityEvent, Verdict,
+    Arm, Aside, IngestStatus, KeyId, MemoryId, MemoryRecord, MemoryStatus, Metadata, ModelVerdict,
+    ProjectId, ReviewRecord, ReviewStatus, Reviewer, Trace, TraceId, UtilityEvent, Verdict,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -14,7 +13,6 @@ use serde_json::value::RawValue;
 
 use super::fault::Fault;
 use crate::review::{GivenReview, LearnedText, NewReview, PastReview, Teacher};
-use crate::sketch::{NotASketch, Sketch};
 use crate::store::{LongFields, Undecoded};
 
 /// The condition that a worker holds the reflection of the trace `t`.
@@ -260,32 +258,13 @@ pub(super) fn optional_count(row: &Row<'_>, column: usize) -> Result<Option<u64>
     }
 }
 
-/// The sketch of a text; `None` where nothing is said.
-pub(super) fn sketch<const SLOTS: usize>(
+/// One of the names of an enumeration.
+pub(super) fn named<T: for<'a> From<&'a str>>(
     row: &Row<'_>,
     column: usize,
-) -> Result<Option<Sketch<SLOTS>>, Fault> {
+) -> Result<Option<T>, Fault> {
     let text: Option<String> = row.get(column)?;
-    let sketch = text.as_deref().map(str::parse).transpose();
-    sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
-}
-
-/// Which memories wait for approval.
-pub(super) fn approval(row: &Row<'_>, column: usize) -> Result<Option<Approval>, Fault> {
-    let text: Option<String> = row.get(column)?;
-    Ok(text.map(|text| Approval::from(text.as_str())))
-}
-
-/// How memories are ranked.
-pub(super) fn ranking(row: &Row<'_>, column: usize) -> Result<Option<Ranking>, Fault> {
-    let text: Option<String> = row.get(column)?;
-    Ok(text.map(|text| Ranking::from(text.as_str())))
-}
-
-/// The status that Reflect itself has given a memory.
-pub(super) fn aside(row: &Row<'_>, column: usize) -> Result<Option<MemoryStatus>, Fault> {
-    let status: Option<String> = row.get(column)?;
-    Ok(status.map(|status| MemoryStatus::from(status.as_str())))
+    Ok(text.as_deref().map(T::from))
 }
 
 pub(super) fn memory_status(row: &Row<'_>, column: usize) -> Result<MemoryStatus, Fault> {
