@@ -71,6 +71,18 @@ pub(crate) async fn record(engine: &Engine, trace: CreateTrace) -> TraceId {
     receipt.trace_id
 }
 
+/// The ids of all memories that may answer a task, sorted.
+pub(crate) async fn every_answer(engine: &Engine, task: &str) -> Vec<MemoryId> {
+    let query = QueryMemories {
+        limit: QueryMemories::MAX_LIMIT,
+        ..QueryMemories::new(task)
+    };
+    let found = engine.query_memories(&project(), &query).await.unwrap();
+    let mut ids: Vec<_> = found.into_iter().map(|memory| memory.id).collect();
+    ids.sort();
+    ids
+}
+
 /// Records and reviews a run; returns its memory.
 pub(crate) async fn learn(engine: &Engine, trace: CreateTrace, verdict: Verdict) -> MemoryId {
     let id = record(engine, trace).await;

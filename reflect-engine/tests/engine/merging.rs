@@ -7,7 +7,7 @@ use reflect_types::{
     Verdict,
 };
 
-use crate::common::{Home, learn, project, record, run, run_with};
+use crate::common::{Home, every_answer, learn, project, record, run, run_with};
 use crate::on_every_store;
 
 on_every_store! {
@@ -24,16 +24,11 @@ on_every_store! {
 }
 
 const TASK: &str = "Refund the broken lamp of order 7";
+/// The same advice in words that no comparison takes for the same.
+const REWORDED: &str = "Look at the receipt before anything else";
 
 async fn answers(engine: &Engine) -> Vec<MemoryId> {
-    let query = QueryMemories {
-        limit: QueryMemories::MAX_LIMIT,
-        ..QueryMemories::new(TASK)
-    };
-    let found = engine.query_memories(&project(), &query).await.unwrap();
-    let mut ids: Vec<_> = found.into_iter().map(|memory| memory.id).collect();
-    ids.sort();
-    ids
+    every_answer(engine, TASK).await
 }
 
 async fn memory(engine: &Engine, id: &MemoryId) -> MemoryHistory {
@@ -234,12 +229,7 @@ async fn merge(engine: &Engine, id: &MemoryId, into: &MemoryId) -> Result<Memory
 async fn a_person_merges_memories_and_parts_them(home: &Home) {
     let engine = home.engine().acting_for("owner".into());
     let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
-    let (_, second) = fail(
-        &engine,
-        run(TASK),
-        "Look at the receipt before anything else",
-    )
-    .await;
+    let (_, second) = fail(&engine, run(TASK), REWORDED).await;
     assert_eq!(answers(&engine).await.len(), 2);
     // Also into a younger one.
     let merged = merge(&engine, &first, &second).await.unwrap();
@@ -284,12 +274,7 @@ async fn a_person_merges_memories_and_parts_them(home: &Home) {
 async fn a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo(home: &Home) {
     let engine = home.engine();
     let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
-    let (trace, second) = fail(
-        &engine,
-        run(TASK),
-        "Look at the receipt before anything else",
-    )
-    .await;
+    let (trace, second) = fail(&engine, run(TASK), REWORDED).await;
     let (_, third) = fail(&engine, run(TASK), "Offer a voucher").await;
     merge(&engine, &first, &second).await.unwrap();
     merge(&engine.acting_for("thief".into()), &second, &third)
@@ -313,12 +298,7 @@ async fn a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo(home:
 async fn a_merge_that_cannot_be_is_refused(home: &Home) {
     let engine = home.engine();
     let (_, first) = fail(&engine, run(TASK), "Ask for the receipt").await;
-    let (_, second) = fail(
-        &engine,
-        run(TASK),
-        "Look at the receipt before anything else",
-    )
-    .await;
+    let (_, second) = fail(&engine, run(TASK), REWORDED).await;
     let refused = merge(&engine, &first, &"no-such-memory".into())
         .await
         .unwrap_err();

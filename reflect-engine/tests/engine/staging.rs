@@ -6,7 +6,7 @@ use reflect_types::{
     Ranking, Review, Reviewer, Undo, UpdateMemory, UpdateProject, Verdict,
 };
 
-use crate::common::{Home, learn, project, record, run};
+use crate::common::{Home, every_answer, learn, project, record, run};
 use crate::on_every_store;
 
 on_every_store! {
@@ -29,14 +29,7 @@ async fn approve(engine: &Engine, which: Option<Approval>) {
 }
 
 async fn answers(engine: &Engine) -> Vec<MemoryId> {
-    let query = QueryMemories {
-        limit: QueryMemories::MAX_LIMIT,
-        ..QueryMemories::new(TASK)
-    };
-    let found = engine.query_memories(&project(), &query).await.unwrap();
-    let mut ids: Vec<_> = found.into_iter().map(|memory| memory.id).collect();
-    ids.sort();
-    ids
+    every_answer(engine, TASK).await
 }
 
 async fn status(engine: &Engine, id: &MemoryId) -> MemoryStatus {
