@@ -8,7 +8,7 @@ const AGENT: &str = "mcp";
 /// The arguments of `review_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::mcp) struct ReviewRun {
-    /// The `trace_id` that record_run returned.
+    /// The `trace_id` that `record_run` returned.
     trace_id: String,
     /// Whether the run was right.
     #[schemars(with = "ResultSchema")]

@@ -17,12 +17,12 @@ pub(in crate::mcp) struct RecordRun {
     /// The answer you gave.
     #[serde(default)]
     final_response: Option<String>,
-    /// The ids of the memories that retrieve_memories returned for this task, whether you used them or
+    /// The ids of the memories that `retrieve_memories` returned for this task, whether you used them or
     /// not. The verdict on this run changes how they rank.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     retrieved_memory_ids: Vec<String>,
-    /// Whether the run was right, if that is known already. Else leave it out, and call review_run
+    /// Whether the run was right, if that is known already. Else leave it out, and call `review_run`
     /// when it is.
     #[serde(default)]
     #[schemars(with = "Option<ResultSchema>")]
