@@ -15,7 +15,7 @@ pub(super) struct ClientBank(pub(super) ReflectClient);
 #[async_trait]
 impl Bank for ClientBank {
     async fn query(&self, query: QueryMemories) -> Result<Vec<Memory>, String> {
-        self.0.request(query).await.map_err(told)
+        self.0.request(query).await.map_err(|error| told(&error))
     }
 
     async fn record(&self, run: CreateTrace) -> Result<Recorded, String> {
@@ -50,7 +50,7 @@ impl Bank for ClientBank {
     }
 
     async fn skill(&self) -> Result<Option<Skill>, String> {
-        self.0.get_skill().await.map_err(told)
+        self.0.get_skill().await.map_err(|error| told(&error))
     }
 }
 
@@ -68,9 +68,9 @@ impl ClientBank {
         };
         match lowered(&request) {
             Some(request) if is_about_alpha(&refused) => {
-                self.0.request(request).await.map_err(told)
+                self.0.request(request).await.map_err(|error| told(&error))
             }
-            _ => Err(told(refused)),
+            _ => Err(told(&refused)),
         }
     }
 }
@@ -83,7 +83,7 @@ fn is_about_alpha(error: &Error) -> bool {
 }
 
 /// The error as the agent reads it.
-fn told(error: Error) -> String {
+fn told(error: &Error) -> String {
     tracing::debug!(%error, "refused");
     error.to_string()
 }
