@@ -39,6 +39,16 @@ impl Agent {
         self.0.call_tool(call).await.unwrap()
     }
 
+    /// Calls each tool, which has to be a tool error that says this.
+    async fn refuses<const N: usize>(&self, cases: [(&'static str, Value, &str); N]) {
+        for (tool, arguments, said) in cases {
+            let answer = self.call(tool, arguments.clone()).await;
+            assert_eq!(answer.is_error, Some(true), "{arguments}");
+            let text = serde_json::to_string(&answer.content).unwrap();
+            assert!(text.contains(said), "{arguments}: {text}");
+        }
+    }
+
     /// The result of a successful tool call.
     async fn done(&self, tool: &'static str, arguments: Value) -> Value {
         let answer = self.call(tool, arguments).await;
@@ -227,28 +237,8 @@ async fn missing_scopes_and_invalid_arguments_are_tool_errors() {
     let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
     let reader = Agent::connect(&live.url, &key, None).await;
     let lesson = json!({"task": "t", "summary": "s", "guidance": "g", "result": "pass"});
-    let run = json!({"task": "t", "trajectory": "x"});
-    let reviewed = json!({"trace_id": "t", "result": "pass"});
     let cases = [
         ("create_memory", lesson, "memory:write"),
-        ("record_run", run, "trace:write"),
-        ("review_run", reviewed, "review:write"),
-        ("get_skill", json!({}), "skill:read"),
-        (
-            "record_run",
-            json!({"task": "t", "trajectory": "x", "feedback_text": "f"}),
-            "`result` is missing",
-        ),
-        (
-            "record_run",
-            json!({"task": " ", "trajectory": "x"}),
-            "task",
-        ),
-        (
-            "review_run",
-            json!({"trace_id": "t", "result": "so so"}),
-            "pass",
-        ),
         ("create_memory", json!({"task": "t"}), "trajectory"),
         (
             "create_memory",
@@ -321,12 +311,38 @@ async fn missing_scopes_and_invalid_arguments_are_tool_errors() {
             "`lambda_` must be from 0 to 1",
         ),
     ];
-    for (tool, arguments, said) in cases {
-        let answer = reader.call(tool, arguments.clone()).await;
-        assert_eq!(answer.is_error, Some(true), "{arguments}");
-        let text = serde_json::to_string(&answer.content).unwrap();
-        assert!(text.contains(said), "{arguments}: {text}");
-    }
+    reader.refuses(cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_its_scope_or_with_invalid_arguments_is_refused() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
+    let reader = Agent::connect(&live.url, &key, None).await;
+    let run = json!({"task": "t", "trajectory": "x"});
+    let reviewed = json!({"trace_id": "t", "result": "pass"});
+    let cases = [
+        ("record_run", run, "trace:write"),
+        ("review_run", reviewed, "review:write"),
+        ("get_skill", json!({}), "skill:read"),
+        (
+            "record_run",
+            json!({"task": "t", "trajectory": "x", "feedback_text": "f"}),
+            "`result` is missing",
+        ),
+        (
+            "record_run",
+            json!({"task": " ", "trajectory": "x"}),
+            "task",
+        ),
+        (
+            "review_run",
+            json!({"trace_id": "t", "result": "so so"}),
+            "pass",
+        ),
+    ];
+    reader.refuses(cases).await;
 }
 
 fn list_tools() -> axum::http::request::Builder {
