@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 
 /// The commands in the order in which one meets them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Run it", &["serve", "demo", "doctor"]),
+    ("Run it", &["serve", "mcp", "demo", "doctor"]),
     ("Runs and reviews", &["traces", "review", "judge", "report"]),
     ("What was learned", &["memories", "skill", "undo"]),
     (

@@ -11,6 +11,7 @@ pub(crate) mod judge;
 pub(crate) mod keys;
 pub(crate) mod man;
 mod many_runs;
+pub(crate) mod mcp;
 pub(crate) mod memories;
 mod memory_changes;
 mod memory_text;
