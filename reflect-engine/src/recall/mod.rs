@@ -16,5 +16,6 @@ pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
 pub(crate) use query::query;
 
-#[cfg(all(test, feature = "postgres"))]
+#[cfg(test)]
+#[cfg(feature = "postgres")]
 mod tests;

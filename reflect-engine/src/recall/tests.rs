@@ -56,7 +56,7 @@ impl Random {
     }
 
     fn verdict(&mut self) -> Verdict {
-        [Verdict::Pass, Verdict::Fail][self.below(2)].clone()
+        [Verdict::Pass, Verdict::Fail][self.below(2)]
     }
 
     fn query(&mut self) -> QueryMemories {

@@ -1,5 +1,7 @@
 //! Authentication of MCP requests.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
@@ -10,24 +12,18 @@ use http::{Method, StatusCode};
 use reflect_types::{ErrorBody, ErrorCode, ProjectId};
 use rmcp::model::ClientJsonRpcMessage;
 
+use super::bank::Bank;
+use super::keyed_bank::KeyedBank;
 use crate::access::caller;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
-use crate::keys::Caller;
 
 /// The header that names another project than the key's.
 const PROJECT_ID: &str = "x-project-id";
 
-/// The caller of a tool and its project.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) caller: Caller,
-    pub(super) project: ProjectId,
-}
-
-/// Authenticates the caller and determines the project: that of the header, that of the key, or
-/// `default`.
+/// Authenticates the caller and gives the tools its bank, that of a project: the header's, the key's,
+/// or `default`.
 pub(super) async fn enter(
     State(app): State<App>,
     request: Request,
@@ -52,7 +48,12 @@ pub(super) async fn enter(
     if !caller.opens(&project) {
         return Err(ApiError::other_project(&project));
     }
-    parts.extensions.insert(Entry { caller, project });
+    let bank: Arc<dyn Bank> = Arc::new(KeyedBank {
+        app: app.clone(),
+        caller,
+        project,
+    });
+    parts.extensions.insert(bank);
     // Read here, so that a malformed body gets the same errors as on other endpoints.
     let head = parts.clone();
     let body = extract::read(Request::from_parts(parts, body), &app).await?;
