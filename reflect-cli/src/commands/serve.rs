@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use reflect_engine::Builder;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use reflect_types::Ranking;
@@ -15,6 +16,8 @@ use crate::data::Data;
 use crate::failure::Failure;
 use crate::signals::Signalled;
 use crate::{models, output, permissions, secret};
+
+const MEGABYTE: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -125,6 +128,13 @@ pub(crate) struct Options {
         value_parser = value_parser!(u64).range(1..)
     )]
     lease: u64,
+    /// Memory for the vectors of projects, in MB. On PostgreSQL, a project whose vectors take more is searched
+    /// in the database.
+    #[arg(
+        long, env = "REFLECT_INDEX_MEMORY", value_name = "MB",
+        default_value_t = Builder::DEFAULT_INDEX_ROOM / MEGABYTE
+    )]
+    index_memory: usize,
     #[command(flatten)]
     models: models::ModelOptions,
     #[command(flatten)]
@@ -180,6 +190,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
+        .index_room(options.index_memory.saturating_mul(MEGABYTE))
         .lease(Duration::from_secs(options.lease));
     if let Some(workers) = options.workers {
         engine = engine.concurrency(workers.get());
