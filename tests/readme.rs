@@ -3,3 +3,9 @@
 
 #[doc = include_str!("../docs/formats.md")]
 pub mod formats {}
+
+#[doc = include_str!("../docs/recording.md")]
+pub mod recording {}
+
+#[cfg(test)]
+mod links;
