@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use reflect_engine::Builder;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use reflect_types::Ranking;
@@ -125,6 +126,14 @@ pub(crate) struct Options {
         value_parser = value_parser!(u64).range(1..)
     )]
     lease: u64,
+    /// Time after the last span of an OpenTelemetry trace until its runs are recorded without its root, in
+    /// seconds; a trace with its root is waited for 5 seconds at most.
+    #[arg(
+        long, env = "REFLECT_OTLP_QUIET",
+        default_value_t = Builder::DEFAULT_SPAN_QUIET.as_secs(),
+        value_parser = value_parser!(u64).range(1..=86_400)
+    )]
+    otlp_quiet: u64,
     #[command(flatten)]
     models: models::ModelOptions,
     #[command(flatten)]
@@ -180,7 +189,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
-        .lease(Duration::from_secs(options.lease));
+        .lease(Duration::from_secs(options.lease))
+        .span_quiet(Duration::from_secs(options.otlp_quiet));
     if let Some(workers) = options.workers {
         engine = engine.concurrency(workers.get());
     }

@@ -10,14 +10,11 @@ use http::{Method, StatusCode};
 use reflect_types::{ErrorBody, ErrorCode, ProjectId};
 use rmcp::model::ClientJsonRpcMessage;
 
-use crate::access::caller;
+use crate::access::{caller, named_project};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
 use crate::keys::Caller;
-
-/// The header that names another project than the key's.
-const PROJECT_ID: &str = "x-project-id";
 
 /// The caller of a tool and its project.
 #[derive(Clone, Debug)]
@@ -26,8 +23,7 @@ pub(super) struct Entry {
     pub(super) project: ProjectId,
 }
 
-/// Authenticates the caller and determines the project: that of the header, that of the key, or
-/// `default`.
+/// Authenticates the caller and determines the project.
 pub(super) async fn enter(
     State(app): State<App>,
     request: Request,
@@ -35,23 +31,7 @@ pub(super) async fn enter(
 ) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     let caller = caller(&parts, &app).await?;
-    // Not `to_str`, which accepts only ASCII: a project may have any name.
-    let named = parts.headers.get(PROJECT_ID);
-    let named = named.map(|value| std::str::from_utf8(value.as_bytes()));
-    let project = match (named, caller.project()) {
-        (Some(Ok(named)), _) => ProjectId::from(named),
-        (Some(Err(_)), _) => {
-            return Err(ApiError::field(
-                "X-Project-Id",
-                "`X-Project-Id` must be UTF-8",
-            ));
-        }
-        (None, Some(own)) => own.clone(),
-        (None, None) => ProjectId::default(),
-    };
-    if !caller.opens(&project) {
-        return Err(ApiError::other_project(&project));
-    }
+    let project = named_project(&caller, &parts.headers)?;
     parts.extensions.insert(Entry { caller, project });
     // Read here, so that a malformed body gets the same errors as on other endpoints.
     let head = parts.clone();

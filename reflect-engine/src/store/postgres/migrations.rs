@@ -5,9 +5,10 @@ use deadpool_postgres::Object;
 use super::fault::{Fault, message};
 use crate::error::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!(
-    "../../../migrations/postgres/0001_initial.sql"
-)];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/postgres/0001_initial.sql"),
+    include_str!("../../../migrations/postgres/0002_spans.sql"),
+];
 
 /// Held by the one process that migrates: `Reflect` in ASCII.
 const LOCK: i64 = 0x0052_6566_6c65_6374;
