@@ -23,6 +23,14 @@ impl File {
         Ok(Self { engine, opened })
     }
 
+    /// Opens a database to serve it, creating it if missing: queued jobs are carried out, and memories
+    /// of another embedder re-embedded.
+    pub(crate) async fn serve(data: &Data, models: &Models) -> Result<Self, Failure> {
+        let opened = data.open().await?;
+        let engine = models.install(opened.engine()).start()?;
+        Ok(Self { engine, opened })
+    }
+
     /// The keys of the database. Their tables are created if missing.
     pub(crate) async fn keys(&self) -> reflect_engine::Result<Keys> {
         let (store, _) = self.opened.keys().await?;

@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, demo, doctor, judge, keys, memories, migrate, projects, report, review,
-    serve, skill, traces, undo,
+    bundle, completions, demo, doctor, judge, keys, mcp, memories, migrate, projects, report,
+    review, serve, skill, traces, undo,
 };
 use failure::Failure;
 
@@ -72,6 +72,8 @@ enum Command {
     Import(bundle::Import),
     /// Copy projects and keys from one database to another: files and PostgreSQL in any direction.
     Migrate(migrate::Options),
+    /// Serve MCP to the agent host that starts this command, on standard input and output.
+    Mcp(mcp::Options),
     /// Check the configuration and say how to fix it.
     Doctor(doctor::Options),
     /// Print a shell completion script.
@@ -109,6 +111,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Export(options) => bundle::export(options).await,
         Command::Import(options) => bundle::import(options).await,
         Command::Migrate(options) => migrate::run(options).await,
+        Command::Mcp(options) => mcp::run(options).await,
         Command::Doctor(options) => doctor::run(options).await,
         Command::Completions(options) => completions::run(&options, Arguments::command()),
     }

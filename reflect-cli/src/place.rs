@@ -90,6 +90,18 @@ impl Place {
         }
     }
 
+    /// A client for a service of its own, with the file behind it, which is created if missing and
+    /// whose engine does all background work. Its user shuts it down.
+    pub(crate) async fn client_of_service(&self) -> Result<(ReflectClient, Option<File>), Failure> {
+        match &self.data {
+            Some(data) if self.is_file()? => {
+                let file = File::serve(data, &Models::from_env()?).await?;
+                Ok((of_file(self.project(), file.clone())?, Some(file)))
+            }
+            _ => Ok((self.of_server(self.project())?, None)),
+        }
+    }
+
     fn of_server(&self, project: ProjectId) -> Result<ReflectClient, Failure> {
         let (url, key) = self.server()?;
         let builder = ReflectClient::builder().project(project);
@@ -98,7 +110,7 @@ impl Place {
 
     /// Whether the command works on the file rather than on the server. A flag takes precedence over
     /// an environment variable; two flags or two variables are an error.
-    fn is_file(&self) -> Result<bool, Failure> {
+    pub(crate) fn is_file(&self) -> Result<bool, Failure> {
         if self.data.is_none() || self.url.is_none() {
             return Ok(self.data.is_some());
         }

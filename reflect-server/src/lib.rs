@@ -14,7 +14,7 @@ mod gauges;
 mod judge;
 mod key_grants;
 pub mod keys;
-mod mcp;
+pub mod mcp;
 mod metrics;
 mod observe;
 mod openapi;

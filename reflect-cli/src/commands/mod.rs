@@ -10,6 +10,7 @@ mod import_runs;
 pub(crate) mod judge;
 pub(crate) mod keys;
 mod many_runs;
+pub(crate) mod mcp;
 pub(crate) mod memories;
 mod memory_changes;
 mod memory_text;

@@ -17,6 +17,8 @@ use crate::failure::Failure;
 use crate::signals::Signalled;
 use crate::{models, output, permissions, secret};
 
+const MEGABYTE: usize = 1024 * 1024;
+
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The address to listen on; port 0 picks a free port.
@@ -134,6 +136,13 @@ pub(crate) struct Options {
         value_parser = value_parser!(u64).range(1..=86_400)
     )]
     otlp_quiet: u64,
+    /// Memory for the vectors of projects, in MB. On PostgreSQL, a project whose vectors take more is searched
+    /// in the database.
+    #[arg(
+        long, env = "REFLECT_INDEX_MEMORY", value_name = "MB",
+        default_value_t = Builder::DEFAULT_INDEX_ROOM / MEGABYTE
+    )]
+    index_memory: usize,
     #[command(flatten)]
     models: models::ModelOptions,
     #[command(flatten)]
@@ -189,6 +198,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
+        .index_room(options.index_memory.saturating_mul(MEGABYTE))
         .lease(Duration::from_secs(options.lease))
         .span_quiet(Duration::from_secs(options.otlp_quiet));
     if let Some(workers) = options.workers {

@@ -11,6 +11,7 @@ mod keys;
 mod lifecycle;
 mod lists;
 mod managed;
+mod mcp;
 mod migrate;
 mod models;
 mod outage;

@@ -24,6 +24,7 @@ mod legacy_note;
 mod memory;
 pub(crate) mod merges;
 mod monitoring;
+mod nearest;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]
@@ -50,6 +51,7 @@ pub use memory::{
     UnembeddedMemory,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
+pub use nearest::{Nearest, Proposals};
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! Authentication of MCP requests.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
@@ -7,23 +9,18 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Method, StatusCode};
-use reflect_types::{ErrorBody, ErrorCode, ProjectId};
+use reflect_types::{ErrorBody, ErrorCode};
 use rmcp::model::ClientJsonRpcMessage;
 
+use super::bank::Bank;
+use super::keyed_bank::KeyedBank;
 use crate::access::{caller, named_project};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
-use crate::keys::Caller;
 
-/// The caller of a tool and its project.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) caller: Caller,
-    pub(super) project: ProjectId,
-}
-
-/// Authenticates the caller and determines the project.
+/// Authenticates the caller and gives the tools its bank, that of a project: the header's, the key's,
+/// or `default`.
 pub(super) async fn enter(
     State(app): State<App>,
     request: Request,
@@ -32,7 +29,12 @@ pub(super) async fn enter(
     let (mut parts, body) = request.into_parts();
     let caller = caller(&parts, &app).await?;
     let project = named_project(&caller, &parts.headers)?;
-    parts.extensions.insert(Entry { caller, project });
+    let bank: Arc<dyn Bank> = Arc::new(KeyedBank {
+        app: app.clone(),
+        caller,
+        project,
+    });
+    parts.extensions.insert(bank);
     // Read here, so that a malformed body gets the same errors as on other endpoints.
     let head = parts.clone();
     let body = extract::read(Request::from_parts(parts, body), &app).await?;

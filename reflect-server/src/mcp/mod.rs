@@ -1,7 +1,12 @@
-//! The Model Context Protocol endpoint at `/mcp`.
+//! The Model Context Protocol: tools, prompts and the skill, at `/mcp` and over standard input and output.
 
 mod arguments;
+mod bank;
 mod entry;
+mod keyed_bank;
+mod prompts;
+mod skill;
+mod stdio;
 mod tools;
 
 use std::sync::Arc;
@@ -11,6 +16,8 @@ use axum::middleware::from_fn_with_state;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
+pub use self::bank::{Bank, Recorded};
+pub use self::stdio::serve_stdio;
 use self::tools::Tools;
 use crate::app::App;
 
@@ -24,9 +31,8 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .with_allowed_hosts(settings.allowed_hosts.iter())
         .with_allowed_origins(settings.allowed_origins.iter())
         .enforce_origin_validation();
-    let tools = Tools::new(app.clone());
     let service = StreamableHttpService::new(
-        move || Ok(tools.clone()),
+        || Ok(Tools::of_each_request()),
         Arc::new(NeverSessionManager::default()),
         config,
     );

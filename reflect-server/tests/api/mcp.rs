@@ -39,6 +39,16 @@ impl Agent {
         self.0.call_tool(call).await.unwrap()
     }
 
+    /// Calls each tool, which has to be a tool error that says this.
+    async fn refuses<const N: usize>(&self, cases: [(&'static str, Value, &str); N]) {
+        for (tool, arguments, said) in cases {
+            let answer = self.call(tool, arguments.clone()).await;
+            assert_eq!(answer.is_error, Some(true), "{arguments}");
+            let text = serde_json::to_string(&answer.content).unwrap();
+            assert!(text.contains(said), "{arguments}: {text}");
+        }
+    }
+
     /// The result of a successful tool call.
     async fn done(&self, tool: &'static str, arguments: Value) -> Value {
         let answer = self.call(tool, arguments).await;
@@ -66,7 +76,16 @@ async fn agent_creates_a_memory_and_retrieves_it() {
     let tools = agent.0.list_all_tools().await.unwrap();
     let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["create_memory", "retrieve_memories"]);
+    assert_eq!(
+        names,
+        [
+            "create_memory",
+            "get_skill",
+            "record_run",
+            "retrieve_memories",
+            "review_run"
+        ]
+    );
     let create = tools.iter().find(|tool| tool.name == "create_memory");
     let schema = serde_json::to_string(&create.unwrap().input_schema).unwrap();
     assert!(
@@ -163,6 +182,34 @@ async fn review_of_an_agent_has_at_most_the_largest_alpha_of_its_project() {
     agent.done("create_memory", lesson).await;
     let memories = service.get(&at("/memories")).await.body;
     assert_eq!(memories[1]["events"][0]["alpha"], 0.05, "{memories}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_reviews_its_run_in_its_own_name_and_in_a_persons() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let agent = Agent::connect(&live.url, &service.master, Some(PROJECT)).await;
+    let run = json!({
+        "task": "Refund order 7", "trajectory": [{"role": "assistant", "content": "Done."}],
+        "model": "m", "metadata": {"ticket": "123"}, "idempotency_key": "job-1"
+    });
+    let recorded = agent.done("record_run", run.clone()).await;
+    let again = agent.done("record_run", run).await;
+    assert_eq!(again["trace_id"], recorded["trace_id"]);
+    let id = recorded["trace_id"].as_str().unwrap();
+    let review = json!({"trace_id": id, "result": "pass"});
+    let own = agent.done("review_run", review).await;
+    assert_eq!(own["review_status"], "reviewed");
+    let trace = service.get(&at(&format!("/traces/{id}"))).await.body;
+    assert_eq!(trace["review"]["reviewer"], json!({"model": "mcp"}));
+    assert_eq!(trace["metadata"], json!({"ticket": "123"}));
+    let review = json!({
+        "trace_id": id, "result": "fail", "feedback_text": "Too late", "judged_by": "user"
+    });
+    agent.done("review_run", review).await;
+    let trace = service.get(&at(&format!("/traces/{id}"))).await.body;
+    assert_eq!(trace["review"]["reviewer"], "human");
+    assert_eq!(trace["review"]["overruled"]["result"], "pass");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -264,12 +311,38 @@ async fn missing_scopes_and_invalid_arguments_are_tool_errors() {
             "`lambda_` must be from 0 to 1",
         ),
     ];
-    for (tool, arguments, said) in cases {
-        let answer = reader.call(tool, arguments.clone()).await;
-        assert_eq!(answer.is_error, Some(true), "{arguments}");
-        let text = serde_json::to_string(&answer.content).unwrap();
-        assert!(text.contains(said), "{arguments}: {text}");
-    }
+    reader.refuses(cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_its_scope_or_with_invalid_arguments_is_refused() {
+    let service = Service::start().await;
+    let live = service.listen().await;
+    let key = service.key(PROJECT, &[Scope::MemoryRead]).await;
+    let reader = Agent::connect(&live.url, &key, None).await;
+    let run = json!({"task": "t", "trajectory": "x"});
+    let reviewed = json!({"trace_id": "t", "result": "pass"});
+    let cases = [
+        ("record_run", run, "trace:write"),
+        ("review_run", reviewed, "review:write"),
+        ("get_skill", json!({}), "skill:read"),
+        (
+            "record_run",
+            json!({"task": "t", "trajectory": "x", "feedback_text": "f"}),
+            "`result` is missing",
+        ),
+        (
+            "record_run",
+            json!({"task": " ", "trajectory": "x"}),
+            "task",
+        ),
+        (
+            "review_run",
+            json!({"trace_id": "t", "result": "so so"}),
+            "pass",
+        ),
+    ];
+    reader.refuses(cases).await;
 }
 
 fn list_tools() -> axum::http::request::Builder {

@@ -41,6 +41,7 @@ mod memory_changes;
 mod memory_edits;
 mod migrations;
 mod monitoring;
+mod nearest;
 mod past_reviews;
 mod projects;
 mod reviews;

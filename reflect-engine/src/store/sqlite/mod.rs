@@ -14,7 +14,7 @@ use reflect_types::{
 use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    Proposals, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -52,6 +52,9 @@ mod undone;
 mod writer;
 
 pub use database::Sqlite;
+
+/// An index in memory finds candidates.
+impl Proposals for Sqlite {}
 
 #[async_trait]
 impl Store for Sqlite {

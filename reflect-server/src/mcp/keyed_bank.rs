@@ -1,0 +1,98 @@
+//! The bank of a caller with an API key.
+
+use async_trait::async_trait;
+use reflect_engine::Engine;
+use reflect_types::{
+    CreateTrace, Memory, ProjectId, QueryMemories, Review, Scope, Skill, Trace, TraceId,
+};
+
+use super::bank::{Bank, Recorded};
+use crate::access::{engine, may_create, require};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::keys::Caller;
+
+/// A project of the server, with the scopes and limits of a key.
+#[derive(Clone, Debug)]
+pub(super) struct KeyedBank {
+    pub(super) app: App,
+    pub(super) caller: Caller,
+    pub(super) project: ProjectId,
+}
+
+#[async_trait]
+impl Bank for KeyedBank {
+    async fn query(&self, query: QueryMemories) -> Result<Vec<Memory>, String> {
+        told(self.try_query(&query).await)
+    }
+
+    async fn record(&self, run: CreateTrace) -> Result<Recorded, String> {
+        told(self.try_record(run).await)
+    }
+
+    async fn review(&self, run: &TraceId, review: Review) -> Result<Trace, String> {
+        told(self.try_review(run, review).await)
+    }
+
+    async fn skill(&self) -> Result<Option<Skill>, String> {
+        told(self.try_skill().await)
+    }
+}
+
+impl KeyedBank {
+    async fn try_query(&self, query: &QueryMemories) -> Result<Vec<Memory>, ApiError> {
+        require(&self.caller, Scope::MemoryRead)?;
+        let engine = self.app.engine();
+        Ok(engine.query_memories(&self.project, query).await?)
+    }
+
+    async fn try_record(&self, mut run: CreateTrace) -> Result<Recorded, ApiError> {
+        let engine = self.engine();
+        if let Some(review) = &mut run.review {
+            self.lower_alpha(&engine, review).await?;
+        }
+        may_create(&self.caller, &self.app, &mut run)?;
+        let stored = engine.create_trace(&self.project, run).await?;
+        let trace = engine.get_trace(&self.project, &stored.trace_id).await?;
+        Ok(Recorded {
+            trace_id: stored.trace_id,
+            ingest_status: stored.ingest_status,
+            memory_id: trace.created_memory_id,
+        })
+    }
+
+    async fn try_review(&self, run: &TraceId, mut review: Review) -> Result<Trace, ApiError> {
+        require(&self.caller, Scope::ReviewWrite)?;
+        let engine = self.engine();
+        self.lower_alpha(&engine, &mut review).await?;
+        Ok(engine.review_trace(&self.project, run, review).await?)
+    }
+
+    async fn try_skill(&self) -> Result<Option<Skill>, ApiError> {
+        require(&self.caller, Scope::SkillRead)?;
+        Ok(self.app.engine().get_skill(&self.project).await?)
+    }
+
+    fn engine(&self) -> Engine {
+        engine(&self.caller, &self.app)
+    }
+
+    /// Lowers the `alpha` of a review to the limits of the key and the project.
+    async fn lower_alpha(&self, engine: &Engine, review: &mut Review) -> Result<(), ApiError> {
+        let limits = [
+            self.caller.max_alpha(),
+            engine.max_alpha(&self.project).await?,
+        ];
+        let alpha = review.alpha.unwrap_or(engine.default_alpha());
+        review.alpha = Some(limits.into_iter().flatten().fold(alpha, f64::min));
+        Ok(())
+    }
+}
+
+/// The error as the agent reads it. Its cause is logged.
+fn told<T>(reply: Result<T, ApiError>) -> Result<T, String> {
+    reply.map_err(|error| {
+        error.log();
+        error.detail().to_owned()
+    })
+}
