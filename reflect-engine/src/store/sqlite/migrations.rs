@@ -71,7 +71,10 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0023_merged_by_hand.sql"
     )),
-    schema(include_str!("../../../migrations/sqlite/0024_spans.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0024_searchable.sql"
+    )),
+    schema(include_str!("../../../migrations/sqlite/0025_spans.sql")),
 ];
 
 /// The current format: the number of migrations.
