@@ -56,20 +56,22 @@ fn encode_spans(encoder: &mut DescriptorEncoder, spans: &SpanTotals) -> Result<(
         ("recorded", spans.runs),
         ("without_content", spans.without_content),
     ];
-    let families: [(&str, &str, &[(&str, u64)]); 2] = [
-        (
-            "otlp_spans",
-            "Spans and events received, and those that belong to no run",
-            &outcomes,
-        ),
-        ("otlp_runs", "Runs of agents in traces of spans", &runs),
-    ];
-    for (name, help, counts) in families {
-        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for (outcome, count) in counts {
-            let labels = [("outcome", *outcome)];
-            ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
-        }
+    let help = "Spans and events received, and those that belong to no run";
+    encode_outcomes(encoder, "otlp_spans", help, &outcomes)?;
+    let help = "Runs of agents in traces of spans";
+    encode_outcomes(encoder, "otlp_runs", help, &runs)
+}
+
+fn encode_outcomes(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    counts: &[(&str, u64)],
+) -> Result<(), fmt::Error> {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (outcome, count) in counts {
+        let labels = [("outcome", *outcome)];
+        ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
     }
     Ok(())
 }

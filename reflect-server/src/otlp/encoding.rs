@@ -6,7 +6,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use prost::Message;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::signal::Signal;
 use super::size;
@@ -39,10 +38,7 @@ impl Encoding {
     }
 
     /// Decodes a body, unless it would be many times larger in memory.
-    pub(super) fn decode<S: Signal>(self, body: &[u8]) -> Result<S, ApiError>
-    where
-        S: Message + Default + DeserializeOwned,
-    {
+    pub(super) fn decode<S: Signal>(self, body: &[u8]) -> Result<S, ApiError> {
         let size = match self {
             Self::Protobuf => size::of_protobuf(body, S::SHAPE),
             Self::Json => size::of_json(body),

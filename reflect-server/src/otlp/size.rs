@@ -41,12 +41,11 @@ impl Shape {
             (Self::ScopeLogs, 2) => Self::LogRecord,
             (Self::Span, 11) => Self::Event,
             (Self::Span, 13) => Self::Link,
-            (Self::Resource, 1)
+            (Self::Resource | Self::KeyValues, 1)
             | (Self::Scope | Self::Event, 3)
             | (Self::Span, 9)
             | (Self::Link, 4)
-            | (Self::LogRecord, 6)
-            | (Self::KeyValues, 1) => Self::KeyValue,
+            | (Self::LogRecord, 6) => Self::KeyValue,
             (Self::KeyValue, 2) | (Self::LogRecord, 5) | (Self::Array, 1) => Self::AnyValue,
             (Self::AnyValue, 5) => Self::Array,
             (Self::AnyValue, 6) => Self::KeyValues,

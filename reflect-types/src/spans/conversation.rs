@@ -64,16 +64,15 @@ fn key(message: &Message) -> String {
     let mut key = format!("{role}\0{}", message.text().trim());
     for call in message.calls() {
         key.push('\0');
-        match &call.id {
-            Some(id) => key.push_str(id),
-            None => {
-                key.push_str(&call.function.name);
-                let arguments = call.arguments_text();
-                match parse(&arguments) {
-                    Some(value) => key.push_str(&value.to_string()),
-                    None => key.push_str(&arguments),
-                }
-            }
+        if let Some(id) = &call.id {
+            key.push_str(id);
+            continue;
+        }
+        key.push_str(&call.function.name);
+        let arguments = call.arguments_text();
+        match parse(&arguments) {
+            Some(value) => key.push_str(&value.to_string()),
+            None => key.push_str(&arguments),
         }
     }
     key

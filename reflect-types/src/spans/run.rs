@@ -106,7 +106,7 @@ fn run(group: &Group, spans: &[Span], kinds: &[Kind]) -> Option<CreateTrace> {
     let trajectory = conversation.into_messages();
     let trace_id = &spans[*group.members.first()?].trace_id;
     let mut run = CreateTrace {
-        model: members().filter_map(|(span, _)| model(span)).last(),
+        model: members().filter_map(|(span, _)| model(span)).next_back(),
         metadata: metadata(group, spans, kinds),
         retrieved_memory_ids: memory_ids(members().map(|(span, _)| span)),
         final_response: match Message::final_response(&trajectory) {
