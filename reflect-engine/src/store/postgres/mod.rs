@@ -49,6 +49,7 @@ mod row;
 #[cfg(any(test, feature = "test-support"))]
 mod scratch;
 mod skills;
+mod spans;
 mod sql;
 mod tallies;
 mod traces;
