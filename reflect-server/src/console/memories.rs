@@ -93,8 +93,8 @@ pub(super) async fn similar(visit: Visit) -> Result<Response, Problem> {
     visit.require::<GetMemory>()?;
     visit.require::<QueryMemories>()?;
     let engine = visit.engine();
-    let found = engine.find_memories(&visit.project, &[memory_id(&visit)]);
-    let found = found.await?;
+    let id = [memory_id(&visit)];
+    let found = engine.find_memories(&visit.project, &id).await?;
     let Some(memory) = found.first() else {
         return Err(visit.refused(ApiError::not_found("there is no such memory")));
     };
