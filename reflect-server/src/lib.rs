@@ -35,3 +35,9 @@ pub use judge::CountedJudge;
 pub use routes::{document, router};
 pub use serve::{serve, serve_until};
 pub use tls::{Tls, TlsError};
+
+/// The optional parts that this build has.
+pub const FEATURES: &[&str] = &[
+    #[cfg(feature = "postgres")]
+    "postgres",
+];

@@ -71,6 +71,9 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0023_merged_by_hand.sql"
     )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0024_searchable.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.
