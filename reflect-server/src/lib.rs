@@ -18,6 +18,7 @@ pub mod mcp;
 mod metrics;
 mod observe;
 mod openapi;
+mod otlp;
 mod rate;
 mod readiness;
 mod reply;

@@ -31,6 +31,7 @@ mod requests;
 mod review;
 mod reviewer;
 mod skill;
+pub mod spans;
 pub mod text;
 mod trace;
 mod trajectory;

@@ -50,7 +50,7 @@ impl fmt::Display for Used {
             database,
             load,
         } = self;
-        let all = std::thread::available_parallelism().map_or(1, |all| all.get());
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
         let all = f64::from(u32::try_from(all).unwrap_or(u32::MAX));
         let limit = if servers + database + load < 0.85 * all {
             "waits"

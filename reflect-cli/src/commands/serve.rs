@@ -128,6 +128,14 @@ pub(crate) struct Options {
         value_parser = value_parser!(u64).range(1..)
     )]
     lease: u64,
+    /// Time after the last span of an OpenTelemetry trace until its runs are recorded without its root, in
+    /// seconds; a trace with its root is waited for 5 seconds at most.
+    #[arg(
+        long, env = "REFLECT_OTLP_QUIET",
+        default_value_t = Builder::DEFAULT_SPAN_QUIET.as_secs(),
+        value_parser = value_parser!(u64).range(1..=86_400)
+    )]
+    otlp_quiet: u64,
     /// Memory for the vectors of projects, in MB. On PostgreSQL, a project whose vectors take more is searched
     /// in the database.
     #[arg(
@@ -191,7 +199,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
         .index_room(options.index_memory.saturating_mul(MEGABYTE))
-        .lease(Duration::from_secs(options.lease));
+        .lease(Duration::from_secs(options.lease))
+        .span_quiet(Duration::from_secs(options.otlp_quiet));
     if let Some(workers) = options.workers {
         engine = engine.concurrency(workers.get());
     }

@@ -11,6 +11,7 @@ mod projects;
 mod report;
 mod review;
 mod skill;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod time;

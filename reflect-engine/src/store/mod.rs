@@ -32,6 +32,7 @@ mod postgres;
 mod restored;
 mod sketches;
 mod skill;
+mod spans;
 mod sqlite;
 mod tally;
 mod trace;
@@ -58,6 +59,7 @@ pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
+pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
 pub use tally::{GivenMemory, Tallies, Tally, TallyQuery};

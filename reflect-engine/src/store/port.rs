@@ -8,8 +8,8 @@ use reflect_types::{
 
 use super::{
     Archive, AsideWrite, Browse, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    Monitoring, NewTrace, Proposals, Revision, SkillWrite, Tallies, TraceDeletion, Undecoded,
-    UndoRun, UnembeddedMemory,
+    Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies, TraceDeletion,
+    Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -20,7 +20,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
 pub trait Store:
-    Archive + Browse + Monitoring + Proposals + Tallies + Send + Sync + 'static
+    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Send + Sync + 'static
 {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;

@@ -8,6 +8,7 @@ use crate::error::Error;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0001_initial.sql"),
     include_str!("../../../migrations/postgres/0002_directions.sql"),
+    include_str!("../../../migrations/postgres/0003_spans.sql"),
 ];
 
 /// Held by the one process that migrates: `Reflect` in ASCII.

@@ -53,6 +53,7 @@ mod row;
 #[cfg(any(test, feature = "test-support"))]
 mod scratch;
 mod skills;
+mod spans;
 mod sql;
 mod tallies;
 mod together;

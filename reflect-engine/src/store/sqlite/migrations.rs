@@ -74,6 +74,7 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0024_searchable.sql"
     )),
+    schema(include_str!("../../../migrations/sqlite/0025_spans.sql")),
 ];
 
 /// The current format: the number of migrations.

@@ -43,6 +43,7 @@ mod readers;
 mod reviews;
 mod row;
 mod skills;
+mod spans;
 mod tallies;
 mod traces;
 mod undo;
