@@ -22,7 +22,9 @@ The project's own commands.
     cargo xtask test --strict …   the same, but a step that had to be skipped is a failure; so it is
                                   where the variable CI is set
     cargo xtask steps             what the steps are
-    cargo xtask bench             what a run costs its caller, beside other tracers
+    cargo xtask bench             all of the following that fit a run of 20 minutes; writes docs/benchmarks.md
+    cargo xtask bench call        what a run costs its caller, beside other tracers, held to a budget
+    cargo xtask bench peers       other projects' SDKs, trace stores and vector stores, installed with pip
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
     cargo xtask bench scale [S]   SQLite beside PostgreSQL with 1, 2 and 3 servers, S seconds a step
     cargo xtask bench exam …      how much more often a real model is right with memories
@@ -40,7 +42,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test", chosen @ ..] => test(chosen),
-        ["bench"] => only(&bench::STEP),
+        ["bench"] => exit(bench::report::run()),
+        ["bench", "call"] => only(&bench::CALL),
+        ["bench", "peers"] => exit(bench::peers::run()),
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),
         ["bench", "scale", options @ ..] => exit(bench::scale(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),

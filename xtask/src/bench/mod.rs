@@ -1,10 +1,14 @@
 //! The benchmarks.
 
+mod growth_plot;
+pub(crate) mod peers;
+pub(crate) mod report;
+
 use crate::postgres;
 use crate::run::{Outcome, Step, all, cargo};
 
-pub(crate) const STEP: Step = Step::new(
-    "bench",
+pub(crate) const CALL: Step = Step::new(
+    "bench call",
     "what a run costs its caller, held to a budget",
     check,
 );
