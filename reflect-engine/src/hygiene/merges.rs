@@ -154,16 +154,27 @@ impl Merges {
         key: MemoryKey,
         similarity: &impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
     ) -> Result<Option<MemoryKey>, Unread> {
-        let mut oldest = None;
+        let mut oldest = MemoryKey::MAX;
+        // Parts of memories with the same texts have the same ones.
+        let mut compared = Vec::new();
         for part in self.parts_to_compare(key) {
-            for older in self.alike(part, key) {
-                if similarity(older, key)?.is_some_and(|cos| cos >= SAME_TASK) {
-                    oldest = Some(oldest.map_or(older, |oldest: MemoryKey| oldest.min(older)));
+            for older in self.older(part, key) {
+                if older >= oldest {
+                    break;
+                }
+                if compared.contains(&older) {
+                    continue;
+                }
+                compared.push(older);
+                if self.says_the_same(older, key)
+                    && similarity(older, key)?.is_some_and(|cos| cos >= SAME_TASK)
+                {
+                    oldest = older;
                     break;
                 }
             }
         }
-        Ok(oldest)
+        Ok((oldest < MemoryKey::MAX).then_some(oldest))
     }
 
     /// The parts of a memory that may be merged into another one.
@@ -173,17 +184,15 @@ impl Merges {
         wording.copied().into_iter().flat_map(|one| parts(&one))
     }
 
-    /// The standing memories with this part that say the same as a younger one, the oldest first.
-    fn alike(&self, part: Part, key: MemoryKey) -> impl Iterator<Item = MemoryKey> + '_ {
-        let wording = self.wordings.get(&key);
+    /// The standing memories with this part that a younger one is compared with, the oldest first.
+    fn older(&self, part: Part, key: MemoryKey) -> impl Iterator<Item = MemoryKey> + '_ {
         let older = self.standing.range((part, MemoryKey::MIN)..(part, key));
-        let older = older.take(MOST_COMPARED).map(|(_, older)| *older);
-        older.filter(move |older| {
-            let known = self.wordings.get(older).zip(wording);
-            known.is_some_and(|(known, wording)| {
-                known.kind == wording.kind && known.text.similarity(&wording.text) >= SAME_TEXT
-            })
-        })
+        older.take(MOST_COMPARED).map(|(_, older)| *older)
+    }
+
+    fn says_the_same(&self, a: MemoryKey, b: MemoryKey) -> bool {
+        let both = self.wordings.get(&a).zip(self.wordings.get(&b));
+        both.is_some_and(|(a, b)| a.kind == b.kind && a.text.similarity(&b.text) >= SAME_TEXT)
     }
 
     /// The memories whose similarities the next decisions ask for, as far as it is known.
@@ -192,7 +201,8 @@ impl Merges {
         for key in self.due.iter().take(READ_AHEAD) {
             for part in self.parts_to_compare(*key) {
                 let before = keys.len();
-                keys.extend(self.alike(part, *key));
+                let older = self.older(part, *key);
+                keys.extend(older.filter(|older| self.says_the_same(*older, *key)));
                 if keys.len() > before {
                     keys.push(*key);
                 }

@@ -79,6 +79,12 @@ impl Values {
                 } else if let Some(named) = without_value(&replaced) {
                     let end = named.len();
                     replaced.truncate(end);
+                } else if let Some(next) = same_role(after, role) {
+                    // The parts of a name are one name.
+                    rest = next;
+                    continue;
+                } else if same_role_before(&replaced, role) {
+                    replaced.pop();
                 } else {
                     replaced.push_str(role);
                 }
@@ -89,6 +95,20 @@ impl Values {
         }
         text
     }
+}
+
+/// What follows a value, from its role on, if that stands there already.
+fn same_role<'a>(after: &'a str, role: &str) -> Option<&'a str> {
+    let next = after.strip_prefix(' ')?;
+    let rest = next.strip_prefix(role)?;
+    (!rest.starts_with(is_word)).then_some(next)
+}
+
+/// Whether the role and a space stand before a value.
+fn same_role_before(before: &str, role: &str) -> bool {
+    let before = before.strip_suffix(' ');
+    let before = before.and_then(|before| before.strip_suffix(role));
+    before.is_some_and(|before| !before.ends_with(is_word))
 }
 
 /// Values with their roles; the first role of a value stays.
@@ -288,7 +308,7 @@ mod tests {
                 "{}",
                 text
             ),
-            "name met name name and Go"
+            "name met name and Go"
         );
         let task = "Customer Mia Li, sent by Dr. Okafor, has a Laptop; customer Service is closed.";
         assert_eq!(
