@@ -3,3 +3,6 @@
 
 #[doc = include_str!("../docs/formats.md")]
 pub mod formats {}
+
+#[doc = include_str!("../docs/reviews-from-elsewhere.md")]
+pub mod reviews_from_elsewhere {}

@@ -6,6 +6,8 @@ mod commands;
 mod data;
 mod failure;
 mod file;
+mod junit;
+mod labels;
 mod listing;
 mod local;
 mod log;

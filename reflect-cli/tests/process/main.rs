@@ -7,6 +7,7 @@ mod bundle;
 mod demo;
 mod doctor;
 mod judge_limits;
+mod junit;
 mod keys;
 mod lifecycle;
 mod lists;
