@@ -6,6 +6,7 @@ mod commands;
 mod data;
 mod failure;
 mod file;
+mod help;
 mod junit;
 mod labels;
 mod listing;
@@ -15,24 +16,27 @@ mod models;
 mod output;
 mod permissions;
 mod place;
+#[cfg(test)]
+mod reference;
 mod runs;
 mod secret;
 mod signals;
 mod transcript;
+mod version;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, demo, doctor, judge, keys, mcp, memories, migrate, projects, report,
+    bundle, completions, demo, doctor, judge, keys, man, mcp, memories, migrate, projects, report,
     review, serve, skill, traces, undo,
 };
 use failure::Failure;
 
 /// Let an AI agent learn from its own runs.
 #[derive(Debug, Parser)]
-#[command(name = "reflect", version, after_help = EXIT_CODES)]
+#[command(name = "reflect", version = version::VERSION.as_str(), after_help = EXIT_CODES)]
 struct Arguments {
     #[command(flatten)]
     log: log::Options,
@@ -80,10 +84,13 @@ enum Command {
     Doctor(doctor::Options),
     /// Print a shell completion script.
     Completions(completions::Options),
+    /// Write the manual pages to a folder.
+    Man(man::Options),
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = help::grouped(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = arguments.log.start().and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -116,6 +123,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Mcp(options) => mcp::run(options).await,
         Command::Doctor(options) => doctor::run(options).await,
         Command::Completions(options) => completions::run(&options, Arguments::command()),
+        Command::Man(options) => man::run(&options, Arguments::command()),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter};
+use crate::span_work::SpanWork;
 use crate::store::Store;
 
 pub(crate) struct Core {
@@ -44,6 +45,8 @@ pub(crate) struct Core {
     pub(crate) unjudged: Notify,
     /// Notified when traces without a judgement are stored.
     pub(crate) imported: Notify,
+    /// The work on spans of OpenTelemetry.
+    pub(crate) spans: SpanWork,
     /// Whether this engine runs background work and decides the store's embedder.
     pub(crate) background: bool,
     /// Set once the store has recorded this engine's embedder.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use axum::extract::{FromRequestParts, Path};
+use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use reflect_engine::Engine;
@@ -156,6 +157,29 @@ pub(crate) async fn caller(parts: &Parts, app: &App) -> Result<Caller, ApiError>
     tracing::Span::current().record("key", caller.name());
     app.rate().admit(caller.name())?;
     Ok(caller)
+}
+
+/// The project of an endpoint whose path names none: that of the header `X-Project-Id`, that of the key, or
+/// `default`.
+pub(crate) fn named_project(caller: &Caller, headers: &HeaderMap) -> Result<ProjectId, ApiError> {
+    // Not `to_str`, which accepts only ASCII: a project may have any name.
+    let named = headers.get("x-project-id");
+    let named = named.map(|value| std::str::from_utf8(value.as_bytes()));
+    let project = match (named, caller.project()) {
+        (Some(Ok(named)), _) => ProjectId::from(named),
+        (Some(Err(_)), _) => {
+            return Err(ApiError::field(
+                "X-Project-Id",
+                "`X-Project-Id` must be UTF-8",
+            ));
+        }
+        (None, Some(own)) => own.clone(),
+        (None, None) => ProjectId::default(),
+    };
+    if !caller.opens(&project) {
+        return Err(ApiError::other_project(&project));
+    }
+    Ok(project)
 }
 
 /// The holder of a key. Wrong keys are counted per address; after too many of them, unknown ones are

@@ -114,6 +114,22 @@ impl ApiError {
         .with(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))
     }
 
+    /// An OTLP request in another encoding than the two of the protocol.
+    pub(crate) fn unsupported_otlp() -> Self {
+        Self::new(
+            ErrorCode::UnsupportedMediaType,
+            "send OTLP with `Content-Type: application/x-protobuf` or `application/json`",
+        )
+    }
+
+    /// An OTLP request that would need too much memory.
+    pub(crate) fn too_many_spans() -> Self {
+        Self::new(
+            ErrorCode::TooLarge,
+            "the request has too many spans, attributes or events: export fewer at a time",
+        )
+    }
+
     /// A caller over its rate limit.
     pub(crate) fn rate_limited(seconds: u64) -> Self {
         Self::new(
@@ -164,6 +180,11 @@ impl ApiError {
     /// The message, for replies that are not HTTP.
     pub(crate) fn detail(&self) -> &str {
         &self.0.body.detail
+    }
+
+    /// The header that comes with the error.
+    pub(crate) fn header(&self) -> Option<&(HeaderName, HeaderValue)> {
+        self.0.header.as_ref()
     }
 
     /// The status.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
-use reflect_engine::{Engine, Gauges};
+use reflect_engine::{Engine, Gauges, SpanTotals};
 use tokio::time::{Instant, timeout};
 
 /// How long a reading is used: the metrics need no key, and every reading asks the store.
@@ -40,6 +41,39 @@ impl StoreGauges {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = read;
         *read_at = Some(Instant::now());
     }
+}
+
+/// Counters of spans of OpenTelemetry and of the runs made of them.
+fn encode_spans(encoder: &mut DescriptorEncoder, spans: &SpanTotals) -> Result<(), fmt::Error> {
+    let outcomes = [
+        ("stored", spans.added),
+        ("repeated", spans.repeated),
+        ("late", spans.late),
+        ("over_limit", spans.over_limit),
+        ("unused", spans.unused),
+    ];
+    let runs = [
+        ("recorded", spans.runs),
+        ("without_content", spans.without_content),
+    ];
+    let help = "Spans and events received, and those that belong to no run";
+    encode_outcomes(encoder, "otlp_spans", help, &outcomes)?;
+    let help = "Runs of agents in traces of spans";
+    encode_outcomes(encoder, "otlp_runs", help, &runs)
+}
+
+fn encode_outcomes(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    counts: &[(&str, u64)],
+) -> Result<(), fmt::Error> {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (outcome, count) in counts {
+        let labels = [("outcome", *outcome)];
+        ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
 }
 
 impl Collector for StoreGauges {
@@ -75,6 +109,7 @@ impl Collector for StoreGauges {
             let labels = [("kind", queue.kind.as_str())];
             ConstGauge::new(queue.jobs).encode(jobs.encode_family(&labels)?)?;
         }
+        encode_spans(&mut encoder, &gauges.spans)?;
         let help = "How long the oldest waiting job is overdue";
         let unit = Unit::Seconds;
         let mut delays =

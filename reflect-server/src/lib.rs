@@ -18,6 +18,7 @@ pub mod mcp;
 mod metrics;
 mod observe;
 mod openapi;
+mod otlp;
 mod rate;
 mod readiness;
 mod reply;
@@ -35,3 +36,9 @@ pub use judge::CountedJudge;
 pub use routes::{document, router};
 pub use serve::{serve, serve_until};
 pub use tls::{Tls, TlsError};
+
+/// The optional parts that this build has.
+pub const FEATURES: &[&str] = &[
+    #[cfg(feature = "postgres")]
+    "postgres",
+];

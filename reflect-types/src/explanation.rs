@@ -16,6 +16,9 @@ pub struct Explanation {
     pub floor: f64,
     /// The number of the project's memories with a vector of this embedder.
     pub considered: usize,
+    /// Where a query of this project looks for candidates. The answer is the same.
+    #[serde(default)]
+    pub searched_in: SearchedIn,
     /// Up to 1,000 memories with their numbers: the answer in its order, then the others by score.
     pub memories: Vec<ExplainedMemory>,
 }
@@ -69,6 +72,18 @@ pub struct Evidence {
     pub helps: f64,
     /// How likely it helps with tasks like its own only.
     pub helps_if_similar: f64,
+}
+
+wire_enum! {
+    /// Where a query looks for candidates.
+    #[derive(Default)]
+    pub enum SearchedIn {
+        /// In an index of the server's memory.
+        #[default]
+        Memory = "memory",
+        /// In the database, because the project's vectors take more memory than the server has for them.
+        Database = "database",
+    }
 }
 
 wire_enum! {

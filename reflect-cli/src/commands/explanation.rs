@@ -1,6 +1,6 @@
 //! `reflect memories query --explain`.
 
-use reflect_types::{Evidence, ExplainedMemory, Explanation};
+use reflect_types::{Evidence, ExplainedMemory, Explanation, SearchedIn};
 
 use crate::failure::Failure;
 use crate::output;
@@ -29,10 +29,14 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
     )?;
     let considered = explanation.considered;
     output::say(format_args!(
-        "{} of {considered} memories, by the {} ranking; least similarity {:.2}.",
+        "{} of {considered} memories, by the {} ranking; least similarity {:.2}{}.",
         rows.len(),
         explanation.ranking,
-        explanation.floor
+        explanation.floor,
+        match explanation.searched_in {
+            SearchedIn::Database => "; searched in the database",
+            _ => "",
+        }
     ))
 }
 

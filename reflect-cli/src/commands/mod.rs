@@ -9,6 +9,7 @@ mod explanation;
 mod import_runs;
 pub(crate) mod judge;
 pub(crate) mod keys;
+pub(crate) mod man;
 mod many_runs;
 pub(crate) mod mcp;
 pub(crate) mod memories;

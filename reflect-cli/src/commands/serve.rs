@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use reflect_engine::Builder;
 use reflect_server::keys::{self, Keys};
 use reflect_server::{App, CountedJudge, IpNet, Settings, Tls, serve_until};
 use reflect_types::Ranking;
@@ -15,6 +16,8 @@ use crate::data::Data;
 use crate::failure::Failure;
 use crate::signals::Signalled;
 use crate::{models, output, permissions, secret};
+
+const MEGABYTE: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -125,6 +128,21 @@ pub(crate) struct Options {
         value_parser = value_parser!(u64).range(1..)
     )]
     lease: u64,
+    /// Time after the last span of an OpenTelemetry trace until its runs are recorded without its root, in
+    /// seconds; a trace with its root is waited for 5 seconds at most.
+    #[arg(
+        long, env = "REFLECT_OTLP_QUIET",
+        default_value_t = Builder::DEFAULT_SPAN_QUIET.as_secs(),
+        value_parser = value_parser!(u64).range(1..=86_400)
+    )]
+    otlp_quiet: u64,
+    /// Memory for the vectors of projects, in MB. On PostgreSQL, a project whose vectors take more is searched
+    /// in the database.
+    #[arg(
+        long, env = "REFLECT_INDEX_MEMORY", value_name = "MB",
+        default_value_t = Builder::DEFAULT_INDEX_ROOM / MEGABYTE
+    )]
+    index_memory: usize,
     #[command(flatten)]
     models: models::ModelOptions,
     #[command(flatten)]
@@ -180,7 +198,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         .key_limits(Arc::new(keys.clone()))
         .alpha(alpha(options.alpha)?)
         .ranking(options.ranking)
-        .lease(Duration::from_secs(options.lease));
+        .index_room(options.index_memory.saturating_mul(MEGABYTE))
+        .lease(Duration::from_secs(options.lease))
+        .span_quiet(Duration::from_secs(options.otlp_quiet));
     if let Some(workers) = options.workers {
         engine = engine.concurrency(workers.get());
     }

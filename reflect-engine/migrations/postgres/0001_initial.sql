@@ -62,15 +62,6 @@ CREATE INDEX trace_failed ON trace (project, key) WHERE ingest_status = 'failed'
 CREATE UNIQUE INDEX trace_by_idempotency_key ON trace (project, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
--- What traces are found by besides their ids: a hash of each short value in their metadata. The rows of a
--- trace are deleted with it, by the program: a reference would need an index of its own.
-CREATE TABLE trace_label (
-    project  BIGINT NOT NULL REFERENCES project ON DELETE CASCADE,
-    label    BIGINT NOT NULL,
-    trace    BIGINT NOT NULL,
-    PRIMARY KEY (project, label, trace)
-);
-
 CREATE TABLE review (
     trace              BIGINT PRIMARY KEY REFERENCES trace ON DELETE CASCADE,
     id                 TEXT NOT NULL,

@@ -20,6 +20,7 @@ mod kinds;
 mod noise;
 mod pace;
 mod response;
+mod unread;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -32,8 +33,12 @@ use reflect_types::Review;
 pub(crate) use attribution::logistic;
 pub(crate) use kinds::{Effect, Kinds};
 pub(crate) use response::Curve;
+pub(crate) use unread::Unread;
 
 use crate::store::MemoryKey;
+
+/// The number of runs whose vectors are read at a time, where they have to be read. Tests read often.
+const READ_AHEAD: usize = if cfg!(test) { 4 } else { 512 };
 
 /// The reviewed runs of a project and what they say about its memories.
 pub(crate) struct Credit {
@@ -50,6 +55,10 @@ pub(crate) struct Credit {
     last: Option<MemoryKey>,
     /// Whether the attribution covers a run that is no longer there or has changed.
     outdated: bool,
+    /// When a computation from all runs began that is not finished.
+    recomputing: Option<Instant>,
+    /// Whether a computation waits for vectors.
+    waits: bool,
     pace: Pace,
     hasher: RandomState,
 }
@@ -115,6 +124,8 @@ impl Credit {
             merged: HashMap::new(),
             last: None,
             outdated: false,
+            recomputing: None,
+            waits: false,
             pace: Pace::default(),
             hasher: RandomState::new(),
         }
@@ -178,42 +189,67 @@ impl Credit {
 
     /// Whether [`settle`](Self::settle) has something to do, and may.
     pub(crate) fn is_due(&self) -> bool {
-        self.outdated && self.pace.allows(Instant::now())
+        self.waits || (self.outdated && self.pace.allows(Instant::now()))
     }
 
     /// Brings the state up to date; returns the memories whose effect has changed. After a change of an old
     /// run it is computed from all runs, and if they are many, the next such change waits: until then,
     /// the state is the one before it.
     ///
-    /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know.
+    /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know. Where it
+    /// has to be read first, the next call goes on from there.
     pub(crate) fn settle(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
-    ) -> Vec<(MemoryKey, Effect)> {
-        let is_new = self.outdated;
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
+    ) -> Result<Vec<(MemoryKey, Effect)>, Unread> {
         let begun = Instant::now();
         if self.outdated {
             if !self.pace.allows(begun) {
-                return Vec::new();
+                return Ok(Vec::new());
             }
             self.attribution = Attribution::new();
             self.places.clear();
             self.keys.clear();
             self.last = None;
             self.outdated = false;
+            self.recomputing = Some(begun);
         }
+        self.waits = true;
+        self.add_news(similarity)?;
+        self.waits = false;
+        let mut changed = self.attribution.take_changed();
+        if let Some(begun) = self.recomputing.take() {
+            let now = Instant::now();
+            self.pace.took(self.runs.len(), now - begun, now);
+            // Also those that no run was given any more.
+            changed = (0..self.keys.len()).collect();
+        }
+        let effect = |place: usize| (self.keys[place], self.attribution.effect(place));
+        Ok(changed.into_iter().map(effect).collect())
+    }
+
+    /// Adds the runs that the state does not cover.
+    fn add_news(
+        &mut self,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
+    ) -> Result<(), Unread> {
         let news = match self.last {
             Some(last) => self.runs.range(last + 1..),
             None => self.runs.range(..),
         };
         for (key, run) in news {
-            let given = run.given.iter().filter_map(|id| {
+            let places = run.given.iter().filter_map(|id| {
                 // A run before the one that stands speaks for the memory that it was given.
                 let standing = self.merged.get(id).and_then(|into| self.places.get(into));
-                let place = *standing.or_else(|| self.places.get(id))?;
-                Some((place, similarity(*key, self.keys[place])?))
+                standing.or_else(|| self.places.get(id)).copied()
             });
-            let mut given: Vec<_> = given.collect();
+            let mut given = Vec::new();
+            for place in places {
+                match similarity(*key, self.keys[place]) {
+                    Ok(known) => given.extend(known.map(|similarity| (place, similarity))),
+                    Err(_) => return Err(self.next_unread(*key)),
+                }
+            }
             // Hashes come in another order in every process.
             given.sort_unstable_by_key(|(place, _)| *place);
             given.dedup_by_key(|(place, _)| *place);
@@ -227,15 +263,20 @@ impl Credit {
             self.keys.push(*key);
             self.last = Some(*key);
         }
-        let mut changed = self.attribution.take_changed();
-        if is_new {
-            let now = Instant::now();
-            self.pace.took(self.runs.len(), now - begun, now);
-            // Also those that no run was given any more.
-            changed = (0..self.keys.len()).collect();
+        Ok(())
+    }
+
+    /// The memories whose similarities the next runs ask for.
+    fn next_unread(&self, from: MemoryKey) -> Unread {
+        let mut keys = Vec::new();
+        for (key, run) in self.runs.range(from..).take(READ_AHEAD) {
+            keys.push(*key);
+            let standing = run.given.iter().filter_map(|id| self.merged.get(id));
+            let places = run.given.iter().chain(standing);
+            let places = places.filter_map(|id| self.places.get(id));
+            keys.extend(places.map(|place| self.keys[*place]));
         }
-        let effect = |place: usize| (self.keys[place], self.attribution.effect(place));
-        changed.into_iter().map(effect).collect()
+        Unread::of(keys)
     }
 
     /// How the effect of a memory follows from its similarity to the task.

@@ -57,7 +57,7 @@ fn similarity(a: MemoryKey, b: MemoryKey) -> f64 {
 }
 
 fn settle(credit: &mut Credit) -> Vec<(MemoryKey, Effect)> {
-    credit.settle(|a, b| Some(similarity(a, b)))
+    credit.settle(|a, b| Ok(Some(similarity(a, b)))).unwrap()
 }
 
 fn put(credit: &mut Credit, at: usize, told: &Told) {
@@ -113,7 +113,7 @@ fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
         let mut credit = Credit::new();
         put(&mut credit, 0, &told(vec![]));
         (1..9).for_each(|at| put(&mut credit, at, &told(vec![0])));
-        credit.settle(|_, _| Some(similarity));
+        credit.settle(|_, _| Ok(Some(similarity))).unwrap();
         credit.accounts()[&key(0)].kinds.harmful
     };
     assert!(harmful(0.2) < harmful(1.0));

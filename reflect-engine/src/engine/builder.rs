@@ -17,6 +17,7 @@ use crate::index::Indexes;
 use crate::ingest;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
+use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
 
@@ -52,6 +53,7 @@ pub struct Builder {
     concurrency: Option<usize>,
     lease: Option<Duration>,
     index_room: Option<usize>,
+    span_quiet: Option<Duration>,
     only_on_call: bool,
     keep_personal_values: bool,
 }
@@ -68,6 +70,9 @@ impl Builder {
     pub const DEFAULT_INDEX_ROOM: usize = 1024 * 1024 * 1024;
     /// The default [`lease`](Self::lease).
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
+
+    /// The default [`span_quiet`](Self::span_quiet): a model may take minutes, and its span comes after that.
+    pub const DEFAULT_SPAN_QUIET: Duration = Duration::from_secs(300);
 
     /// The store. Default: in memory.
     #[must_use]
@@ -184,6 +189,15 @@ impl Builder {
         self
     }
 
+    /// How long a trace of OpenTelemetry is waited for after its last span, before its runs are recorded
+    /// without its root. A trace whose root has come is waited for five seconds, or as long as this if
+    /// that is less.
+    #[must_use]
+    pub fn span_quiet(mut self, quiet: Duration) -> Self {
+        self.span_quiet = Some(quiet);
+        self
+    }
+
     /// Runs no background work: queued reviews and memories of another embedder are left to other
     /// engines on the same store. For tools that inspect a store.
     #[must_use]
@@ -237,6 +251,7 @@ impl Builder {
             work: Notify::new(),
             unjudged: Notify::new(),
             imported: Notify::new(),
+            spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
             claimed: OnceCell::new(),
             stopping: watch::Sender::new(false),

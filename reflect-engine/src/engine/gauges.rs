@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::handle::Engine;
 use crate::error::Result;
+use crate::span_work::SpanTotals;
 use crate::store::{Connections, JobKind, Queue};
 
 /// The state of an engine and its store.
@@ -20,6 +21,8 @@ pub struct Gauges {
     pub index_bytes: u64,
     /// The changes of memories that these indexes lack, which the next query of their project applies.
     pub index_lag: u64,
+    /// What became of spans of OpenTelemetry since the engine started.
+    pub spans: SpanTotals,
 }
 
 /// The jobs of a kind.
@@ -67,6 +70,7 @@ impl Engine {
             indexes,
             index_bytes,
             index_lag,
+            spans: core.spans.totals(),
         })
     }
 }

@@ -12,6 +12,7 @@ mod report;
 mod review;
 mod review_by_key;
 mod skill;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -1,13 +1,12 @@
 //! Storing, reading, retrying and deleting traces.
 
 use reflect_types::{
-    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, Message, ModelVerdict,
-    Page, ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
+    CreateTrace, DeleteTraces, DeletedTraces, IngestStatus, ListTraces, ModelVerdict, Page,
+    ProjectId, Review, ReviewMode, Trace, TraceId, TraceReceipt,
 };
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
-use crate::id::new_id;
 use crate::ingest;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
@@ -131,35 +130,17 @@ impl Engine {
     async fn intake(
         &self,
         project: &ProjectId,
-        trace: CreateTrace,
+        mut trace: CreateTrace,
     ) -> Result<(NewTrace, Option<NewReview>)> {
         let now = self.core().now();
-        let trajectory = trace.trajectory.into_messages();
-        let final_response = trace
-            .final_response
-            .unwrap_or_else(|| Message::final_response(&trajectory));
-        let review = match trace.review {
+        let review = match trace.review.take() {
             Some(review) => {
                 let review = self.new_review(project, review, ReviewMode::Inline, None);
                 Some(review.await?)
             }
             None => None,
         };
-        let new = NewTrace {
-            id: TraceId::new(new_id()),
-            task: trace.task,
-            trajectory,
-            final_response,
-            retrieved_memory_ids: trace.retrieved_memory_ids,
-            model: trace.model,
-            metadata: trace.metadata,
-            reference_context: trace.reference_context,
-            arm: trace.arm,
-            idempotency_key: trace.idempotency_key,
-            key_id: self.key().cloned(),
-            creates_project: self.creates_projects(),
-            created_at: now,
-        };
+        let new = ingest::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
         Ok((new, review))
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::credit::Unread;
 use crate::hash::Fnv;
 use crate::sketch::{TaskSketch, TextSketch};
 use crate::store::MemoryKey;
@@ -21,6 +22,9 @@ const TASK_SLOTS: usize = 3;
 const TEXT_SLOTS: usize = 4;
 /// The number of memories with the same part, the oldest first, that a memory is compared with.
 const MOST_COMPARED: usize = 16;
+
+/// The number of memories whose vectors are read at a time, where they have to be read. Tests read often.
+const READ_AHEAD: usize = if cfg!(test) { 2 } else { 256 };
 
 /// The hash of a part of a memory's sketches and of its kind.
 type Part = u64;
@@ -53,6 +57,8 @@ pub(super) struct Merges {
     due: BTreeSet<MemoryKey>,
     /// Those whose memory has changed, with what it was.
     changed: BTreeMap<MemoryKey, Option<Wording>>,
+    /// Those that are merged into another memory than the last call of `settle` has told.
+    moved: BTreeMap<MemoryKey, Option<MemoryKey>>,
 }
 
 impl Merges {
@@ -93,24 +99,27 @@ impl Merges {
     }
 
     /// Decides about all that have changed and what depends on them, and returns those that are merged into
-    /// another memory than before, or into none. `similarity` is that of two memories' tasks.
+    /// another memory than before, or into none. `similarity` is that of two memories' tasks; where it has to
+    /// be read first, the next call goes on from there.
     pub(super) fn settle(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
-    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
-        let mut moved = Vec::new();
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
+    ) -> Result<Vec<(MemoryKey, Option<MemoryKey>)>, Unread> {
         // By their age: what stands is known of all older ones.
-        while let Some(key) = self.due.pop_first() {
+        while let Some(key) = self.due.first().copied() {
+            let Ok(into) = self.find(key, &similarity) else {
+                return Err(self.next_unread());
+            };
+            self.due.remove(&key);
             let change = self.changed.remove(&key);
             let (before, stood) = (self.standing_for(key), self.stands(key));
-            let into = self.find(key, &similarity);
             match into {
                 Some(into) => self.into.insert(key, into),
                 None => self.into.remove(&key),
             };
             self.file(key);
             if into != before {
-                moved.push((key, into));
+                self.moved.insert(key, into);
             }
             if change.is_some() || stood != self.stands(key) {
                 let (before, now) = (change.flatten(), self.wordings.get(&key).copied());
@@ -119,7 +128,7 @@ impl Merges {
                 }
             }
         }
-        moved
+        Ok(std::mem::take(&mut self.moved).into_iter().collect())
     }
 
     /// The memories that are merged.
@@ -143,25 +152,53 @@ impl Merges {
     fn find(
         &self,
         key: MemoryKey,
-        similarity: &impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
-    ) -> Option<MemoryKey> {
-        let wording = self.wordings.get(&key).filter(|one| one.may_be_merged)?;
-        if self.kept.contains(&key) {
-            return None;
+        similarity: &impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
+    ) -> Result<Option<MemoryKey>, Unread> {
+        let mut oldest = None;
+        for part in self.parts_to_compare(key) {
+            for older in self.alike(part, key) {
+                if similarity(older, key)?.is_some_and(|cos| cos >= SAME_TASK) {
+                    oldest = Some(oldest.map_or(older, |oldest: MemoryKey| oldest.min(older)));
+                    break;
+                }
+            }
         }
-        let repeats = |older: &MemoryKey| {
-            let known = self.wordings.get(older)?;
-            let says_the_same =
-                known.kind == wording.kind && known.text.similarity(&wording.text) >= SAME_TEXT;
-            let is_same_task = || similarity(*older, key).is_some_and(|cos| cos >= SAME_TASK);
-            (says_the_same && is_same_task()).then_some(*older)
-        };
-        let oldest = parts(wording).filter_map(|part| {
-            let older = self.standing.range((part, MemoryKey::MIN)..(part, key));
-            let mut older = older.take(MOST_COMPARED).map(|(_, older)| older);
-            older.find_map(repeats)
-        });
-        oldest.min()
+        Ok(oldest)
+    }
+
+    /// The parts of a memory that may be merged into another one.
+    fn parts_to_compare(&self, key: MemoryKey) -> impl Iterator<Item = Part> + use<> {
+        let wording = self.wordings.get(&key).filter(|one| one.may_be_merged);
+        let wording = wording.filter(|_| !self.kept.contains(&key));
+        wording.copied().into_iter().flat_map(|one| parts(&one))
+    }
+
+    /// The standing memories with this part that say the same as a younger one, the oldest first.
+    fn alike(&self, part: Part, key: MemoryKey) -> impl Iterator<Item = MemoryKey> + '_ {
+        let wording = self.wordings.get(&key);
+        let older = self.standing.range((part, MemoryKey::MIN)..(part, key));
+        let older = older.take(MOST_COMPARED).map(|(_, older)| *older);
+        older.filter(move |older| {
+            let known = self.wordings.get(older).zip(wording);
+            known.is_some_and(|(known, wording)| {
+                known.kind == wording.kind && known.text.similarity(&wording.text) >= SAME_TEXT
+            })
+        })
+    }
+
+    /// The memories whose similarities the next decisions ask for, as far as it is known.
+    fn next_unread(&self) -> Unread {
+        let mut keys = Vec::new();
+        for key in self.due.iter().take(READ_AHEAD) {
+            for part in self.parts_to_compare(*key) {
+                let before = keys.len();
+                keys.extend(self.alike(part, *key));
+                if keys.len() > before {
+                    keys.push(*key);
+                }
+            }
+        }
+        Unread::of(keys)
     }
 
     /// Files a memory among those that stand or those that repeat one.
@@ -245,14 +282,14 @@ mod tests {
         for (key, wording) in &known {
             merges.put(*key, Some(*wording));
         }
-        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
         assert_eq!(moved, [(3, Some(1))]);
         // What is not there leaves its place to the next.
         merges.put(1, None);
-        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
         assert_eq!(moved, [(3, None), (4, Some(3))]);
         merges.put(1, known.get(&1).copied());
-        let moved = merges.settle(|a, b| similarity(&known, a, b));
+        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
         assert_eq!(moved, [(3, Some(1)), (4, None)]);
     }
 
@@ -273,15 +310,15 @@ mod tests {
                     None => known.remove(&key),
                 };
                 if settles {
-                    merges.settle(|a, b| similarity(&known, a, b));
+                    merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
                 }
             }
-            merges.settle(|a, b| similarity(&known, a, b));
+            merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
             let mut again = Merges::default();
             for (key, wording) in &known {
                 again.put(*key, Some(*wording));
             }
-            again.settle(|a, b| similarity(&known, a, b));
+            again.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
             prop_assert_eq!(merges.into, again.into);
             prop_assert_eq!(merges.standing, again.standing);
             prop_assert_eq!(merges.repeating, again.repeating);

@@ -18,7 +18,7 @@ use by_hand::ByHand;
 use cap::Cap;
 use merges::{Merges, Wording};
 
-use crate::credit::Credit;
+use crate::credit::{Credit, Unread};
 use crate::store::merges::BY_HAND;
 use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
@@ -118,22 +118,23 @@ impl Upkeep {
     }
 
     /// Decides which memories repeat others, and returns those that are merged into another one than before,
-    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory.
+    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory. Where
+    /// a similarity has to be read first, the next call goes on from there.
     pub(crate) fn merge(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
         stands: impl Fn(MemoryKey) -> bool,
-    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
+    ) -> Result<Vec<(MemoryKey, Option<MemoryKey>)>, Unread> {
         for target in self.by_hand.settle(stands) {
             self.merges.keep(target, self.by_hand.is_target(target));
         }
-        let moved = self.merges.settle(similarity);
+        let moved = self.merges.settle(similarity)?;
         let moved = self.by_hand.combine(&self.merges, moved);
         for (key, _) in &moved {
             self.touched.insert(*key);
             self.rank(*key);
         }
-        moved
+        Ok(moved)
     }
 
     /// Decides about all memories, by what the runs say about each and by all runs.

@@ -5,16 +5,22 @@
 //! these do not rule it out. The [`Shortlist`] holds every memory that may be among the best
 //! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
 //! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
+//!
+//! A project whose vectors take too much room has a roster in place of an index: the memories without their
+//! vectors, of which the store proposes the nearest.
 
 mod block;
 mod code;
+mod codes;
 mod cut;
 mod group;
 mod groups;
 mod kernel;
 mod means;
+mod members;
 mod probe;
 mod projects;
+mod roster;
 mod scan;
 mod shortlist;
 mod summary;
@@ -29,9 +35,12 @@ use reflect_types::Metadata;
 use crate::credit::Effect;
 use crate::rank::{Merit, Params, signature};
 use block::{Entry, Row};
+use group::Group;
 use groups::Groups;
+use roster::{Listed, Roster};
 use tags::Shared;
 
+pub(crate) use codes::Codes;
 pub(crate) use projects::{Indexes, ProjectIndex};
 pub use shortlist::Shortlist;
 
@@ -144,7 +153,7 @@ impl Index {
         q: f64,
         metadata: &Metadata,
     ) -> Result<(), Error> {
-        self.check(vector)?;
+        check(self.dims, vector)?;
         check_utility(q)?;
         let direction = code::direction(vector);
         let known = self.slots.get(&key).copied();
@@ -157,7 +166,7 @@ impl Index {
         let code = code::encode(&direction);
         let entry = Entry {
             key,
-            fingerprint: self.fingerprint(vector),
+            fingerprint: fingerprint(&self.hasher, vector),
             signature: signature(metadata),
             tags: self.tags.of(metadata),
         };
@@ -246,7 +255,7 @@ impl Index {
         params: &Params,
         filter: Option<&Metadata>,
     ) -> Result<Shortlist, Error> {
-        self.check(probe)?;
+        check(self.dims, probe)?;
         let waiting = scan::scan(&self.groups, probe, params, filter);
         Ok(Shortlist::new(probe, params, waiting))
     }
@@ -265,23 +274,34 @@ impl Index {
             + buckets * (size_of::<(i64, Slot)>() + 1)
     }
 
-    fn check(&self, vector: &[f32]) -> Result<(), Error> {
-        if vector.len() != self.dims {
-            return Err(Error::Dims {
-                expected: self.dims,
-                got: vector.len(),
-            });
-        }
-        let position = vector.iter().position(|x| !x.is_finite());
-        position.map_or(Ok(()), |position| Err(Error::NotFinite { position }))
+    /// The memories without their vectors.
+    fn into_roster(self) -> Roster {
+        let blocks = self.groups.iter().flat_map(Group::blocks);
+        let rows = blocks.flat_map(|block| block.marks().iter().zip(block.entries()));
+        let rows = rows.map(|(mark, entry)| Listed {
+            merit: mark.merit,
+            entry: entry.clone(),
+        });
+        Roster::new(self.dims, rows.collect(), self.tags, self.hasher)
     }
+}
 
-    /// A keyed hash of the vector, so that collisions cannot be forced.
-    fn fingerprint(&self, vector: &[f32]) -> u64 {
-        let mut bits = Vec::with_capacity(vector.len());
-        bits.extend(vector.iter().map(|x| x.to_bits()));
-        self.hasher.hash_one(bits)
+fn check(dims: usize, vector: &[f32]) -> Result<(), Error> {
+    if vector.len() != dims {
+        return Err(Error::Dims {
+            expected: dims,
+            got: vector.len(),
+        });
     }
+    let position = vector.iter().position(|x| !x.is_finite());
+    position.map_or(Ok(()), |position| Err(Error::NotFinite { position }))
+}
+
+/// A keyed hash of a vector, so that collisions cannot be forced.
+fn fingerprint(hasher: &RandomState, vector: &[f32]) -> u64 {
+    let mut bits = Vec::with_capacity(vector.len());
+    bits.extend(vector.iter().map(|x| x.to_bits()));
+    hasher.hash_one(bits)
 }
 
 impl fmt::Debug for Index {

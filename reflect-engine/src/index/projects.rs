@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use reflect_types::{MemoryId, Metadata, ProjectId, Ranking};
 
-use super::{Index, Shortlist};
-use crate::credit::{Account, Credit, ReviewedRun};
+use super::members::Members;
+use super::{Codes, Index, Shortlist};
+use crate::credit::{Account, Credit, ReviewedRun, Unread};
 use crate::error::{Error, Result};
 use crate::hygiene::Upkeep;
 use crate::rank::{Learned, Params};
 use crate::store::{
-    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
+    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Nearest, RecallSettings,
+    Revision,
 };
 
 /// The indexes of the projects queried last.
@@ -32,6 +34,11 @@ impl Indexes {
             room,
             uses: AtomicU64::new(0),
         }
+    }
+
+    /// The memory budget in bytes.
+    pub(crate) fn room(&self) -> usize {
+        self.room
     }
 
     /// The project's index, if one of these dimensions is loaded.
@@ -130,10 +137,12 @@ pub(crate) struct ProjectIndex {
 #[derive(Debug)]
 struct State {
     /// The memories that may be part of an answer.
-    index: Index,
+    index: Members,
     /// The others. Their runs are evidence all the same.
-    hidden: Index,
+    hidden: Members,
     credit: Credit,
+    /// What queries know of `credit`, which may be at work.
+    learned: Learned,
     upkeep: Upkeep,
     settings: RecallSettings,
     revision: Revision,
@@ -141,10 +150,12 @@ struct State {
 
 impl State {
     fn new(index: Index, settings: RecallSettings) -> Self {
+        let credit = Credit::new();
         Self {
-            hidden: index.empty_like(),
-            index,
-            credit: Credit::new(),
+            hidden: Members::Held(index.empty_like()),
+            index: Members::Held(index),
+            learned: Learned::from(&credit),
+            credit,
             upkeep: Upkeep::new(&settings),
             settings,
             revision: Revision::default(),
@@ -187,20 +198,36 @@ impl State {
         self.upkeep.remove(key);
     }
 
-    /// Brings what is learned from the runs up to date.
-    fn settle(&mut self) {
-        let indexes = [&self.index, &self.hidden];
-        let similarity = |a, b| Index::similarity(indexes, a, b);
+    /// Brings what is learned from the runs up to date with this revision. Where vectors have to be read
+    /// first, the next call goes on from there.
+    fn settle(&mut self, codes: &Codes, revision: Revision) -> Result<(), Unread> {
+        let similarity = |a, b| match (&self.index, &self.hidden) {
+            (Members::Held(index), Members::Held(hidden)) => {
+                Ok(Index::similarity([index, hidden], a, b))
+            }
+            _ => codes.similarity(a, b),
+        };
         let credit = &self.credit;
-        let merged = self.upkeep.merge(similarity, |key| credit.has(key));
+        let merged = self.upkeep.merge(similarity, |key| credit.has(key))?;
         self.credit.merge(&merged);
-        for (key, effect) in self.credit.settle(similarity) {
+        for (key, effect) in self.credit.settle(similarity)? {
             self.index.set_effect(key, effect);
             self.hidden.set_effect(key, effect);
             self.upkeep.touch(key);
         }
+        self.learned = Learned::from(&self.credit);
         if self.credit.is_settled() {
             self.upkeep.settle(&self.credit);
+        }
+        self.revision = revision;
+        Ok(())
+    }
+
+    /// Leaves the vectors to the store if they take more than this room.
+    fn keep_within(&mut self, room: usize) {
+        if self.index.bytes() + self.hidden.bytes() > room {
+            self.index.list();
+            self.hidden.list();
         }
     }
 }
@@ -219,17 +246,24 @@ impl ProjectIndex {
         self.read().revision
     }
 
-    /// The memories that may rank among the best, by parameters that depend on what was learned.
+    /// The memories that may rank among the best, by parameters that depend on what was learned; `None` if
+    /// the store has to propose more of them first.
     pub(crate) fn shortlist(
         &self,
         probe: &[f32],
         params: impl FnOnce(Learned) -> Params,
         filter: Option<&Metadata>,
-    ) -> Result<Shortlist> {
+        nearest: &Nearest,
+    ) -> Result<Option<Shortlist>> {
         let state = self.read();
-        let params = params(Learned::from(&state.credit));
-        let shortlist = state.index.shortlist(probe, &params, filter);
+        let params = params(state.learned);
+        let shortlist = state.index.shortlist(probe, &params, filter, nearest);
         shortlist.map_err(|error| Error::internal("the index refused the query", error))
+    }
+
+    /// Whether its vectors are in the store only.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.read().index.are_listed()
     }
 
     /// Whether the effects of memories have to be computed again although the store has nothing new.
@@ -240,11 +274,12 @@ impl ProjectIndex {
     /// What was learned about all memories.
     pub(crate) fn learned(&self) -> (Learned, HashMap<MemoryKey, Account>) {
         let state = self.read();
-        (Learned::from(&state.credit), state.credit.accounts())
+        (state.learned, state.credit.accounts())
     }
 
-    /// Applies changes read from the store.
-    pub(crate) fn apply(&self, changes: MemoryChanges) {
+    /// Applies changes read from the store, within a room for vectors if there is one. After the last
+    /// change, vectors may have to be read for [`settle`](Self::settle).
+    pub(crate) fn apply(&self, changes: MemoryChanges, room: Option<usize>) -> Result<(), Unread> {
         let mut state = self.write();
         if changes.reset {
             *state = State::new(Index::new(state.index.dims()), state.settings.clone());
@@ -255,10 +290,19 @@ impl ProjectIndex {
                 MemoryChange::Gone(key) => state.remove(key),
             }
         }
-        if !changes.more {
-            state.settle();
+        if let Some(room) = room {
+            state.keep_within(room);
         }
-        state.revision = changes.revision;
+        if changes.more {
+            state.revision = changes.revision;
+            return Ok(());
+        }
+        state.settle(&Codes::default(), changes.revision)
+    }
+
+    /// Goes on with learning from the changes up to this revision.
+    pub(crate) fn settle(&self, codes: &Codes, revision: Revision) -> Result<(), Unread> {
+        self.write().settle(codes, revision)
     }
 
     /// Whether it follows these settings of the project.

@@ -74,9 +74,9 @@ impl<'a> Prospect<'a> {
 }
 
 /// A row that may be in the pool.
-struct Survivor {
-    fingerprint: u64,
-    waiting: Waiting,
+pub(super) struct Survivor {
+    pub(super) fingerprint: u64,
+    pub(super) waiting: Waiting,
 }
 
 struct Scan<'a> {
@@ -143,7 +143,7 @@ impl Scan<'_> {
 ///
 /// This keeps the shortlist of a project with one recurring task short. Vectors are compared by a
 /// keyed 64-bit hash, which confuses one pair in 2^64.
-fn without_surplus_twins(survivors: Vec<Survivor>, params: &Params) -> Vec<Waiting> {
+pub(super) fn without_surplus_twins(survivors: Vec<Survivor>, params: &Params) -> Vec<Waiting> {
     let all = survivors.len() <= params.pool();
     let waiting = survivors.into_iter();
     if all {
@@ -168,13 +168,13 @@ fn without_surplus_twins(survivors: Vec<Survivor>, params: &Params) -> Vec<Waiti
 
 /// A metadata filter with its signature.
 #[derive(Clone, Copy)]
-struct Filter<'a> {
+pub(super) struct Filter<'a> {
     filter: Option<&'a Metadata>,
     signature: u64,
 }
 
 impl<'a> Filter<'a> {
-    fn new(filter: Option<&'a Metadata>) -> Self {
+    pub(super) fn new(filter: Option<&'a Metadata>) -> Self {
         Self {
             filter,
             signature: filter.map_or(0, required_signature),
@@ -195,7 +195,7 @@ impl<'a> Filter<'a> {
         entry.signature & self.signature == self.signature
     }
 
-    fn passes(&self, entry: &Entry) -> bool {
+    pub(super) fn passes(&self, entry: &Entry) -> bool {
         self.filter.is_none_or(|filter| {
             let tags = entry.tags.as_ref();
             self.may_pass(entry) && rank::all_match(filter, |key| tags?.get(key))

@@ -72,6 +72,11 @@ impl Shortlist {
         self.cut.params()
     }
 
+    /// The memories whose vectors may have to be read.
+    pub(super) fn keys(&self) -> impl Iterator<Item = i64> + '_ {
+        self.waiting.iter().map(|waiting| waiting.key)
+    }
+
     /// The memories whose vectors are to be read next, in rising order; `None` if those that were read
     /// include the pool.
     pub fn next_batch(&mut self) -> Option<Vec<i64>> {

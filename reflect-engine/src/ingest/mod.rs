@@ -1,10 +1,12 @@
 //! Background work, as jobs of one durable queue: reviews become memories, a model judges traces, and
-//! memories follow a changed embedder.
+//! memories follow a changed embedder. Spans of OpenTelemetry become runs ([`assembly`]).
 //!
 //! One worker loop ([`worker`]) runs each kind of work. A job is claimed under a lease, so that
 //! another worker takes over from one that died, and is finished in one transaction that checks the
 //! lease: a review makes exactly one memory.
 
+mod arrival;
+mod assembly;
 mod giving;
 mod held;
 mod judgement;
@@ -24,6 +26,7 @@ use self::reembedding::ReembeddingWork;
 use self::reflection::ReflectionWork;
 use crate::core::Core;
 
+pub(crate) use arrival::new_trace;
 pub(crate) use giving::{Given, give, new_review};
 pub(crate) use learning::learn_authored;
 
@@ -32,6 +35,7 @@ pub(crate) fn start(core: &Arc<Core>, runtime: &Handle) -> Vec<JoinHandle<()>> {
     let mut workers = vec![
         runtime.spawn(worker::run(Arc::clone(core), ReflectionWork::new(core))),
         runtime.spawn(worker::run(Arc::clone(core), ReembeddingWork::new(core))),
+        runtime.spawn(assembly::run(Arc::clone(core))),
     ];
     if let Some(judge) = &core.judge {
         let work = JudgementWork::new(core, Arc::clone(judge));

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use reflect_types::{MemoryStatus, ProjectId};
 
 use crate::core::Core;
+use crate::credit::Unread;
 use crate::error::Result;
-use crate::index::ProjectIndex;
-use crate::store::AsideWrite;
+use crate::index::{Codes, ProjectIndex};
+use crate::store::{AsideWrite, Revision};
 use crate::task::{compute, isolate};
 
 /// The number of changes read from the store at a time. Tests read many pages.
@@ -102,18 +103,43 @@ async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -
         index.start_over(page.settings);
         page = after(index.revision()).await?;
     }
+    let room = core.store.proposes().then(|| core.indexes.room());
     loop {
         let (more, revision) = (page.more, page.revision);
         let applying = {
             let index = Arc::clone(index);
-            compute(move || index.apply(page))
+            compute(move || index.apply(page, room))
         };
         if !more {
-            return applying.await;
+            return match applying.await? {
+                Ok(()) => Ok(()),
+                Err(unread) => learn(core, project, index, revision, unread).await,
+            };
         }
         // The next page is read while this one is applied.
         let (applied, next) = tokio::join!(applying, after(revision));
-        applied?;
+        // Nothing is learned before the last page.
+        let _ = applied?;
         page = next?;
+    }
+}
+
+/// Reads the vectors that the index asks for, until it has learned from all changes.
+async fn learn(
+    core: &Core,
+    project: &ProjectId,
+    index: &Arc<ProjectIndex>,
+    revision: Revision,
+    mut unread: Unread,
+) -> Result<()> {
+    loop {
+        let Unread(keys) = unread;
+        let vectors = core.store.vectors(project, core.embedder.id(), &keys);
+        let (found, index) = (vectors.await?, Arc::clone(index));
+        let learned = compute(move || index.settle(&Codes::of(&keys, &found), revision));
+        match learned.await? {
+            Ok(()) => return Ok(()),
+            Err(next) => unread = next,
+        }
     }
 }

@@ -4,20 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reflect_types::{
-    Evidence, ExplainedMemory, Explanation, Memory, MemoryId, ProjectId, QueryMemories, neutral,
+    Evidence, ExplainedMemory, Explanation, Memory, ProjectId, QueryMemories, SearchedIn, neutral,
 };
 
 use super::catch_up::{PAGE, current_index};
 use super::query::probe;
+use super::survey::Survey;
 use crate::core::Core;
 use crate::credit::{Account, Credit};
 use crate::error::Result;
-use crate::rank::{self, Candidate, Explained, Learned, Merit, Params, Rule};
-use crate::store::{IndexedMemory, MemoryChange, MemoryKey, Revision};
+use crate::rank::{Learned, Params, Rule};
+use crate::store::Revision;
 use crate::task::compute;
-
-/// The cosine similarity from which two tasks count as alike.
-const SIMILAR: f64 = 0.5;
 
 impl From<Account> for Evidence {
     fn from(account: Account) -> Self {
@@ -41,18 +39,15 @@ pub(crate) async fn explain(
     let Some(index) = current_index(core, project).await? else {
         return Ok(of_nothing(core, query));
     };
-    let all = all_memories(core, project).await?;
-    let considered = all.len();
     let (learned, accounts) = index.learned();
     let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
     let rule = Rule::of(query, &default, learned);
     let params = Params::new(query, rule, core.floor);
-    let filter = query.metadata_filter.clone();
-    let (mut explained, accounts, similar) = compute(move || {
-        let candidates: Vec<_> = all.values().map(|m| candidate(m, &accounts)).collect();
-        let explained = rank::explain(&probe, &candidates, &params, filter.as_ref());
-        let similar = similar_runs(&explained, &all);
-        (explained, accounts, similar)
+    let survey = Survey::new(probe, query, params, accounts);
+    let survey = all_memories(core, project, survey).await?;
+    let (survey, mut explained) = compute(move || {
+        let explained = survey.explained();
+        (survey, explained)
     })
     .await?;
     explained.truncate(Explanation::MAX_MEMORIES);
@@ -61,8 +56,8 @@ pub(crate) async fn explain(
     let mut records: HashMap<_, _> = records.into_iter().collect();
     let memories = explained.into_iter().filter_map(|memory| {
         let record = records.remove(&memory.key)?.neutral();
-        let account = accounts.get(&memory.key).copied();
-        let (similar_runs, similar_passed) = similar.get(&record.id).copied().unwrap_or_default();
+        let account = survey.account(memory.key);
+        let (similar_runs, similar_passed) = survey.similar_runs(&record.id);
         Some(ExplainedMemory {
             similar_runs,
             similar_passed,
@@ -82,7 +77,12 @@ pub(crate) async fn explain(
     Ok(Explanation {
         ranking: params.rule.ranking(),
         floor: params.floor,
-        considered,
+        considered: survey.considered(),
+        searched_in: if index.is_listed() {
+            SearchedIn::Database
+        } else {
+            SearchedIn::Memory
+        },
         memories: memories.collect(),
     })
 }
@@ -94,79 +94,29 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
         ranking: rule.ranking(),
         floor: Params::new(query, rule, core.floor).floor,
         considered: 0,
+        searched_in: SearchedIn::Memory,
         memories: Vec::new(),
     }
 }
 
-/// For each memory, the number of runs with a task like the query's that were given it, and how many of
-/// them passed. A memory stands for the run that it was learned from.
-fn similar_runs(
-    explained: &[Explained],
-    all: &HashMap<MemoryKey, IndexedMemory>,
-) -> HashMap<MemoryId, (u32, u32)> {
-    let mut counts = HashMap::<MemoryId, (u32, u32)>::new();
-    let similar = explained.iter().filter(|run| run.similarity >= SIMILAR);
-    for run in similar.filter_map(|run| all.get(&run.key)) {
-        for id in &run.given {
-            let (runs, passed) = counts.entry(id.clone()).or_default();
-            *runs += 1;
-            *passed += u32::from(run.passed);
-        }
-    }
-    counts
-}
-
-/// A memory as the ranking sees it.
-fn candidate<'a>(
-    memory: &'a IndexedMemory,
-    accounts: &HashMap<MemoryKey, Account>,
-) -> Candidate<'a> {
-    let merit = match accounts.get(&memory.key) {
-        Some(account) => Merit::of(memory.q, account.kinds),
-        None => Merit::untested(memory.q),
-    };
-    Candidate {
-        key: memory.key,
-        vector: &memory.vector,
-        merit,
-        metadata: Some(&memory.metadata),
-    }
-}
-
-/// All memories with a vector of this embedder, read from the store and not from the index.
-async fn all_memories(
-    core: &Core,
-    project: &ProjectId,
-) -> Result<HashMap<MemoryKey, IndexedMemory>> {
+/// Surveys all memories with a vector of this embedder, read from the store and not from the index.
+async fn all_memories(core: &Core, project: &ProjectId, mut survey: Survey) -> Result<Survey> {
     core.claim_embedder().await?;
-    let mut all = HashMap::new();
     let mut since = Revision::default();
     loop {
         let embedder = core.embedder.id();
-        let changes = core
-            .store
-            .memory_changes(project, embedder, since, PAGE)
-            .await?;
-        core.ensure_same_embedder(changes.embedder.as_deref())?;
-        if changes.reset {
-            all.clear();
-        }
-        for change in changes.changes {
-            match change {
-                MemoryChange::Put(memory) if !memory.shown => {
-                    all.remove(&memory.key);
-                }
-                MemoryChange::Put(memory) => {
-                    all.insert(memory.key, *memory);
-                }
-                MemoryChange::Gone(key) => {
-                    all.remove(&key);
-                }
-            }
-        }
-        since = changes.revision;
-        if !changes.more {
-            return Ok(all);
+        let page = core.store.memory_changes(project, embedder, since, PAGE);
+        let page = page.await?;
+        core.ensure_same_embedder(page.embedder.as_deref())?;
+        let more = page.more;
+        since = page.revision;
+        survey = compute(move || {
+            survey.add(page);
+            survey
+        })
+        .await?;
+        if !more {
+            return Ok(survey);
         }
     }
 }

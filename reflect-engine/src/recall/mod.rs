@@ -7,6 +7,7 @@ mod appraise;
 mod catch_up;
 mod explain;
 mod query;
+mod survey;
 
 pub use appraise::Appraisal;
 pub(crate) use appraise::appraise;
@@ -14,3 +15,7 @@ pub(crate) use appraise::appraise;
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
 pub(crate) use query::query;
+
+#[cfg(test)]
+#[cfg(feature = "postgres")]
+mod tests;

@@ -8,10 +8,13 @@ use reflect_types::{Memory, ProjectId, QueryMemories};
 use super::catch_up::current_index;
 use crate::core::Core;
 use crate::error::Result;
-use crate::index::Shortlist;
+use crate::index::{ProjectIndex, Shortlist};
 use crate::rank::{self, Candidate, Params, Ranked, Rule};
-use crate::store::MemoryKey;
+use crate::store::{MemoryKey, Nearest};
 use crate::task::{compute, isolate};
+
+/// The number of memories that the store proposes first. Tests ask for few.
+const FIRST_PROPOSED: usize = if cfg!(test) { 16 } else { 512 };
 
 /// The memories that rank best, best first.
 pub(crate) async fn query(
@@ -23,16 +26,8 @@ pub(crate) async fn query(
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());
     };
-    let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
-    let (asked, settings) = (query.clone(), (default, core.floor));
-    let (probe, shortlist) = compute(move || {
-        let (ranking, floor) = settings;
-        let params = |learned| Params::new(&asked, Rule::of(&asked, &ranking, learned), floor);
-        let shortlist = index.shortlist(&probe, params, asked.metadata_filter.as_ref());
-        (probe, shortlist)
-    })
-    .await?;
-    let (shortlist, vectors) = read(core, project, shortlist?).await?;
+    let (probe, shortlist) = shortlist(core, project, query, index, probe).await?;
+    let (shortlist, vectors) = read(core, project, shortlist).await?;
     let params = *shortlist.params();
     let ranking = compute(move || ranked(&probe, &vectors, &shortlist)).await?;
     let keys: Vec<_> = ranking.iter().map(|ranked| ranked.key).collect();
@@ -45,6 +40,38 @@ pub(crate) async fn query(
         Some(record.into_memory(ranked.similarity, params.rule.shown(ranked.score)))
     });
     Ok(memories.collect())
+}
+
+/// The memories that may rank among the best. Where the index has no vectors, the store proposes memories, more
+/// and more of them until it is sure that no other ranks.
+async fn shortlist(
+    core: &Core,
+    project: &ProjectId,
+    query: &QueryMemories,
+    index: Arc<ProjectIndex>,
+    mut probe: Vec<f32>,
+) -> Result<(Vec<f32>, Shortlist)> {
+    let mut nearest = Nearest::unknown();
+    let mut count = FIRST_PROPOSED;
+    loop {
+        let (asked, index) = (query.clone(), Arc::clone(&index));
+        let (default, floor) = (core.ranking.clone(), core.floor);
+        let found;
+        (probe, found) = compute(move || {
+            let ranking = index.ranking().unwrap_or(default);
+            let params = |learned| Params::new(&asked, Rule::of(&asked, &ranking, learned), floor);
+            let filter = asked.metadata_filter.as_ref();
+            let found = index.shortlist(&probe, params, filter, &nearest);
+            (probe, found)
+        })
+        .await?;
+        if let Some(shortlist) = found? {
+            return Ok((probe, shortlist));
+        }
+        let embedder = core.embedder.id();
+        nearest = core.store.nearest(project, embedder, &probe, count).await?;
+        count = count.saturating_mul(8);
+    }
 }
 
 /// Reads the exact vectors that decide the ranking.

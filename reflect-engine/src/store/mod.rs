@@ -25,6 +25,7 @@ mod legacy_note;
 mod memory;
 pub(crate) mod merges;
 mod monitoring;
+mod nearest;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]
@@ -32,6 +33,7 @@ mod postgres;
 mod restored;
 mod sketches;
 mod skill;
+mod spans;
 mod sqlite;
 mod tally;
 mod trace;
@@ -51,6 +53,7 @@ pub use memory::{
     UnembeddedMemory,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
+pub use nearest::{Nearest, Proposals};
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
 #[doc(hidden)]
@@ -58,6 +61,7 @@ pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
+pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
 pub use tally::{GivenMemory, Tallies, Tally, TallyQuery};

@@ -8,8 +8,8 @@ use reflect_types::{
 
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Tallies, TraceDeletion, TraceKey,
-    Undecoded, UndoRun, UnembeddedMemory,
+    MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies,
+    TraceDeletion, TraceKey, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -19,7 +19,9 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// Every method is one transaction, isolated from all others: it takes effect as a whole or not at
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
-pub trait Store: Archive + Browse + Monitoring + Tallies + Send + Sync + 'static {
+pub trait Store:
+    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Send + Sync + 'static
+{
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
 

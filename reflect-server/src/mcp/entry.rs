@@ -9,18 +9,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Method, StatusCode};
-use reflect_types::{ErrorBody, ErrorCode, ProjectId};
+use reflect_types::{ErrorBody, ErrorCode};
 use rmcp::model::ClientJsonRpcMessage;
 
 use super::bank::Bank;
 use super::keyed_bank::KeyedBank;
-use crate::access::caller;
+use crate::access::{caller, named_project};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
-
-/// The header that names another project than the key's.
-const PROJECT_ID: &str = "x-project-id";
 
 /// Authenticates the caller and gives the tools its bank, that of a project: the header's, the key's,
 /// or `default`.
@@ -31,23 +28,7 @@ pub(super) async fn enter(
 ) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     let caller = caller(&parts, &app).await?;
-    // Not `to_str`, which accepts only ASCII: a project may have any name.
-    let named = parts.headers.get(PROJECT_ID);
-    let named = named.map(|value| std::str::from_utf8(value.as_bytes()));
-    let project = match (named, caller.project()) {
-        (Some(Ok(named)), _) => ProjectId::from(named),
-        (Some(Err(_)), _) => {
-            return Err(ApiError::field(
-                "X-Project-Id",
-                "`X-Project-Id` must be UTF-8",
-            ));
-        }
-        (None, Some(own)) => own.clone(),
-        (None, None) => ProjectId::default(),
-    };
-    if !caller.opens(&project) {
-        return Err(ApiError::other_project(&project));
-    }
+    let project = named_project(&caller, &parts.headers)?;
     let bank: Arc<dyn Bank> = Arc::new(KeyedBank {
         app: app.clone(),
         caller,

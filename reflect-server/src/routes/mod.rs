@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::openapi::{Description, complete};
-use crate::{body_budget, console, mcp, metrics, observe};
+use crate::{body_budget, console, mcp, metrics, observe, otlp};
 
 mod archive;
 mod health;
@@ -39,6 +39,7 @@ pub fn router(app: App) -> Router {
     api.route("/openapi.json", get(async move || document.clone()))
         .route("/metrics", get(metrics_text))
         .merge(mcp::routes(&app))
+        .merge(otlp::routes())
         .merge(console::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(unsupported_method)

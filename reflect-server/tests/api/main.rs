@@ -18,6 +18,7 @@ mod limits;
 mod managed;
 mod master_key;
 mod mcp;
+mod otlp;
 mod pages;
 mod reviewers;
 mod sdk;

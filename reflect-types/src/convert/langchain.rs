@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::parts::{Fields, call, content, each, list, take_text, telling};
-use crate::message::{Message, Role, ToolCall};
+use super::parts::{Fields, any_call, content, each, list, take_text, telling};
+use crate::message::{Message, Role};
 use crate::trajectory::Trajectory;
 
 pub(super) fn convert(json: Value) -> Trajectory {
@@ -25,7 +25,7 @@ fn message(fields: Fields) -> Message {
         },
     };
     let calls = match fields.remove("tool_calls") {
-        Some(Value::Array(calls)) => calls.into_iter().filter_map(tool_call).collect(),
+        Some(Value::Array(calls)) => calls.into_iter().filter_map(any_call).collect(),
         _ => Vec::new(),
     };
     let content = content(fields.remove("content"));
@@ -65,20 +65,4 @@ fn unwrapped(mut fields: Fields) -> (String, Fields) {
             (kind, fields)
         }
     }
-}
-
-/// A call in LangChain's shape or in that of OpenAI; `None` without a name.
-fn tool_call(json: Value) -> Option<ToolCall> {
-    let Value::Object(mut fields) = json else {
-        return None;
-    };
-    let id = take_text(&mut fields, "id");
-    let (name, arguments) = if let Some(Value::Object(mut function)) = fields.remove("function") {
-        let name = take_text(&mut function, "name");
-        (name, function.remove("arguments"))
-    } else {
-        let arguments = fields.remove("args").or_else(|| fields.remove("arguments"));
-        (take_text(&mut fields, "name"), arguments)
-    };
-    Some(call(id, name?, arguments))
 }

@@ -3,7 +3,7 @@
 mod anthropic;
 mod chat;
 mod langchain;
-mod parts;
+pub(crate) mod parts;
 mod responses;
 #[cfg(test)]
 mod tests;

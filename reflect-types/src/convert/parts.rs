@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::message::{Content, Message, ToolCall};
 
-pub(super) type Fields = Map<String, Value>;
+pub(crate) type Fields = Map<String, Value>;
 
 /// The messages of a list, one or more for each object in it. Other values are kept as the text of an
 /// assistant.
-pub(super) fn each(
+pub(crate) fn each(
     list: Vec<Value>,
     mut convert: impl FnMut(Fields) -> Vec<Message>,
 ) -> Vec<Message> {
@@ -21,7 +21,7 @@ pub(super) fn each(
 }
 
 /// The list itself, or the one under the first of these keys of an object.
-pub(super) fn list(json: Value, keys: &[&str]) -> Result<Vec<Value>, Value> {
+pub(crate) fn list(json: Value, keys: &[&str]) -> Result<Vec<Value>, Value> {
     match json {
         Value::Array(list) => Ok(list),
         Value::Object(mut fields) => {
@@ -36,7 +36,7 @@ pub(super) fn list(json: Value, keys: &[&str]) -> Result<Vec<Value>, Value> {
 }
 
 /// The content of a message: the text of parts that are nothing but text, else the parts.
-pub(super) fn content(value: Option<Value>) -> Content {
+pub(crate) fn content(value: Option<Value>) -> Content {
     match value {
         None | Some(Value::Null) => Content::Null,
         Some(Value::String(text)) => Content::Text(text),
@@ -65,13 +65,29 @@ fn only_text(part: &Value) -> Option<&str> {
 }
 
 /// A tool call with arguments as they came.
-pub(super) fn call(id: Option<String>, name: String, arguments: Option<Value>) -> ToolCall {
+pub(crate) fn call(id: Option<String>, name: String, arguments: Option<Value>) -> ToolCall {
     let call = ToolCall::new("", name, arguments.unwrap_or_else(|| "".into()));
     ToolCall { id, ..call }
 }
 
+/// A call in LangChain's shape or in that of OpenAI; `None` without a name.
+pub(crate) fn any_call(json: Value) -> Option<ToolCall> {
+    let Value::Object(mut fields) = json else {
+        return None;
+    };
+    let id = take_text(&mut fields, "id");
+    let (name, arguments) = if let Some(Value::Object(mut function)) = fields.remove("function") {
+        let name = take_text(&mut function, "name");
+        (name, function.remove("arguments"))
+    } else {
+        let arguments = fields.remove("args").or_else(|| fields.remove("arguments"));
+        (take_text(&mut fields, "name"), arguments)
+    };
+    Some(call(id, name?, arguments))
+}
+
 /// Removes a text that is not empty.
-pub(super) fn take_text(fields: &mut Fields, key: &str) -> Option<String> {
+pub(crate) fn take_text(fields: &mut Fields, key: &str) -> Option<String> {
     match fields.get_mut(key) {
         Some(Value::String(text)) if !text.is_empty() => {
             let text = std::mem::take(text);
@@ -83,7 +99,7 @@ pub(super) fn take_text(fields: &mut Fields, key: &str) -> Option<String> {
 }
 
 /// What says something: neither null nor empty.
-pub(super) fn telling(fields: Fields) -> Fields {
+pub(crate) fn telling(fields: Fields) -> Fields {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

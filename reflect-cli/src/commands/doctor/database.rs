@@ -76,6 +76,13 @@ fn report(found: &Examination, findings: &mut Findings) {
     if found.invalid_indexes.is_empty() {
         findings.good("all indexes are valid");
     }
+    match found.memories_without_direction {
+        0 => findings.good("every vector has its direction, which queries in the database scan"),
+        lacking => findings.bad(
+            format!("{} not found by queries in the database", vectors(lacking)),
+            "run `UPDATE embedding SET vector = vector`, which writes their directions again",
+        ),
+    }
     let clock = found.clock_difference;
     let what = format!("the clocks differ by {} ms", clock.as_millis().abs());
     if clock.abs() > SignedDuration::from_secs(5) {
@@ -100,5 +107,12 @@ fn report(found: &Examination, findings: &mut Findings) {
         } else {
             findings.good(what);
         }
+    }
+}
+
+fn vectors(count: i64) -> String {
+    match count {
+        1 => "1 memory is".to_owned(),
+        many => format!("{many} memories are"),
     }
 }

@@ -1,7 +1,5 @@
 //! What the agent answered, without courtesies.
 
-use std::collections::HashSet;
-
 use crate::model::prose::{clean, is_common, sentences};
 use crate::model::steps::Step;
 
@@ -23,13 +21,17 @@ pub(super) fn answer(
         _ => None,
     });
     let task = task.to_lowercase();
-    let task: HashSet<&str> = stems(&task).collect();
+    let mut task: Vec<&str> = stems(&task).collect();
+    task.sort_unstable();
+    task.dedup();
+    // Two words of the task, or its only one.
     let tells = |sentence: &&str| {
         let sentence = sentence.to_lowercase();
-        let shared: HashSet<&str> = stems(&sentence)
-            .filter(|stem| task.contains(stem))
-            .collect();
-        shared.len() >= 2.min(task.len())
+        let mut shared = stems(&sentence).filter(|stem| task.binary_search(stem).is_ok());
+        match shared.next() {
+            Some(first) => task.len() == 1 || shared.any(|stem| stem != first),
+            None => task.is_empty(),
+        }
     };
     // Most often the final response is the last text.
     let said = said.take(MAX_BACK).filter(|text| *text != final_response);

@@ -1,10 +1,42 @@
 //! Values that their form, or the noun before them, gives away.
 
 /// The nouns before the number of a case: `order #W5918442` becomes `order order_id`.
-const NUMBERED: &str = "account application appointment booking case certificate claim complaint \
-    confirmation contract customer employee invoice loan member membership order \
-    passenger passport patient payment policy receipt reference refund reservation return shipment \
-    subscription ticket tracking transaction user voucher";
+const NUMBERED: &[&str] = &[
+    "account",
+    "application",
+    "appointment",
+    "booking",
+    "case",
+    "certificate",
+    "claim",
+    "complaint",
+    "confirmation",
+    "contract",
+    "customer",
+    "employee",
+    "invoice",
+    "loan",
+    "member",
+    "membership",
+    "order",
+    "passenger",
+    "passport",
+    "patient",
+    "payment",
+    "policy",
+    "receipt",
+    "reference",
+    "refund",
+    "reservation",
+    "return",
+    "shipment",
+    "subscription",
+    "ticket",
+    "tracking",
+    "transaction",
+    "user",
+    "voucher",
+];
 
 /// The text with roles for mail addresses, card and phone numbers, and identifiers.
 pub(super) fn replace(text: &str) -> String {
@@ -12,16 +44,11 @@ pub(super) fn replace(text: &str) -> String {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let outside = !replaced.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        let found = if outside {
-            number(rest).or_else(|| word(rest))
-        } else {
-            None
-        };
-        let numbered = if outside { numbered(rest) } else { None };
-        if let Some((length, role)) = found {
+        let found = || number(rest).or_else(|| word(rest));
+        if let Some((length, role)) = outside.then(found).flatten() {
             replaced.push_str(role);
             rest = &rest[length..];
-        } else if let Some(case) = numbered {
+        } else if let Some(case) = outside.then(|| numbered(rest)).flatten() {
             replaced.push_str(&rest[..case.value]);
             replaced.push_str(&rest[..case.noun].to_ascii_lowercase());
             replaced.push_str("_id");
@@ -60,7 +87,7 @@ struct Case {
 fn numbered(text: &str) -> Option<Case> {
     let noun = text.find(|c: char| !c.is_ascii_alphabetic())?;
     let is_noun = |known: &str| known.eq_ignore_ascii_case(&text[..noun]);
-    if !NUMBERED.split_whitespace().any(is_noun) {
+    if !NUMBERED.iter().copied().any(is_noun) {
         return None;
     }
     let mut rest = text[noun..].trim_start_matches([' ', ':']);
@@ -96,6 +123,9 @@ fn numbered(text: &str) -> Option<Case> {
 /// A card, phone or other long number at the beginning of the text: its length and role.
 fn number(text: &str) -> Option<(usize, &'static str)> {
     const LONGEST: usize = 32;
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '(')) {
+        return None;
+    }
     let mut groups: Vec<String> = vec![String::new()];
     let mut end = 0;
     let mut first_end = 0;

@@ -8,12 +8,12 @@ pub(in crate::model) fn sentences(text: &str) -> Vec<&str> {
     let mut start = 0;
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
-        let mut after = text[end..].chars();
-        let (next, then) = (after.next(), after.next());
         let ends = match c {
             '。' | '！' | '？' => true,
             // A lower-case letter follows an abbreviation.
             '.' | '!' | '?' | '…' => {
+                let mut after = text[end..].chars();
+                let (next, then) = (after.next(), after.next());
                 next.is_none_or(|c| c == ' ')
                     && !then.is_some_and(char::is_lowercase)
                     && !(c == '.' && is_list_number(&text[start..at]))

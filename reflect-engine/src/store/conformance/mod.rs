@@ -11,6 +11,7 @@ mod projects;
 mod replacements;
 mod reviews;
 mod setbacks;
+mod spans;
 mod support;
 mod together;
 mod traces;
@@ -37,8 +38,8 @@ use serde_json::{Value, json};
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
-    NewTrace, NewUndoRecord, Revision, SkillWrite, Store, Subject, TraceDeletion, TraceKey,
-    UndoRun, labels,
+    NewTrace, NewUndoRecord, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts, SpanPart,
+    SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, labels,
 };
 use crate::error::Error;
 use crate::learn;
@@ -137,6 +138,12 @@ pub async fn all(store: &dyn Store) {
     together::concurrent_claims_never_share_a_job(store).await;
     together::a_reader_that_follows_concurrent_writers_misses_nothing(store).await;
     together::a_reader_that_follows_stored_traces_misses_none(store).await;
+    spans::spans_are_kept_in_order_until_their_trace_is_due(store).await;
+    spans::spans_that_come_again_or_too_late_are_recognised(store).await;
+    spans::a_trace_that_nobody_finished_is_claimed_again(store).await;
+    spans::a_trace_is_of_one_key_and_of_one_project(store).await;
+    spans::a_trace_has_limits(store).await;
+    spans::concurrent_requests_and_claims_lose_and_share_nothing(store).await;
     index_feed::the_embedder_claimed_last_is_current(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;

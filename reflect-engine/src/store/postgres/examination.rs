@@ -26,6 +26,9 @@ pub struct Examination {
     pub connections: i64,
     /// The indexes of our tables that PostgreSQL does not use, because their creation failed.
     pub invalid_indexes: Vec<String>,
+    /// The number of memories that a query in the database would not find. See
+    /// [`Proposals`](crate::store::Proposals).
+    pub memories_without_direction: i64,
     /// How far the database's clock is ahead of this machine's.
     pub clock_difference: SignedDuration,
     /// The time that a query without work takes.
@@ -80,6 +83,13 @@ async fn examine(
             &[],
         )
         .await?;
+    let memories_without_direction = db
+        .one(
+            "SELECT count(*) FROM embedding e WHERE NOT EXISTS (SELECT FROM direction d \
+                 WHERE d.memory = e.memory AND d.embedder = e.embedder)",
+            &[],
+        )
+        .await?;
     let replicas = db
         .query(
             "SELECT coalesce(nullif(application_name, ''), client_addr::text, 'unnamed'), \
@@ -94,6 +104,7 @@ async fn examine(
         max_connections: server.get(2)?,
         connections: server.get(3)?,
         invalid_indexes,
+        memories_without_direction: memories_without_direction.get(0)?,
         clock_difference,
         round_trip,
         replicas: replicas

@@ -3,11 +3,19 @@
 use deadpool_postgres::Object;
 
 use super::fault::{Fault, message};
+use super::sql::Db;
+use super::trace_labels;
 use crate::error::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!(
-    "../../../migrations/postgres/0001_initial.sql"
-)];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/postgres/0001_initial.sql"),
+    include_str!("../../../migrations/postgres/0002_directions.sql"),
+    include_str!("../../../migrations/postgres/0003_spans.sql"),
+    include_str!("../../../migrations/postgres/0004_trace_labels.sql"),
+];
+
+/// The first format with labels of traces.
+const LABELS: i64 = 4;
 
 /// Held by the one process that migrates: `Reflect` in ASCII.
 const LOCK: i64 = 0x0052_6566_6c65_6374;
@@ -42,6 +50,9 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     }
     if found == 0 {
         extend(&db, address).await?;
+    }
+    require_halfvec(&db, address).await?;
+    if found == 0 {
         let create = "CREATE TABLE reflect_format (format BIGINT NOT NULL); \
              INSERT INTO reflect_format VALUES (0)";
         db.batch_execute(create).await?;
@@ -51,7 +62,11 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     }
     db.execute("UPDATE reflect_format SET format = $1", &[&current()])
         .await?;
-    db.commit().await?;
+    let db = Db(db);
+    if found < LABELS {
+        trace_labels::insert_all(&db).await?;
+    }
+    db.0.commit().await?;
     Ok(())
 }
 
@@ -113,4 +128,23 @@ async fn extend(db: &tokio_postgres::Transaction<'_>, address: &str) -> Result<(
                 message(&error)
             )))
         })
+}
+
+/// Refuses a pgvector without vectors in half precision.
+async fn require_halfvec(db: &tokio_postgres::Transaction<'_>, address: &str) -> Result<(), Fault> {
+    let version = "SELECT extversion, to_regtype('halfvec') IS NOT NULL FROM pg_extension \
+         WHERE extname = 'vector'";
+    let version = db.query_one(version, &[]).await?;
+    let (found, has_halfvec): (&str, bool) = (version.try_get(0)?, version.try_get(1)?);
+    if has_halfvec {
+        return Ok(());
+    }
+    let problem = format!(
+        "pgvector {found} is too old: install 0.7 or newer on the server, and have an administrator run \
+         `ALTER EXTENSION vector UPDATE` in this database. Nothing was changed"
+    );
+    Err(Fault::Plain(Error::Inaccessible {
+        path: address.into(),
+        problem,
+    }))
 }

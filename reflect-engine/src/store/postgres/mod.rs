@@ -42,6 +42,7 @@ mod memory_changes;
 mod memory_edits;
 mod migrations;
 mod monitoring;
+mod nearest;
 mod past_reviews;
 mod projects;
 mod reviews;
@@ -49,6 +50,7 @@ mod row;
 #[cfg(any(test, feature = "test-support"))]
 mod scratch;
 mod skills;
+mod spans;
 mod sql;
 mod tallies;
 mod trace_labels;

@@ -26,6 +26,29 @@ pub(super) async fn insert(
     Ok(())
 }
 
+/// Labels all traces of a database of an older format.
+pub(super) async fn insert_all(db: &Db<'_>) -> Result<(), Fault> {
+    const PAGE: i64 = 1_000;
+
+    let mut last = 0_i64;
+    loop {
+        let rows = db
+            .query(
+                "SELECT key, project, metadata FROM trace WHERE key > $1 AND metadata <> '{}' \
+                 ORDER BY key LIMIT $2",
+                params![last, PAGE],
+            )
+            .await?;
+        for found in &rows {
+            last = found.get(0)?;
+            insert(db, found.get(1)?, last, &row::json(found, 2)?).await?;
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
 pub(super) async fn delete(
     db: &Db<'_>,
     project: i64,

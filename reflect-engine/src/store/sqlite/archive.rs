@@ -233,13 +233,14 @@ fn restore_trace(
         trace.arm.as_ref().map(Arm::as_str),
     ])?;
     let key = db.last_insert_rowid();
+    traces::make_searchable(db, key, project, &trace.task)?;
     trace_labels::insert(db, project, key, &trace.metadata)?;
     if let Some(review) = restored::review(archived, now) {
         reviews::put(db, key, &review)?;
     }
     past_reviews::insert(db, key, &archived.past_reviews)?;
     if status == IngestStatus::Queued {
-        jobs::queue(db, JobKind::Reflection, key, now)?;
+        jobs::queue(db, JobKind::Reflection, key, now, 0)?;
     }
     Ok(true)
 }

@@ -18,15 +18,29 @@ pub(super) fn next_due(db: &Connection, kind: JobKind) -> Result<Option<Timestam
         .transpose()
 }
 
-/// Queues a job of a trace.
+/// Queues a job of a trace, which replaces one of the same kind: who works on that one no longer holds it.
 pub(super) fn queue(
     db: &Connection,
     kind: JobKind,
     trace: i64,
     due: Timestamp,
+    attempts: u32,
 ) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR REPLACE INTO queue (kind, trace, due_at) VALUES (?1, ?2, ?3)")?
-        .execute(params![kind.as_str(), trace, due.as_millisecond()])?;
+    remove(db, kind, trace)?;
+    db.prepare_cached("INSERT INTO queue (kind, trace, due_at, attempts) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![
+            kind.as_str(),
+            trace,
+            due.as_millisecond(),
+            attempts
+        ])?;
+    Ok(())
+}
+
+/// Removes the job of a trace, held or not.
+pub(super) fn remove(db: &Connection, kind: JobKind, trace: i64) -> Result<(), Fault> {
+    db.prepare_cached("DELETE FROM queue WHERE trace = ?1 AND kind = ?2")?
+        .execute(params![trace, kind.as_str()])?;
     Ok(())
 }
 
@@ -39,7 +53,8 @@ pub(super) struct ClaimedRow {
 
 /// Adds a parked job: the trace gets no other of this kind.
 pub(super) fn park(db: &Connection, kind: JobKind, trace: i64) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR REPLACE INTO queue (kind, trace) VALUES (?1, ?2)")?
+    remove(db, kind, trace)?;
+    db.prepare_cached("INSERT INTO queue (kind, trace) VALUES (?1, ?2)")?
         .execute(params![kind.as_str(), trace])?;
     Ok(())
 }
@@ -53,24 +68,17 @@ pub(super) fn claim(
     lease: &Lease,
     limit: usize,
 ) -> Result<Vec<ClaimedRow>, Fault> {
-    let mut taken = Vec::new();
-    for key in due(db, kind, now, limit)? {
-        let claimed = db
-            .prepare_cached(
-                "UPDATE queue SET owner = ?2, due_at = ?3, attempts = attempts + 1 WHERE key = ?1 \
-                 RETURNING trace, attempts",
-            )?
-            .query_row(
-                params![key, lease.owner, lease.until.as_millisecond()],
-                |row| {
-                    let (trace, attempts) = (row.get(0)?, row.get(1)?);
-                    Ok(ClaimedRow {
-                        key,
-                        trace,
-                        attempts,
-                    })
-                },
-            )?;
+    let claimed = due(db, kind, now, limit)?;
+    for claimed in &claimed {
+        db.prepare_cached(
+            "UPDATE queue SET owner = ?2, due_at = ?3, attempts = ?4 WHERE key = ?1",
+        )?
+        .execute(params![
+            claimed.key,
+            lease.owner,
+            lease.until.as_millisecond(),
+            claimed.attempts
+        ])?;
         if kind == JobKind::Reflection {
             // One that failed and is tried again.
             db.prepare_cached(
@@ -79,17 +87,21 @@ pub(super) fn claim(
             )?
             .execute([claimed.trace])?;
         }
-        taken.push(claimed);
     }
-    Ok(taken)
+    Ok(claimed)
 }
 
 /// The jobs of the next claim. One whose lease has expired is claimed alone: it may have killed its
 /// worker, and the attempt must not count for others.
-fn due(db: &Connection, kind: JobKind, now: Timestamp, limit: usize) -> Result<Vec<JobKey>, Fault> {
+fn due(
+    db: &Connection,
+    kind: JobKind,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<ClaimedRow>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT key, owner IS NOT NULL FROM queue WHERE kind = ?1 AND due_at <= ?2 \
-         ORDER BY due_at, key LIMIT ?3",
+        "SELECT key, trace, attempts + 1, owner IS NOT NULL FROM queue \
+         WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
     )?;
     let mut rows = select.query(params![
         kind.as_str(),
@@ -98,11 +110,15 @@ fn due(db: &Connection, kind: JobKind, now: Timestamp, limit: usize) -> Result<V
     ])?;
     let mut due = Vec::new();
     while let Some(row) = rows.next()? {
-        let (key, has_expired) = (row.get(0)?, row.get(1)?);
+        let has_expired = row.get(3)?;
         if has_expired && !due.is_empty() {
             break;
         }
-        due.push(key);
+        due.push(ClaimedRow {
+            key: row.get(0)?,
+            trace: row.get(1)?,
+            attempts: row.get(2)?,
+        });
         if has_expired {
             break;
         }
@@ -259,7 +275,7 @@ pub(super) fn retry(
         return Ok(Err(Refusal::NotFailed));
     }
     // A failed trace may have a job that is due much later.
-    queue(db, JobKind::Reflection, trace, now)?;
+    queue(db, JobKind::Reflection, trace, now, 0)?;
     Ok(Ok(()))
 }
 

@@ -34,17 +34,22 @@ pub(super) fn insert(
     alpha: f64,
     teacher: &Teacher,
 ) -> Result<(), Fault> {
+    let reviewer_model = teacher.reviewer.model_name();
+    let staged: bool = db
+        .prepare_cached(
+            "SELECT approve IS NOT NULL AND (approve <> 'models' OR ?2 IS NOT NULL) \
+             FROM project WHERE key = ?1",
+        )?
+        .query_row(params![project, reviewer_model], |row| row.get(0))?;
     db.prepare_cached(
         "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, \
-             task, reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch, aside, aside_reason, \
-             aside_at, needs_approval) \
-         SELECT :project, :id, t.id, :success, :q, :revision, :created_at, t.metadata, :task, \
-             :reflection, :key_id, :reviewer_model, t.retrieved, :alpha, :task_sketch, :text_sketch, iif(p.staged, 'staged', NULL), \
-             iif(p.staged, :staged, NULL), iif(p.staged, :created_at, NULL), p.staged \
-         FROM trace t JOIN (SELECT key, approve IS NOT NULL AND \
-             (approve <> 'models' OR :reviewer_model IS NOT NULL) AS staged FROM project) p \
-             ON p.key = t.project \
-         WHERE t.key = :trace",
+             task, reflection, key_id, reviewer_model, given, alpha, task_sketch, text_sketch, \
+             aside, aside_reason, aside_at, needs_approval) \
+         VALUES (:project, :id, (SELECT id FROM trace WHERE key = :trace), :success, :q, :revision, \
+             :created_at, (SELECT metadata FROM trace WHERE key = :trace), :task, :reflection, \
+             :key_id, :reviewer_model, (SELECT retrieved FROM trace WHERE key = :trace), :alpha, \
+             :task_sketch, :text_sketch, iif(:staged, 'staged', NULL), iif(:staged, :reason, NULL), \
+             iif(:staged, :created_at, NULL), :staged)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -57,11 +62,12 @@ pub(super) fn insert(
         ":task": memory.task,
         ":reflection": row::to_json(&memory.reflection)?,
         ":key_id": teacher.key_id.as_ref().map(KeyId::as_str),
-        ":reviewer_model": teacher.reviewer.model_name(),
+        ":reviewer_model": reviewer_model,
         ":alpha": alpha,
         ":task_sketch": task_sketch(&memory.task),
         ":text_sketch": text_sketch(&memory.reflection),
-        ":staged": STAGED,
+        ":staged": staged,
+        ":reason": STAGED,
     })?;
     embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
 }
@@ -372,7 +378,8 @@ pub(super) fn embed(
     vector: &[f32],
 ) -> Result<(), Fault> {
     db.prepare_cached(
-        "INSERT OR REPLACE INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3)",
+        "INSERT INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (memory) DO UPDATE SET embedder = excluded.embedder, vector = excluded.vector",
     )?
     .execute(params![key, embedder, blob::encode(vector)])?;
     Ok(())
@@ -380,9 +387,9 @@ pub(super) fn embed(
 
 /// The next revision of the project's memories.
 pub(super) fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
+    db.prepare_cached("UPDATE project SET revision = revision + 1 WHERE key = ?1")?
+        .execute([project])?;
     Ok(db
-        .prepare_cached(
-            "UPDATE project SET revision = revision + 1 WHERE key = ?1 RETURNING revision",
-        )?
+        .prepare_cached("SELECT revision FROM project WHERE key = ?1")?
         .query_row([project], |row| row.get(0))?)
 }

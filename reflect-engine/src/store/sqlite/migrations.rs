@@ -71,8 +71,12 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0023_merged_by_hand.sql"
     )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0024_searchable.sql"
+    )),
+    schema(include_str!("../../../migrations/sqlite/0025_spans.sql")),
     Migration {
-        schema: include_str!("../../../migrations/sqlite/0024_trace_labels.sql"),
+        schema: include_str!("../../../migrations/sqlite/0026_trace_labels.sql"),
         convert: Some(label_traces),
     },
 ];

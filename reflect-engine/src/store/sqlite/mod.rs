@@ -14,7 +14,7 @@ use reflect_types::{
 use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
+    NewTrace, Proposals, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
     UnembeddedMemory,
 };
 use crate::error::Result;
@@ -44,6 +44,7 @@ mod readers;
 mod reviews;
 mod row;
 mod skills;
+mod spans;
 mod tallies;
 mod trace_labels;
 mod traces;
@@ -53,6 +54,9 @@ mod undone;
 mod writer;
 
 pub use database::Sqlite;
+
+/// An index in memory finds candidates.
+impl Proposals for Sqlite {}
 
 #[async_trait]
 impl Store for Sqlite {

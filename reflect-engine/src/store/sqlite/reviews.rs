@@ -6,13 +6,14 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use rusqlite::{Connection, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memories, row, undone};
+use super::{events, jobs, memories, row, undone};
 use crate::clock;
 use crate::review::{
     self, Action, AffectedMemories, Decision, EventWrite, GivenMemory, JobState, JobWrite,
     MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
     TraceState, Utility, UtilityWrite, Withdrawal, Writes,
 };
+use crate::store::JobKind;
 
 /// Where a trace is stored.
 pub(super) struct TraceRow {
@@ -185,28 +186,17 @@ pub(super) fn write(db: &Connection, row: &TraceRow, changes: &Writes) -> Result
     match &changes.review {
         ReviewWrite::Keep => {}
         ReviewWrite::Put(review) => put(db, row.key, review)?,
-        ReviewWrite::Remove => {
-            db.prepare_cached("DELETE FROM review WHERE trace = ?1")?
-                .execute([row.key])?;
-        }
+        ReviewWrite::Remove => remove(db, row.key)?,
     }
     match changes.job {
         JobWrite::Keep => {}
         JobWrite::Queue { due, attempts } => {
-            db.prepare_cached(
-                "INSERT OR REPLACE INTO queue (kind, trace, due_at, attempts) \
-                 VALUES ('reflection', ?1, ?2, ?3)",
-            )?
-            .execute(params![row.key, due.as_millisecond(), attempts])?;
+            jobs::queue(db, JobKind::Reflection, row.key, due, attempts)?;
         }
-        JobWrite::Remove => {
-            db.prepare_cached("DELETE FROM queue WHERE trace = ?1 AND kind = 'reflection'")?
-                .execute([row.key])?;
-        }
+        JobWrite::Remove => jobs::remove(db, JobKind::Reflection, row.key)?,
     }
     if changes.ends_judgement {
-        db.prepare_cached("DELETE FROM queue WHERE trace = ?1 AND kind = 'judgement'")?
-            .execute([row.key])?;
+        jobs::remove(db, JobKind::Judgement, row.key)?;
     }
     write_trace(db, row.key, &changes.trace)
 }
@@ -332,11 +322,18 @@ pub(super) fn write_utility(
     memories::set_utility(db, project, write.memory, write.q, write.uses)
 }
 
+fn remove(db: &Connection, trace: i64) -> Result<(), Fault> {
+    db.prepare_cached("DELETE FROM review WHERE trace = ?1")?
+        .execute([trace])?;
+    Ok(())
+}
+
 /// Inserts a review, or replaces the one the trace has.
 pub(super) fn put(db: &Connection, trace: i64, review: &NewReview) -> Result<(), Fault> {
+    remove(db, trace)?;
     let reflection = review.reflection.as_ref().map(row::to_json).transpose()?;
     db.prepare_cached(
-        "INSERT OR REPLACE INTO review \
+        "INSERT INTO review \
              (trace, id, verdict, feedback, alpha, reflection, mode, created_at, reviewer_model, \
              key_id, overruled_model, overruled_verdict) \
          VALUES (:trace, :id, :verdict, :feedback, :alpha, :reflection, :mode, :created_at, \

@@ -62,14 +62,15 @@ pub(super) fn insert(
         ":arm": trace.arm.as_ref().map(Arm::as_str),
     })?;
     let key = db.last_insert_rowid();
+    make_searchable(db, key, project, &trace.task)?;
     trace_labels::insert(db, project, key, &trace.metadata)?;
     match intake {
         Intake::Unreviewed if is_undone => jobs::park(db, JobKind::Judgement, key)?,
         Intake::Unreviewed => {}
-        Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at)?,
+        Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at, 0)?,
         Intake::Queued(review) => {
             reviews::put(db, key, review)?;
-            jobs::queue(db, JobKind::Reflection, key, trace.created_at)?;
+            jobs::queue(db, JobKind::Reflection, key, trace.created_at, 0)?;
         }
         Intake::Learned(learned) => {
             let row = TraceRow {
@@ -94,6 +95,19 @@ pub(super) fn insert(
         trace_id: trace.id.clone(),
         ingest_status,
     })
+}
+
+/// Adds a task to the text index. A trigger could do it, but a statement with triggers runs in a savepoint,
+/// and the index writes all it has gathered at each of them.
+pub(super) fn make_searchable(
+    db: &Connection,
+    key: i64,
+    project: i64,
+    task: &str,
+) -> Result<(), Fault> {
+    db.prepare_cached("INSERT INTO trace_text (rowid, project, task) VALUES (?1, ?2, ?3)")?
+        .execute(params![key, project, task])?;
+    Ok(())
 }
 
 /// Whether an undo that covers the review of a new trace, or its judgement, came since.

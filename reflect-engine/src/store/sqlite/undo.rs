@@ -253,7 +253,7 @@ fn write_trace(db: &Connection, change: &TraceChange, now: Timestamp) -> Result<
             remove_review(db, trace)?;
             put_back(db, trace, state)?;
             set_status(db, trace, &IngestStatus::Queued)?;
-            jobs::queue(db, JobKind::Reflection, trace, now)?;
+            jobs::queue(db, JobKind::Reflection, trace, now, 0)?;
         }
     }
     match &change.memory {

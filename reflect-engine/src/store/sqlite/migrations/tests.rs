@@ -14,7 +14,7 @@ const WITHDRAWN: usize = 4;
 const KINDS: usize = 7;
 
 /// The first format with labels of traces.
-const LABELS: usize = 24;
+const LABELS: usize = 26;
 
 /// Feedback as a person and a model gave it before there were reviewers.
 const REVIEWS: &str = "

@@ -1,0 +1,41 @@
+//! The codes of memories whose vectors were read from the store.
+
+use std::collections::HashMap;
+
+use super::code;
+use crate::credit::Unread;
+use crate::store::MemoryKey;
+
+/// The codes of some memories, in place of an index that holds them all.
+#[derive(Default)]
+pub(crate) struct Codes {
+    /// A code in quarters of its step, and the step; `None` for a memory without a vector.
+    known: HashMap<MemoryKey, Option<(Vec<i16>, f32)>>,
+}
+
+impl Codes {
+    /// The codes of these memories, as far as their vectors were found.
+    pub(crate) fn of(asked: &[MemoryKey], found: &[(MemoryKey, Vec<f32>)]) -> Self {
+        let gone = asked.iter().map(|key| (*key, None));
+        let codes = found.iter().map(|(key, vector)| {
+            let code = code::encode(&code::direction(vector));
+            let whole = code::whole(&code.coarse, &code.fine, vector.len());
+            (*key, Some((whole, code.step)))
+        });
+        Self {
+            known: gone.chain(codes).collect(),
+        }
+    }
+
+    /// The same number as [`Index::similarity`](super::Index::similarity) gives.
+    pub(super) fn similarity(&self, a: MemoryKey, b: MemoryKey) -> Result<Option<f64>, Unread> {
+        let of = |key| {
+            let known = self.known.get(&key);
+            known.ok_or_else(|| Unread(vec![a, b]))
+        };
+        let (Some((a, a_step)), Some((b, b_step))) = (of(a)?, of(b)?) else {
+            return Ok(None);
+        };
+        Ok((a.len() == b.len()).then(|| code::similarity((a, *a_step), (b, *b_step))))
+    }
+}

@@ -1,0 +1,122 @@
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{KeyId, ProjectId};
+
+use crate::error::Result;
+
+/// Spans of OpenTelemetry until the runs of their trace are recorded.
+#[async_trait]
+pub trait Spans {
+    /// Adds spans to their traces. Those that a trace has already are skipped; those of a trace that is
+    /// being recorded are late, and not added; neither are those that would exceed
+    /// [`SpanBatch::MAX_PARTS`] or [`SpanBatch::MAX_BYTES`]. Fails with
+    /// [`Error::NoProject`](crate::Error::NoProject) if the project does not exist and the spans may not
+    /// create it.
+    async fn insert_spans(
+        &self,
+        project: &ProjectId,
+        author: &SpanAuthor,
+        batches: Vec<SpanBatch>,
+    ) -> Result<SpanCounts>;
+
+    /// Claims up to `limit` traces that are due at `now`, and keeps others from claiming them until
+    /// `until`. From then on they take no more spans. Forgets closed traces whose time has come.
+    async fn claim_span_traces(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<SpanClaims>;
+
+    /// Ends the work on a trace: deletes its spans, and remembers their ids until `forget`, if given.
+    async fn close_span_trace(&self, key: i64, forget: Option<Timestamp>) -> Result<()>;
+}
+
+/// Who sends spans.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpanAuthor {
+    /// The API key. Spans of one trace with another key are another trace.
+    pub key_id: Option<KeyId>,
+    /// Whether a missing project is created.
+    pub creates_project: bool,
+}
+
+/// Spans of one trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanBatch {
+    /// The trace.
+    pub trace_id: String,
+    /// Its spans and events.
+    pub parts: Vec<SpanPart>,
+    /// Whether its root is among them.
+    pub has_root: bool,
+    /// When the trace is due if no more spans come.
+    pub due: Timestamp,
+    /// The same, once its root is there.
+    pub due_with_root: Timestamp,
+}
+
+impl SpanBatch {
+    /// The most spans and events of a trace.
+    pub const MAX_PARTS: usize = 10_000;
+    /// The most bytes of the spans and events of a trace.
+    pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.body.len()).sum()
+    }
+
+    /// Whether a trace with so many parts and bytes has room for these.
+    pub(crate) fn fits(&self, parts: i64, bytes: i64) -> bool {
+        let sum = |have: i64, more: usize| usize::try_from(have).unwrap_or(0).saturating_add(more);
+        sum(parts, self.parts.len()) <= Self::MAX_PARTS
+            && sum(bytes, self.bytes()) <= Self::MAX_BYTES
+    }
+}
+
+/// A span or an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanPart {
+    /// Its id within the trace.
+    pub id: String,
+    /// JSON.
+    pub body: String,
+}
+
+/// What became of spans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpanCounts {
+    /// Those that were added.
+    pub added: u64,
+    /// Those that had been added before.
+    pub repeated: u64,
+    /// Those whose trace was recorded already.
+    pub late: u64,
+    /// Those beyond the limits of a trace.
+    pub over_limit: u64,
+}
+
+/// The result of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpanClaims {
+    /// The claimed traces.
+    pub traces: Vec<SpanTrace>,
+    /// When the next trace is due.
+    pub next_due: Option<Timestamp>,
+}
+
+/// A trace of spans whose runs are to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanTrace {
+    /// Its key in the store.
+    pub key: i64,
+    /// The project.
+    pub project: ProjectId,
+    /// The API key that the spans came with.
+    pub key_id: Option<KeyId>,
+    /// The number of claims, including this one.
+    pub attempts: u32,
+    /// The JSON of its spans and events, in the order in which they came.
+    pub parts: Vec<String>,
+}

@@ -1,0 +1,538 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Span, SpanEvent, SpanRecord, runs};
+use crate::message::{Content, Message, Role};
+use crate::requests::CreateTrace;
+use crate::validate::Validate as _;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+fn span(id: &str, parent: Option<&str>, start: u64, attributes: Value) -> Span {
+    let Value::Object(attributes) = attributes else {
+        panic!("attributes are an object");
+    };
+    Span {
+        trace_id: TRACE.to_owned(),
+        span_id: id.to_owned(),
+        parent_span_id: parent.map(str::to_owned),
+        name: format!("span {id}"),
+        start,
+        end: start + 1,
+        attributes,
+        ..Span::default()
+    }
+}
+
+fn event(name: &str, time: u64, body: Value) -> SpanEvent {
+    SpanEvent {
+        name: name.to_owned(),
+        time,
+        body,
+        ..SpanEvent::default()
+    }
+}
+
+fn records(spans: Vec<Span>) -> Vec<SpanRecord> {
+    let mut records: Vec<SpanRecord> = spans.into_iter().map(SpanRecord::Span).collect();
+    records.iter_mut().for_each(SpanRecord::keep_the_agents);
+    records
+}
+
+fn only_run(spans: Vec<Span>) -> CreateTrace {
+    let mut made = runs(records(spans));
+    assert_eq!((made.runs.len(), made.without_content), (1, 0), "{made:?}");
+    let run = made.runs.remove(0);
+    run.validate().unwrap();
+    run
+}
+
+/// Role, text, the name of a call and whom a tool answers.
+fn told(run: &CreateTrace) -> Vec<[String; 4]> {
+    let messages = run.trajectory.clone().into_messages();
+    let row = |message: &Message| {
+        let call = message.calls().first();
+        [
+            message.role.as_ref().map_or("", Role::as_str).to_owned(),
+            message.text().into_owned(),
+            call.map_or_else(String::new, |call| call.function.name.clone()),
+            message.tool_call_id.clone().unwrap_or_default(),
+        ]
+    };
+    messages.iter().map(row).collect()
+}
+
+/// The run of the two calls below.
+const WEATHER: [[&str; 4]; 5] = [
+    ["system", "Be short.", "", ""],
+    ["user", "What is the weather in Oslo?", "", ""],
+    ["assistant", "", "weather", ""],
+    ["tool", "4 degrees, rain", "", "call_1"],
+    ["assistant", "Take an umbrella.", "", ""],
+];
+
+/// Two calls of a model below a span of the program, by `convention`.
+fn weather(convention: fn(bool) -> Value) -> Vec<Span> {
+    vec![
+        span("b", Some("a"), 10, convention(false)),
+        span("c", Some("a"), 20, convention(true)),
+        span("a", None, 1, json!({"http.method": "POST"})),
+    ]
+}
+
+/// `gen_ai.input.messages`, as `opentelemetry-instrumentation-openai-v2` writes them.
+fn newer(second: bool) -> Value {
+    let mut input = json!([
+        {"role": "system", "parts": [{"content": "Be short.", "type": "text"}]},
+        {"role": "user", "parts": [{"content": "What is the weather in Oslo?", "type": "text"}]},
+    ]);
+    let call = json!({"arguments": {"city": "Oslo"}, "name": "weather", "id": "call_1", "type": "tool_call"});
+    let mut output = json!([{"role": "assistant", "parts": [call], "finish_reason": "tool_calls"}]);
+    if second {
+        let input = input.as_array_mut().unwrap();
+        input.push(json!({"role": "assistant", "parts": [call]}));
+        input.push(json!({"role": "tool", "parts": [
+            {"response": "4 degrees, rain", "id": "call_1", "type": "tool_call_response"},
+        ]}));
+        output = json!([{"role": "assistant", "parts": [
+            {"content": "Take an umbrella.", "type": "text"},
+        ], "finish_reason": "stop"}]);
+    }
+    json!({
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5.4",
+        "gen_ai.response.model": "gpt-5.4-mini",
+        "gen_ai.usage.input_tokens": 11, "gen_ai.usage.output_tokens": 7,
+        "gen_ai.input.messages": input.to_string(), "gen_ai.output.messages": output.to_string(),
+    })
+}
+
+/// As `openinference-instrumentation-openai` writes them.
+fn open_inference(second: bool) -> Value {
+    let mut attributes = json!({
+        "openinference.span.kind": "LLM", "llm.model_name": "gpt-5.4-mini",
+        "llm.token_count.prompt": 11, "llm.token_count.completion": 7,
+        "input.value": "{\"messages\": []}",
+        "llm.tools.0.tool.json_schema": "{}",
+        "llm.input_messages.0.message.role": "system",
+        "llm.input_messages.0.message.content": "Be short.",
+        "llm.input_messages.1.message.role": "user",
+        "llm.input_messages.1.message.contents.0.message_content.type": "text",
+        "llm.input_messages.1.message.contents.0.message_content.text": "What is the weather in Oslo?",
+        "llm.output_messages.0.message.role": "assistant",
+    });
+    let fields = attributes.as_object_mut().unwrap();
+    let prefix = if second {
+        "llm.input_messages.2.message"
+    } else {
+        "llm.output_messages.0.message"
+    };
+    for (name, value) in [
+        ("id", "call_1"),
+        ("function.name", "weather"),
+        ("function.arguments", "{\"city\": \"Oslo\"}"),
+    ] {
+        let name = format!("{prefix}.tool_calls.0.tool_call.{name}");
+        fields.insert(name, value.into());
+    }
+    if second {
+        for (name, value) in [
+            ("input_messages.2.message.role", "assistant"),
+            ("input_messages.3.message.role", "tool"),
+            ("input_messages.3.message.tool_call_id", "call_1"),
+            ("input_messages.3.message.content", "4 degrees, rain"),
+            ("output_messages.0.message.content", "Take an umbrella."),
+        ] {
+            fields.insert(format!("llm.{name}"), value.into());
+        }
+    }
+    attributes
+}
+
+/// As earlier versions of `opentelemetry-instrumentation-openai` (OpenLLMetry) write them.
+fn open_llmetry(second: bool) -> Value {
+    let mut attributes = json!({
+        "llm.request.type": "chat", "gen_ai.system": "OpenAI",
+        "gen_ai.request.model": "gpt-5.4", "gen_ai.response.model": "gpt-5.4-mini",
+        "gen_ai.usage.prompt_tokens": 11, "gen_ai.usage.completion_tokens": 7,
+        "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "Be short.",
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": "[{\"type\": \"text\", \"text\": \"What is the weather in Oslo?\"}]",
+        "gen_ai.completion.0.role": "assistant",
+    });
+    let fields = attributes.as_object_mut().unwrap();
+    let prefix = if second {
+        "gen_ai.prompt.2"
+    } else {
+        "gen_ai.completion.0"
+    };
+    for (name, value) in [
+        ("id", "call_1"),
+        ("name", "weather"),
+        ("arguments", "{\"city\": \"Oslo\"}"),
+    ] {
+        fields.insert(format!("{prefix}.tool_calls.0.{name}"), value.into());
+    }
+    if second {
+        for (name, value) in [
+            ("prompt.2.role", "assistant"),
+            ("prompt.3.role", "tool"),
+            ("prompt.3.tool_call_id", "call_1"),
+            ("prompt.3.content", "4 degrees, rain"),
+            ("completion.0.content", "Take an umbrella."),
+        ] {
+            fields.insert(format!("gen_ai.{name}"), value.into());
+        }
+    }
+    attributes
+}
+
+#[test]
+fn every_convention_makes_the_same_run() {
+    for convention in [newer, open_inference, open_llmetry] {
+        let run = only_run(weather(convention));
+        assert_eq!(told(&run), WEATHER);
+        assert_eq!(run.task, "What is the weather in Oslo?");
+        assert_eq!(run.model.as_deref(), Some("gpt-5.4-mini"));
+        assert_eq!(run.metadata["input_tokens"], 22);
+        assert_eq!(run.metadata["output_tokens"], 14);
+        assert_eq!(run.metadata["otel_trace_id"], TRACE);
+        let key = format!("otlp-{TRACE}-a");
+        assert_eq!(run.idempotency_key, Some(key));
+    }
+}
+
+/// The events of the conventions up to 1.36.
+fn events() -> [Vec<SpanEvent>; 2] {
+    let call = json!([{"id": "call_1", "type": "function", "function": {
+        "name": "weather", "arguments": "{\"city\": \"Oslo\"}"
+    }}]);
+    let asked = [
+        event("gen_ai.system.message", 1, json!({"content": "Be short."})),
+        event(
+            "gen_ai.user.message",
+            2,
+            json!({"content": "What is the weather in Oslo?"}),
+        ),
+    ];
+    let choice = json!({"index": 0, "finish_reason": "tool_calls", "message": {
+        "role": "assistant", "tool_calls": call
+    }});
+    let mut first = asked.to_vec();
+    first.push(event("gen_ai.choice", 3, choice));
+    let mut second = asked.to_vec();
+    second.extend([
+        event("gen_ai.assistant.message", 4, json!({"tool_calls": call})),
+        event(
+            "gen_ai.tool.message",
+            5,
+            json!({"content": "4 degrees, rain", "id": "call_1"}),
+        ),
+        event(
+            "gen_ai.choice",
+            6,
+            json!({"index": 0, "message": {"role": "assistant", "content": "Take an umbrella."}}),
+        ),
+    ]);
+    [first, second]
+}
+
+#[test]
+fn messages_may_be_events_of_the_span_or_log_records_that_name_it() {
+    let spans =
+        || weather(|_| json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}));
+    let mut with_events = spans();
+    for (span, events) in with_events.iter_mut().zip(events()) {
+        span.events = events;
+    }
+    assert_eq!(told(&only_run(with_events)), WEATHER);
+
+    // Log records come by themselves, here before their span.
+    let mut records = Vec::new();
+    for (span_id, events) in ["b", "c"].iter().zip(events()) {
+        records.extend(events.into_iter().map(|event| SpanRecord::Event {
+            trace_id: TRACE.to_owned(),
+            span_id: (*span_id).to_owned(),
+            event,
+        }));
+    }
+    records.extend(self::records(spans()));
+    let made = runs(records);
+    assert_eq!(told(&made.runs[0]), WEATHER);
+
+    // The bodies of events of a span are attributes.
+    let mut spans = spans();
+    for (span, events) in spans.iter_mut().zip(events()) {
+        span.events = events;
+        for event in &mut span.events {
+            let body = std::mem::take(&mut event.body);
+            for (name, value) in body.as_object().unwrap() {
+                let value = if value.is_object() || value.is_array() {
+                    value.to_string().into()
+                } else {
+                    value.clone()
+                };
+                event.attributes.insert(name.clone(), value);
+            }
+        }
+    }
+    assert_eq!(told(&only_run(spans)), WEATHER);
+}
+
+#[test]
+fn the_details_of_a_call_may_be_a_log_record() {
+    let mut spans = weather(|_| json!({"gen_ai.operation.name": "chat"}));
+    for (span, second) in spans.iter_mut().zip([false, true]) {
+        let Value::Object(attributes) = newer(second) else {
+            panic!("attributes are an object");
+        };
+        span.events = vec![SpanEvent {
+            name: "gen_ai.client.inference.operation.details".to_owned(),
+            attributes,
+            ..SpanEvent::default()
+        }];
+    }
+    assert_eq!(told(&only_run(spans)), WEATHER);
+}
+
+fn says(role: &str, text: &str) -> Value {
+    json!([{"role": role, "parts": [{"type": "text", "content": text}]}])
+}
+
+fn chat(question: &str, answer: &str) -> Value {
+    json!({
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": says("user", question),
+        "gen_ai.output.messages": says("assistant", answer),
+    })
+}
+
+#[test]
+fn an_agent_with_its_agents_is_one_run_and_two_agents_side_by_side_are_two() {
+    let agent =
+        |name: &str| json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name});
+    let spans = vec![
+        span("root", None, 0, json!({})),
+        span("a", Some("root"), 1, agent("first")),
+        span("aa", Some("a"), 2, agent("helper")),
+        span("aa1", Some("aa"), 3, chat("Find the rule", "Rule 7")),
+        span("a1", Some("a"), 4, chat("Refund order 7", "Done")),
+        span("b", Some("root"), 5, agent("second")),
+        span("b1", Some("b"), 6, chat("Cancel order 8", "Cancelled")),
+        span("db", Some("root"), 7, json!({"db.system": "sqlite"})),
+    ];
+    let made = runs(records(spans));
+    let found: Vec<(&str, &Value, usize)> = made
+        .runs
+        .iter()
+        .map(|run| (run.task.as_str(), &run.metadata["agent"], told(run).len()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("Find the rule", &json!("first"), 4),
+            ("Cancel order 8", &json!("second"), 2),
+        ]
+    );
+    assert_eq!(made.unused, 2, "the root and the database");
+}
+
+#[test]
+fn a_span_with_a_task_is_a_run_wherever_it_is() {
+    let spans = vec![
+        span("job", None, 0, json!({"openinference.span.kind": "CHAIN"})),
+        span(
+            "a",
+            Some("job"),
+            1,
+            json!({"reflect.task": "Sort this", "reflect.memory_ids": ["m-1"]}),
+        ),
+        span(
+            "a1",
+            Some("a"),
+            2,
+            chat("Sort this\n<memories>…</memories>", "x"),
+        ),
+        span(
+            "b",
+            Some("job"),
+            3,
+            json!({"reflect.task": "Sort that", "reflect.memory_ids": "m-1, m-2"}),
+        ),
+        span("b1", Some("b"), 4, chat("Sort that", "y")),
+    ];
+    let made = runs(records(spans));
+    let tasks: Vec<&str> = made.runs.iter().map(|run| run.task.as_str()).collect();
+    assert_eq!(tasks, ["Sort this", "Sort that"]);
+    assert_eq!(made.runs[1].retrieved_memory_ids, ["m-1", "m-2"]);
+    assert_eq!(made.unused, 1);
+}
+
+#[test]
+fn tools_with_spans_of_their_own_answer_the_call_once() {
+    let tool = json!({
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",
+        "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.result": "4 degrees, rain",
+    });
+    let mut spans = weather(newer);
+    spans.push(span("t", Some("a"), 15, tool.clone()));
+    assert_eq!(told(&only_run(spans)), WEATHER);
+    // A model that told no more.
+    let mut spans = weather(newer);
+    spans.remove(1);
+    spans.push(span("t", Some("a"), 15, tool));
+    assert_eq!(told(&only_run(spans)), WEATHER[..4]);
+    // A tool that no model has called, and that failed.
+    let failing = json!({"traceloop.span.kind": "tool", "traceloop.entity.name": "refund",
+        "traceloop.entity.input": "{\"order\": 7}"});
+    let mut failing = span("t", Some("a"), 15, failing);
+    failing.error = Some("order 7 is closed".to_owned());
+    let agent = json!({"traceloop.span.kind": "workflow",
+        "traceloop.entity.input": "{\"args\": [\"Refund order 7\"], \"kwargs\": {}}",
+        "traceloop.entity.output": "\"Not possible\""});
+    let run = only_run(vec![failing, span("a", None, 1, agent)]);
+    assert_eq!(run.task, "Refund order 7");
+    assert_eq!(run.final_response.as_deref(), Some("Not possible"));
+    let expected = [
+        ["assistant", "", "refund", ""],
+        ["tool", "Error: order 7 is closed", "", "t"],
+    ];
+    assert_eq!(told(&run), expected);
+}
+
+#[test]
+fn metadata_session_and_error_come_from_attributes() {
+    let mut top = span(
+        "a",
+        None,
+        1,
+        json!({
+            "openinference.span.kind": "AGENT", "session.id": "s-1", "metadata": "{\"team\": \"eu\"}",
+            "reflect.metadata.ticket": "123", "service.name": "desk",
+            "traceloop.association.properties.tenant": "t-1",
+        }),
+    );
+    top.error = Some(String::new());
+    top.events = vec![SpanEvent {
+        name: "exception".to_owned(),
+        attributes: [("exception.message".to_owned(), json!("no rule"))]
+            .into_iter()
+            .collect(),
+        ..SpanEvent::default()
+    }];
+    let run = only_run(vec![top, span("b", Some("a"), 2, chat("Refund", "?"))]);
+    for (name, value) in [
+        ("session_id", "s-1"),
+        ("team", "eu"),
+        ("ticket", "123"),
+        ("tenant", "t-1"),
+        ("service", "desk"),
+        ("error", "no rule"),
+    ] {
+        assert_eq!(run.metadata[name], value, "{name}");
+    }
+}
+
+#[test]
+fn calls_whose_content_was_not_recorded_are_counted() {
+    let made = runs(records(weather(
+        |_| json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}),
+    )));
+    assert_eq!((made.runs.len(), made.without_content), (0, 1));
+    let other = runs(records(vec![span(
+        "a",
+        None,
+        1,
+        json!({"http.method": "GET"}),
+    )]));
+    assert_eq!((other.runs.len(), other.unused), (0, 1));
+    let embeddings = json!({"gen_ai.operation.name": "embeddings"});
+    assert_eq!(
+        runs(records(vec![span("a", None, 1, embeddings)])).unused,
+        1
+    );
+}
+
+#[test]
+fn calls_of_a_caller_that_never_arrived_are_one_run() {
+    let mut spans = weather(newer);
+    spans.pop();
+    let run = only_run(spans);
+    assert_eq!(told(&run), WEATHER);
+    assert_eq!(run.idempotency_key, Some(format!("otlp-{TRACE}-b")));
+}
+
+#[test]
+fn a_circle_of_parents_is_cut_at_its_oldest_span() {
+    let spans = vec![
+        span("a", Some("c"), 3, json!({})),
+        span("b", Some("a"), 1, json!({})),
+        span("c", Some("b"), 2, chat("Refund", "Done")),
+        span("self", Some("self"), 9, chat("Cancel", "Done")),
+    ];
+    let made = runs(records(spans));
+    let tasks: Vec<&str> = made.runs.iter().map(|run| run.task.as_str()).collect();
+    assert_eq!(tasks, ["Refund", "Cancel"]);
+}
+
+#[test]
+fn deep_or_odd_texts_stay_texts() {
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let run = only_run(vec![span(
+        "a",
+        None,
+        1,
+        json!({
+            "gen_ai.operation.name": "chat", "gen_ai.input.messages": deep, "gen_ai.completion.0.content": "x",
+            format!("gen_ai.prompt.{}", "0.".repeat(5_000)): "y",
+        }),
+    )]);
+    let messages = run.trajectory.into_messages();
+    assert_eq!(messages[0].content, Some(Content::Text(deep)));
+}
+
+#[test]
+fn what_no_run_is_made_of_is_not_kept() {
+    let long = "x".repeat(1_000);
+    let mut record = SpanRecord::Span(span(
+        "a",
+        None,
+        1,
+        json!({
+            "db.statement": long, "gen_ai.tool.definitions": long, "llm.invocation_parameters": long,
+            "input.value": long, "llm.input_messages.0.message.content": "Hi",
+        }),
+    ));
+    record.keep_the_agents();
+    let SpanRecord::Span(kept) = record else {
+        panic!("a span");
+    };
+    assert_eq!(kept.attributes.len(), 1, "{kept:?}");
+}
+
+proptest! {
+    /// Spans arrive in any order, some of them twice, and name any parent.
+    #[test]
+    fn the_order_of_arrival_changes_nothing(
+        parents in prop::collection::vec(prop::option::of(0_usize..12), 1..12),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 40),
+        repeated in any::<prop::sample::Index>(),
+    ) {
+        let kinds = [
+            chat("Refund", "Done"), json!({"openinference.span.kind": "AGENT"}), json!({}),
+            json!({"gen_ai.operation.name": "execute_tool", "output.value": "4"}),
+        ];
+        let spans: Vec<Span> = parents.iter().enumerate().map(|(at, parent)| {
+            let parent = parent.map(|parent| format!("s{parent}"));
+            span(&format!("s{at}"), parent.as_deref(), at as u64, kinds[at % 4].clone())
+        }).collect();
+        let expected = runs(records(spans.clone()));
+        let count: usize = spans.len();
+        let mut shuffled = spans;
+        shuffled.push(shuffled[repeated.index(count)].clone());
+        for (at, index) in order.iter().enumerate() {
+            let (one, other) = (at % shuffled.len(), index.index(shuffled.len()));
+            shuffled.swap(one, other);
+        }
+        prop_assert_eq!(runs(records(shuffled)), expected);
+    }
+}
