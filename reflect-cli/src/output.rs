@@ -41,6 +41,14 @@ pub(crate) fn say(text: fmt::Arguments<'_>) -> Result<(), Failure> {
     Ok(writeln!(io::stdout(), "{}", neutral::for_terminal(&text))?)
 }
 
+/// A number of things: `1 project`, `2 projects`.
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        many => format!("{many} {thing}s"),
+    }
+}
+
 /// Prints rows under a heading, in aligned columns.
 pub(crate) fn table<const N: usize>(
     heading: [&str; N],

@@ -19,7 +19,8 @@ class Server:
     def __init__(self, data):
         self.process = subprocess.Popen(
             [os.environ["REFLECT_BIN"], "serve", "--listen", "127.0.0.1:0", "--data", str(data),
-             "--master-key", MASTER, "--bootstrap-token", BOOTSTRAP, "--log", "warn"],
+             "--master-key", MASTER, "--bootstrap-token", BOOTSTRAP, "--log", "warn",
+             "--otlp-quiet", "1"],
             stdout=subprocess.PIPE,
             text=True,
         )

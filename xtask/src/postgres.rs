@@ -21,7 +21,7 @@ const PASSWORD: &str = "reflect-tests";
 const NOBODY: u32 = 65_534;
 
 /// Runs the tests that need a database: those that `cargo test` ignores, by their name; and, on a cluster
-/// of their own, the Python client's without the fuzzer, and those of outages.
+/// of their own, those of the Python client and the fuzzer, and those of outages.
 pub(crate) fn check() -> Outcome {
     let tests = with_database(|url| {
         let test = ["test", "--workspace", "--locked", "--no-fail-fast"];
@@ -33,7 +33,7 @@ pub(crate) fn check() -> Outcome {
             Ok(url) => url,
             Err(problem) => return Outcome::Failed(problem),
         };
-        let python = python::run(&["--database-url", &url, "-k", "not fuzz"]);
+        let python = python::run(&["--database-url", &url]);
         all([python, kill(cluster, None)])
     });
     all([tests, others])

@@ -2,10 +2,12 @@
 //!
 //! `cargo bench -p reflect-cli --bench load -- 60` runs each kind of request for 60 seconds
 //! (3 by default) and fails if any request fails. `-- scale` compares SQLite with one to three servers on
-//! the PostgreSQL of `DATABASE_URL`: `cargo xtask bench scale`.
+//! the PostgreSQL of `DATABASE_URL`, and writes the table of `docs/scale.md`: `cargo xtask bench scale`.
 
 #![expect(clippy::unwrap_used, reason = "a bench may")]
 
+mod fill;
+mod meter;
 mod requests;
 mod scale;
 mod server;
@@ -27,7 +29,7 @@ async fn main() {
     }
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
-    let server = Server::start(folder.path().join("reflect.db"));
+    let server = Server::start(folder.path().join("reflect.db"), &[]);
     let ready = begun.elapsed();
     println!("ready after {} ms   (goal: 200)", ready.as_millis());
     // Ten times as long without optimisation.

@@ -1,5 +1,7 @@
 //! SQLite beside PostgreSQL with one, two and three servers.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use reflect_engine::store::scratch_database;
@@ -7,128 +9,183 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::fill::fill;
+use crate::meter::{Meter, Used};
 use crate::requests::{self, Load, Taken};
-use crate::server::{self, KEY, Server};
+use crate::server::{KEY, Server};
 use crate::{CONNECTIONS, rate, reviewed, trace};
 
-/// The memories that are queried.
+/// The memories that are queried with vectors in memory.
 const MEMORIES: usize = 10_000;
+/// The memories that are queried in the database.
+const MANY_MEMORIES: usize = 100_000;
+
+/// A number that was measured, and what it took.
+struct Measured {
+    value: f64,
+    used: Used,
+}
 
 /// What one arrangement does.
-struct Measured {
+struct Arrangement {
+    name: String,
     /// Durable traces a second.
-    ingest: f64,
+    ingest: Measured,
     /// Reviewed traces a second that were stored and learned from.
-    learned: f64,
+    learned: Measured,
     /// Queries a second of many connections.
-    queries: f64,
+    queries: Measured,
     /// The median of queries one by one, in milliseconds.
-    query: f64,
-    /// The processors that servers and database used in each step.
-    used: [(f64, f64); 4],
+    query: Measured,
 }
 
 pub(crate) async fn run(time: Duration) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("reflect.db");
-    println!(
-        "{CONNECTIONS} connections, {} s a step, {MEMORIES} memories; in brackets: processors used by \
-         the servers + by PostgreSQL",
-        time.as_secs()
-    );
-    println!(
-        "{:<16}{:>28}{:>28}{:>28}{:>28}",
-        "", "traces/s", "learned/s", "queries/s", "query, ms"
-    );
-    let sqlite = measure(&[Server::start(&file)], time).await;
-    print("SQLite", &sqlite, &sqlite);
+    let mut arrangements = vec![measure("SQLite", &[Server::start(&file, &[])], None, time).await];
+    let mut address = String::new();
     for count in 1..=3 {
-        let address = scratch_database("scale").await;
-        let servers: Vec<Server> = (0..count).map(|_| Server::start(&address)).collect();
-        let measured = measure(&servers, time).await;
-        print(&format!("PostgreSQL, {count}"), &measured, &sqlite);
+        address = scratch_database("scale").await;
+        let servers: Vec<Server> = (0..count).map(|_| Server::start(&address, &[])).collect();
+        let name = match count {
+            1 => "PostgreSQL, 1 server".to_owned(),
+            _ => format!("PostgreSQL, {count} servers"),
+        };
+        arrangements.push(measure(&name, &servers, Some(&address), time).await);
     }
+    fill(&address, MANY_MEMORIES).await;
+    let servers = [Server::start(&address, &["--index-memory", "0"])];
+    let in_database = queries(&servers, 1, time).await;
+    drop(servers);
+    let table = table(&arrangements, &in_database, time);
+    println!("{table}");
+    keep(&table);
 }
 
-fn print(name: &str, measured: &Measured, sqlite: &Measured) {
-    let columns = [
-        (measured.ingest, sqlite.ingest, 0),
-        (measured.learned, sqlite.learned, 0),
-        (measured.queries, sqlite.queries, 0),
-        (measured.query, sqlite.query, 2),
-    ];
-    print!("{name:<16}");
-    for ((value, base, digits), (servers, database)) in columns.into_iter().zip(measured.used) {
-        let text = format!(
-            "{value:.digits$} ({:.2}x) [{servers:.1}+{database:.1}]",
-            value / base
-        );
-        print!("{text:>28}");
+fn table(arrangements: &[Arrangement], in_database: &Measured, time: Duration) -> String {
+    let mut table = format!(
+        "| | traces/s | limit | learned reviews/s | limit | queries/s | limit | query, ms | limit |\n{}|\n",
+        "|---".repeat(9)
+    );
+    for arrangement in arrangements {
+        let _ = write!(table, "| {} |", arrangement.name);
+        let Arrangement {
+            ingest,
+            learned,
+            queries,
+            query,
+            ..
+        } = arrangement;
+        for (Measured { value, used }, digits) in
+            [(ingest, 0), (learned, 0), (queries, 0), (query, 2)]
+        {
+            let _ = write!(table, " {value:.digits$} | {used} |");
+        }
+        table.push('\n');
     }
-    println!();
+    let sqlite = &arrangements[0].query.value;
+    let _ = write!(
+        table,
+        "\nA query one by one at {MEMORIES} memories takes {:.2} times as long on PostgreSQL as on SQLite. In the \
+         database, at {MANY_MEMORIES} memories, it takes {:.1} ms ({}). {CONNECTIONS} connections, {} s a step, {} \
+         processors.\n",
+        arrangements[1].query.value / sqlite,
+        in_database.value,
+        in_database.used,
+        time.as_secs(),
+        std::thread::available_parallelism().map_or(0, usize::from),
+    );
+    table
 }
 
-async fn measure(servers: &[Server], time: Duration) -> Measured {
-    let addresses: Vec<String> = servers
-        .iter()
-        .map(|server| server.address.clone())
-        .collect();
-    let mut used = Vec::new();
-    let begun = Meter::start(servers);
-    let stored = step(
-        &addresses,
-        "/traces",
-        |_| trace().to_string(),
-        CONNECTIONS,
-        time,
-    )
-    .await;
-    used.push(begun.used(servers));
+/// Writes the table into its page.
+fn keep(table: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scale.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once("<!-- table -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
+    let new = format!("{before}<!-- table -->\n{table}<!-- end -->\n{after}");
+    std::fs::write(page, new).unwrap();
+}
 
-    let begun = Meter::start(servers);
-    let (mut learned, mut took) = (0, Duration::ZERO);
-    // Until there are enough memories to query.
-    while learned < MEMORIES {
-        let from = learned;
-        let start = Instant::now();
+/// Measures servers on a file, or on a database at this address.
+async fn measure(
+    name: &str,
+    servers: &[Server],
+    database: Option<&str>,
+    time: Duration,
+) -> Arrangement {
+    let addresses = addresses(servers);
+    let meter = Meter::start(servers);
+    let body = |_| trace().to_string();
+    let stored = step(&addresses, "/traces", body, CONNECTIONS, time).await;
+    let ingest = Measured {
+        value: rate(stored.count(), time),
+        used: meter.used(servers),
+    };
+    eprintln!("{name}: {:.0} traces/s", ingest.value);
+
+    let meter = Meter::start(servers);
+    let (mut count, start) = (0, Instant::now());
+    // On a file, until there are enough memories to query.
+    while count == 0 || (database.is_none() && count < MEMORIES) {
+        let from = count;
         let body = move |n| {
             let mut reviewed = reviewed();
             reviewed["task"] = format!("Refund order {} of customer {}", from + n, n % 97).into();
             reviewed.to_string()
         };
-        learned += step(&addresses, "/traces", body, CONNECTIONS, time)
-            .await
-            .count();
+        let sent = step(&addresses, "/traces", body, CONNECTIONS, time).await;
+        count += sent.count();
         while waiting_reviews(&addresses[0]).await > 0 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        took += start.elapsed();
     }
-    used.push(begun.used(servers));
+    let learned = Measured {
+        value: rate(count, start.elapsed()),
+        used: meter.used(servers),
+    };
+    eprintln!("{name}: {:.0} learned/s", learned.value);
 
-    let query = |n: usize| json!({"task": format!("Refund order {n}"), "limit": 10}).to_string();
-    // The first query of each server loads the index.
-    step(
-        &addresses,
-        "/memory/query",
-        query,
-        addresses.len(),
-        Duration::ZERO,
-    )
-    .await;
-    let begun = Meter::start(servers);
-    let many = step(&addresses, "/memory/query", query, CONNECTIONS, time).await;
-    used.push(begun.used(servers));
-    let begun = Meter::start(servers);
-    let one = step(&addresses, "/memory/query", query, 1, time).await;
-    used.push(begun.used(servers));
-    Measured {
-        ingest: rate(stored.count(), time),
-        learned: rate(learned, took),
-        queries: rate(many.count(), time),
-        query: one.at(50),
-        used: used.try_into().unwrap_or_default(),
+    if let Some(address) = database
+        && count < MEMORIES
+    {
+        fill(address, MEMORIES).await;
     }
+    let many = queries(servers, CONNECTIONS, time).await;
+    let query = queries(servers, 1, time).await;
+    eprintln!("{name}: {:.0} queries/s, {:.2} ms", many.value, query.value);
+    Arrangement {
+        name: name.to_owned(),
+        ingest,
+        learned,
+        queries: many,
+        query,
+    }
+}
+
+/// Queries a second of many connections, or the median in milliseconds of one.
+async fn queries(servers: &[Server], connections: usize, time: Duration) -> Measured {
+    let addresses = addresses(servers);
+    let query = |n: usize| json!({"task": format!("Refund order {n}"), "limit": 10}).to_string();
+    let path = "/memory/query";
+    // The first query of each server loads the index.
+    step(&addresses, path, query, addresses.len(), Duration::ZERO).await;
+    let meter = Meter::start(servers);
+    let taken = step(&addresses, path, query, connections, time).await;
+    let value = match connections {
+        1 => taken.at(50),
+        _ => rate(taken.count(), time),
+    };
+    Measured {
+        value,
+        used: meter.used(servers),
+    }
+}
+
+fn addresses(servers: &[Server]) -> Vec<String> {
+    let addresses = servers.iter().map(|server| server.address.clone());
+    addresses.collect()
 }
 
 async fn step(
@@ -159,32 +216,4 @@ async fn waiting_reviews(address: &str) -> u64 {
     stream.read_to_string(&mut reply).await.unwrap();
     let stats: Value = serde_json::from_str(reply.rsplit("\r\n\r\n").next().unwrap()).unwrap();
     stats["queued"].as_u64().unwrap()
-}
-
-/// Measures the processors that servers and the database use.
-struct Meter {
-    begun: Instant,
-    servers: Duration,
-    database: Duration,
-}
-
-impl Meter {
-    fn start(servers: &[Server]) -> Self {
-        Self {
-            begun: Instant::now(),
-            servers: servers.iter().map(Server::processor_time).sum(),
-            database: server::database_processor_time(),
-        }
-    }
-
-    fn used(&self, servers: &[Server]) -> (f64, f64) {
-        let now = Self::start(servers);
-        let wall = self.begun.elapsed().as_secs_f64();
-        let used =
-            |before: Duration, after: Duration| after.saturating_sub(before).as_secs_f64() / wall;
-        (
-            used(self.servers, now.servers),
-            used(self.database, now.database),
-        )
-    }
 }

@@ -16,11 +16,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts a server on a file or a database.
-    pub(crate) fn start(data: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn start(data: impl AsRef<OsStr>, options: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_reflect"))
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
             .args(["--master-key", KEY, "--data"])
             .arg(data)
+            .args(options)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -64,11 +65,20 @@ pub(crate) fn database_processor_time() -> Duration {
     databases.filter_map(|id| processor_time(&id)).sum()
 }
 
+/// The processor time of this process so far, without its children's.
+pub(crate) fn own_processor_time() -> Duration {
+    times("self", 2).unwrap_or_default()
+}
+
 /// The processor time of a process and of its children that have ended.
 fn processor_time(id: &str) -> Option<Duration> {
+    times(id, 4)
+}
+
+fn times(id: &str, fields: usize) -> Option<Duration> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // After the name: the 12th to the 15th field, in hundredths of a second.
-    let fields = line.rsplit_once(") ")?.1.split(' ').skip(11).take(4);
+    // After the name: the 12th field and the next three, in hundredths of a second.
+    let fields = line.rsplit_once(") ")?.1.split(' ').skip(11).take(fields);
     let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
     Some(Duration::from_millis(ticks * 10))
 }

@@ -56,8 +56,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         return Err(Failure::usage("FROM and TO are the same database"));
     }
     let from = File::open(from.existing()?, &Models::default()).await?;
+    let project = project.map(ProjectId::from);
+    let projects = from.engine.list_projects().await?;
+    // Before the other one is created.
+    if let Some(missing) = project.as_ref().filter(|id| !projects.contains(id)) {
+        return Err(Failure::not_found(format!(
+            "FROM has no project `{missing}`: `reflect projects --data FROM` lists them"
+        )));
+    }
     let to = File::open(&to, &Models::default()).await?;
-    let copied = copy(&from, &to, project.map(ProjectId::from)).await;
+    let copied = copy(&from, &to, projects, project.as_ref()).await;
     // A failure to close is worth less than what was copied, or why not.
     let _ = from.engine.shutdown().await;
     to.engine.shutdown().await?;
@@ -71,15 +79,21 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         keys,
     } = copied;
     output::say(format_args!(
-        "{projects} projects: {stored} records stored, {present} already present; {keys} keys copied"
+        "{}: {} stored, {present} already present; {} copied",
+        output::counted(projects, "project"),
+        output::counted(stored, "record"),
+        output::counted(keys, "key"),
     ))
 }
 
-async fn copy(from: &File, to: &File, only: Option<ProjectId>) -> Result<Copied, Failure> {
-    let projects = match &only {
-        Some(project) => vec![project.clone()],
-        None => from.engine.list_projects().await?,
-    };
+/// Copies these projects, or only one of them.
+async fn copy(
+    from: &File,
+    to: &File,
+    mut projects: Vec<ProjectId>,
+    only: Option<&ProjectId>,
+) -> Result<Copied, Failure> {
+    projects.retain(|project| only.is_none_or(|only| only == project));
     let mut overviews = Vec::with_capacity(projects.len());
     for project in projects {
         let overview = from.engine.export_overview(&project).await?;
@@ -102,7 +116,7 @@ async fn copy(from: &File, to: &File, only: Option<ProjectId>) -> Result<Copied,
         copied.projects += 1;
     }
     progress.finish_and_clear();
-    copied.keys = copy_keys(from, to, only.as_ref()).await?;
+    copied.keys = copy_keys(from, to, only).await?;
     Ok(copied)
 }
 

@@ -171,6 +171,10 @@ pub(super) async fn restore(
 ) -> Result<u64, Fault> {
     let key = projects::key_to_fill(db, project, creates_project).await?;
     projects::lock_key(db, key).await?;
+    let memories = pieces.iter();
+    let memories = memories.filter(|piece| matches!(piece, EmbeddedPiece::Memory { .. }));
+    let count = i64::try_from(memories.count()).unwrap_or(i64::MAX);
+    let mut revisions = memories::next_revisions(db, key, count).await?..;
     let mut stored = 0;
     for piece in pieces {
         let new = match piece {
@@ -179,7 +183,10 @@ pub(super) async fn restore(
                 memory,
                 embedder,
                 vector,
-            } => restore_memory(db, key, memory, embedder, vector).await?,
+            } => {
+                let revision = revisions.next().unwrap_or_default();
+                restore_memory(db, key, revision, memory, (embedder, vector)).await?
+            }
             EmbeddedPiece::Skill(skill) => restore_skill(db, key, skill).await?,
             EmbeddedPiece::Undo(record) => undo_records::insert(db, key, record).await?,
         };
@@ -259,9 +266,9 @@ async fn restore_trace(
 async fn restore_memory(
     db: &Db<'_>,
     project: i64,
+    revision: i64,
     archived: &ArchivedMemory,
-    embedder: &str,
-    vector: &[f32],
+    (embedder, vector): (&str, &[f32]),
 ) -> Result<bool, Fault> {
     let ArchivedMemory {
         history,
@@ -277,7 +284,6 @@ async fn restore_memory(
         }
         Some(_) => return Ok(false),
     }
-    let revision = memories::next_revision(db, project).await?;
     let key: i64 = db
         .one(
             "INSERT INTO memory (project, id, trace_id, success, q, uses, revision, \

@@ -14,6 +14,7 @@ use super::fault::Fault;
 use super::jobs;
 use super::migrations;
 use super::sql::Db;
+use super::together::Together;
 use super::transaction::read;
 use crate::error::Result;
 
@@ -25,6 +26,7 @@ pub struct Postgres {
     pool: Pool,
     address: Address,
     pub(super) clock: DatabaseClock,
+    pub(super) together: Together,
 }
 
 impl Postgres {
@@ -72,6 +74,7 @@ impl Postgres {
             pool,
             address,
             clock: DatabaseClock::default(),
+            together: Together::default(),
         })
     }
 

@@ -87,7 +87,7 @@ impl Fault {
     }
 }
 
-fn unreachable(source: Option<tokio_postgres::Error>) -> Error {
+pub(super) fn unreachable(source: Option<tokio_postgres::Error>) -> Error {
     Error::Unavailable {
         message: "the database cannot be reached: try again when it is back".to_owned(),
         source: source.map(Into::into),

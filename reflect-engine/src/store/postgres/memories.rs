@@ -366,6 +366,13 @@ pub(super) async fn embed(
 
 /// The next revision of the project's memories.
 pub(super) async fn next_revision(db: &Db<'_>, project: i64) -> Result<i64, Fault> {
-    let next = "UPDATE project SET revision = revision + 1 WHERE key = $1 RETURNING revision";
-    db.one(next, params![project]).await?.get(0)
+    next_revisions(db, project, 1).await
+}
+
+/// The first of as many new revisions of the project's memories. One update for all: each leaves a version of
+/// the project's row behind, which the rest of the transaction has to pass over.
+pub(super) async fn next_revisions(db: &Db<'_>, project: i64, count: i64) -> Result<i64, Fault> {
+    let next = "UPDATE project SET revision = revision + $2 WHERE key = $1 \
+         RETURNING revision - $2 + 1";
+    db.one(next, params![project, count]).await?.get(0)
 }

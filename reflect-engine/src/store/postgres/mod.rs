@@ -3,7 +3,10 @@
 //! A pool of connections; every method is one transaction. One that changes reviews or memories locks
 //! the row of its project first, so what it reads stays true until it commits, and revisions become
 //! visible in order. Traces without a review are inserted side by side. Workers claim jobs past the locks
-//! of others.
+//! of others. Traces and reviews that arrive while others of their project are written share the next
+//! transaction: one method is then one transaction together with others, and alone if that fails.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -33,6 +36,7 @@ mod deleted_reviews;
 mod events;
 mod examination;
 mod fault;
+mod group;
 mod histories;
 mod ignored;
 mod index_feed;
@@ -53,6 +57,7 @@ mod skills;
 mod spans;
 mod sql;
 mod tallies;
+mod together;
 mod trace_labels;
 mod traces;
 mod transaction;
@@ -64,6 +69,7 @@ mod words;
 
 use fault::Fault;
 use sql::Db;
+use together::{ReviewWrite, TraceWrite};
 use transaction::{read, write};
 
 pub use clock::DatabaseClock;
@@ -110,8 +116,16 @@ impl Store for Postgres {
         trace: NewTrace,
         intake: Intake,
     ) -> Result<TraceReceipt> {
-        let trace = EncodedTrace::new(trace)?;
-        write!(self, |db| traces::insert(db, project, &trace, &intake))
+        let write = Arc::new(TraceWrite {
+            project: project.clone(),
+            trace: EncodedTrace::new(trace)?,
+            intake,
+        });
+        if let Some(inserted) = self.insert_together(&write).await {
+            return inserted;
+        }
+        let TraceWrite { trace, intake, .. } = &*write;
+        write!(self, |db| traces::insert(db, project, trace, intake))
     }
 
     async fn trace_json(
@@ -171,7 +185,15 @@ impl Store for Postgres {
     }
 
     async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
-        write!(self, |db| reviews::review(db, project, id, &action))
+        let write = Arc::new(ReviewWrite {
+            project: project.clone(),
+            trace: id.clone(),
+            action,
+        });
+        if let Some(decided) = self.review_together(&write).await {
+            return decided;
+        }
+        write!(self, |db| reviews::review(db, project, id, &write.action))
     }
 
     async fn claim_jobs(

@@ -30,6 +30,16 @@ pub(super) async fn review(
     action: &Action,
 ) -> Result<Decision, Fault> {
     projects::lock(db, project).await?;
+    review_locked(db, project, id, action).await
+}
+
+/// Changes the review of a trace whose project is [locked](projects::lock).
+pub(super) async fn review_locked(
+    db: &Db<'_>,
+    project: &ProjectId,
+    id: &TraceId,
+    action: &Action,
+) -> Result<Decision, Fault> {
     let (row, standing) = load(db, project, id).await?.unzip();
     let changes = match review::decide(standing, action.clone()) {
         Ok(changes) => changes,
@@ -197,35 +207,49 @@ pub(super) async fn write(db: &Db<'_>, row: &TraceRow, changes: &Writes) -> Resu
         } => memories::rewrite(db, row.project, *key, memory, *success, *alpha, teacher).await?,
         MemoryWrite::Withdraw(id) => memories::withdraw(db, row.project, id).await?,
     }
-    match &changes.review {
-        ReviewWrite::Keep => {}
-        ReviewWrite::Put(review) => put(db, row.key, review).await?,
+    // Sent without waiting for each other.
+    tokio::try_join!(
+        write_review(db, row.key, &changes.review),
+        write_job(db, row.key, &changes.job),
+        end_judgement(db, row.key, changes.ends_judgement),
+        write_trace(db, row.key, &changes.trace),
+    )?;
+    Ok(())
+}
+
+async fn write_review(db: &Db<'_>, trace: i64, review: &ReviewWrite) -> Result<(), Fault> {
+    match review {
+        ReviewWrite::Keep => Ok(()),
+        ReviewWrite::Put(review) => put(db, trace, review).await,
         ReviewWrite::Remove => {
-            db.execute("DELETE FROM review WHERE trace = $1", params![row.key])
-                .await?;
+            let remove = "DELETE FROM review WHERE trace = $1";
+            db.execute(remove, params![trace]).await.map(drop)
         }
     }
-    match changes.job {
-        JobWrite::Keep => {}
+}
+
+async fn write_job(db: &Db<'_>, trace: i64, job: &JobWrite) -> Result<(), Fault> {
+    match job {
+        JobWrite::Keep => Ok(()),
         JobWrite::Queue { due, attempts } => {
-            jobs::put(db, JobKind::Reflection, row.key, Some(due), attempts).await?;
+            jobs::put(db, JobKind::Reflection, trace, Some(*due), *attempts).await
         }
-        JobWrite::Remove => {
-            db.execute(
-                "DELETE FROM queue WHERE trace = $1 AND kind = 'reflection'",
-                params![row.key],
-            )
-            .await?;
-        }
+        JobWrite::Remove => remove_job(db, trace, JobKind::Reflection).await,
     }
-    if changes.ends_judgement {
-        db.execute(
-            "DELETE FROM queue WHERE trace = $1 AND kind = 'judgement'",
-            params![row.key],
-        )
-        .await?;
+}
+
+async fn end_judgement(db: &Db<'_>, trace: i64, ends: bool) -> Result<(), Fault> {
+    if ends {
+        remove_job(db, trace, JobKind::Judgement).await?;
     }
-    write_trace(db, row.key, &changes.trace).await
+    Ok(())
+}
+
+async fn remove_job(db: &Db<'_>, trace: i64, kind: JobKind) -> Result<(), Fault> {
+    let remove = "DELETE FROM queue WHERE trace = $1 AND kind = $2";
+    db.execute(remove, params![trace, kind.as_str()])
+        .await
+        .map(drop)
 }
 
 pub(super) async fn write_trace(db: &Db<'_>, key: i64, trace: &TraceState) -> Result<(), Fault> {

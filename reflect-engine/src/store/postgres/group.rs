@@ -1,0 +1,165 @@
+//! Writes that share a transaction.
+//!
+//! A commit waits for the disk, and a lock for the commit of its holder. While a transaction runs, the writes
+//! that arrive wait; the next one takes them together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use reflect_types::ProjectId;
+use tokio::sync::{Semaphore, oneshot};
+
+/// The most writes in a transaction.
+const MOST: usize = 64;
+
+/// Writes that wait for a transaction, and its answers to them.
+pub(super) struct Group<W, A> {
+    waiting: Mutex<Vec<Waiting<W, A>>>,
+    /// One for each transaction that may run at a time.
+    turns: Arc<Semaphore>,
+}
+
+struct Waiting<W, A> {
+    write: W,
+    answer: oneshot::Sender<A>,
+}
+
+impl<W: Send + 'static, A: Send + 'static> Group<W, A> {
+    /// Runs up to this many transactions at a time.
+    pub(super) fn new(turns: usize) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            turns: Arc::new(Semaphore::new(turns)),
+        }
+    }
+
+    /// The answer to a write that shares a transaction with others; `None` if that failed, with nothing
+    /// written: it may succeed alone.
+    ///
+    /// `together` runs a transaction, in a task of its own: a caller that goes away does not end it.
+    pub(super) async fn write<F>(&self, write: W, together: impl FnOnce(Vec<W>) -> F) -> Option<A>
+    where
+        F: Future<Output = Option<Vec<A>>> + Send + 'static,
+    {
+        let (answer, mut answered) = oneshot::channel();
+        self.waiting().push(Waiting { write, answer });
+        let turn = tokio::select! {
+            biased;
+            answer = &mut answered => return answer.ok(),
+            turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
+        };
+        let (writes, answers) = self.take();
+        if !writes.is_empty() {
+            let together = together(writes);
+            tokio::spawn(async move {
+                let done = together.await;
+                drop(turn);
+                for (answer, done) in answers.into_iter().zip(done.into_iter().flatten()) {
+                    // One whose caller has gone needs none.
+                    let _ = answer.send(done);
+                }
+            });
+        }
+        answered.await.ok()
+    }
+
+    /// The oldest writes whose callers still wait.
+    fn take(&self) -> (Vec<W>, Vec<oneshot::Sender<A>>) {
+        let mut waiting = self.waiting();
+        let count = waiting.len().min(MOST);
+        let taken = waiting.drain(..count);
+        let taken = taken.filter(|one| !one.answer.is_closed());
+        taken.map(|one| (one.write, one.answer)).unzip()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting<W, A>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A group for each project, while it has writes.
+pub(super) struct Groups<W, A> {
+    projects: Mutex<HashMap<ProjectId, Weak<Group<W, A>>>>,
+    turns: usize,
+}
+
+impl<W: Send + 'static, A: Send + 'static> Groups<W, A> {
+    /// Runs up to this many transactions of a project at a time.
+    pub(super) fn new(turns: usize) -> Self {
+        Self {
+            projects: Mutex::default(),
+            turns,
+        }
+    }
+
+    /// The group of a project.
+    pub(super) fn of(&self, project: &ProjectId) -> Arc<Group<W, A>> {
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = projects.get(project).and_then(Weak::upgrade) {
+            return group;
+        }
+        projects.retain(|_, group| group.strong_count() > 0);
+        let group = Arc::new(Group::new(self.turns));
+        projects.insert(project.clone(), Arc::downgrade(&group));
+        group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn writes_that_wait_for_a_turn_share_the_next_transaction() {
+        let group = Arc::new(Group::<usize, usize>::new(1));
+        let first = Arc::clone(&group.turns).acquire_owned().await.unwrap();
+        let sizes = Arc::new(Mutex::new(Vec::new()));
+        let writes = (0..100).map(|write| {
+            let (group, sizes) = (Arc::clone(&group), Arc::clone(&sizes));
+            tokio::spawn(async move {
+                let together = |writes: Vec<usize>| async move {
+                    sizes.lock().unwrap().push(writes.len());
+                    Some(writes.into_iter().map(|write| write * 2).collect())
+                };
+                group.write(write, together).await
+            })
+        });
+        let writes: Vec<_> = writes.collect();
+        while group.waiting().len() < 100 {
+            tokio::task::yield_now().await;
+        }
+        drop(first);
+        for (write, answer) in writes.into_iter().enumerate() {
+            assert_eq!(answer.await.unwrap(), Some(write * 2));
+        }
+        assert_eq!(*sizes.lock().unwrap(), [64, 36]);
+    }
+
+    #[tokio::test]
+    async fn a_failed_transaction_leaves_its_writes_to_their_callers() {
+        let group = Group::<usize, usize>::new(1);
+        assert_eq!(group.write(1, |_| async { None }).await, None);
+        assert_eq!(
+            group.write(2, |writes| async { Some(writes) }).await,
+            Some(2)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_write_whose_caller_has_gone_is_left_out() {
+        let group = Group::<usize, usize>::new(1);
+        let turn = Arc::clone(&group.turns).acquire_owned().await.unwrap();
+        let mut gone = Box::pin(group.write(1, |_| async { None }));
+        std::future::poll_fn(|cx| {
+            let _ = gone.as_mut().poll(cx);
+            std::task::Poll::Ready(())
+        })
+        .await;
+        drop((gone, turn));
+        let alone = |writes: Vec<usize>| async move {
+            assert_eq!(writes, [2]);
+            Some(writes)
+        };
+        assert_eq!(group.write(2, alone).await, Some(2));
+    }
+}

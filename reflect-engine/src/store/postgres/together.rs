@@ -1,0 +1,123 @@
+//! Traces and reviews of a project that are stored together.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Pool;
+use futures_util::future::try_join_all;
+use reflect_types::{ProjectId, TraceId, TraceReceipt};
+
+use super::fault::{Fault, unreachable};
+use super::group::Groups;
+use super::sql::Db;
+use super::{Postgres, projects, reviews, traces};
+use crate::error::Result;
+use crate::review::{Action, Decision};
+use crate::store::Intake;
+use crate::store::encoded_trace::EncodedTrace;
+
+/// A trace to insert.
+pub(super) struct TraceWrite {
+    pub(super) project: ProjectId,
+    pub(super) trace: EncodedTrace,
+    pub(super) intake: Intake,
+}
+
+/// A change of the review of a trace.
+pub(super) struct ReviewWrite {
+    pub(super) project: ProjectId,
+    pub(super) trace: TraceId,
+    pub(super) action: Action,
+}
+
+/// The writes that wait for a transaction.
+pub(super) struct Together {
+    traces: Groups<Arc<TraceWrite>, Result<TraceReceipt>>,
+    reviews: Groups<Arc<ReviewWrite>, Result<Decision>>,
+}
+
+impl Default for Together {
+    fn default() -> Self {
+        Self {
+            // Traces are inserted side by side; reviews lock their project.
+            traces: Groups::new(4),
+            reviews: Groups::new(1),
+        }
+    }
+}
+
+impl Postgres {
+    /// Inserts a trace together with others; `None` if it has to be tried alone.
+    pub(super) async fn insert_together(
+        &self,
+        write: &Arc<TraceWrite>,
+    ) -> Option<Result<TraceReceipt>> {
+        if matches!(write.intake, Intake::Learned(_)) {
+            return None;
+        }
+        let (group, pool) = (self.together.traces.of(&write.project), self.pool().clone());
+        let together =
+            |writes| async move { shared(pool, async |db| insert(db, writes).await).await };
+        group.write(Arc::clone(write), together).await
+    }
+
+    /// Changes a review together with others; `None` if it has to be tried alone.
+    pub(super) async fn review_together(
+        &self,
+        write: &Arc<ReviewWrite>,
+    ) -> Option<Result<Decision>> {
+        let (group, pool) = (
+            self.together.reviews.of(&write.project),
+            self.pool().clone(),
+        );
+        let together =
+            |writes| async move { shared(pool, async |db| review(db, writes).await).await };
+        group.write(Arc::clone(write), together).await
+    }
+}
+
+/// Runs work in a transaction; `None` if nothing is written.
+async fn shared<A>(
+    pool: Pool,
+    work: impl AsyncFnOnce(&Db<'_>) -> Result<Vec<A>, Fault>,
+) -> Option<Vec<Result<A>>> {
+    let mut connection = pool.get().await.ok()?;
+    let db = Postgres::begin_writing(&mut connection).await.ok()?;
+    let answers = work(&db).await.ok()?;
+    match db.0.commit().await {
+        Ok(()) => Some(answers.into_iter().map(Ok).collect()),
+        // The database says that it did not commit.
+        Err(error) if error.code().is_some() => None,
+        // It may have.
+        Err(_) => Some(answers.iter().map(|_| Err(unreachable(None))).collect()),
+    }
+}
+
+/// Inserts traces, whose statements are sent without waiting for each other's.
+async fn insert(db: &Db<'_>, writes: Vec<Arc<TraceWrite>>) -> Result<Vec<TraceReceipt>, Fault> {
+    let each = writes.iter().map(|write| {
+        let TraceWrite {
+            project,
+            trace,
+            intake,
+        } = &**write;
+        traces::insert(db, project, trace, intake)
+    });
+    try_join_all(each).await
+}
+
+/// Changes reviews of a project one after another, because each depends on those before.
+async fn review(db: &Db<'_>, writes: Vec<Arc<ReviewWrite>>) -> Result<Vec<Decision>, Fault> {
+    let mut decisions = Vec::with_capacity(writes.len());
+    if let Some(first) = writes.first() {
+        projects::lock(db, &first.project).await?;
+    }
+    for write in writes {
+        let ReviewWrite {
+            project,
+            trace,
+            action,
+        } = &*write;
+        decisions.push(reviews::review_locked(db, project, trace, action).await?);
+    }
+    Ok(decisions)
+}
