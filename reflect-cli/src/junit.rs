@@ -1,4 +1,4 @@
-//! Test reports in the JUnit format, as most test runners write them.
+//! Test reports in the `JUnit` format, as most test runners write them.
 
 use reflect_types::{Review, neutral};
 use roxmltree::{Document, Node};

@@ -34,7 +34,7 @@ pub(crate) struct Options {
         conflicts_with_all = ["trace", "withdraw"]
     )]
     matching: Vec<Label>,
-    /// Review by the results of tests, in a JUnit report; `-` for standard input. A test case names its run
+    /// Review by the results of tests, in a `JUnit` report; `-` for standard input. A test case names its run
     /// by the property `reflect.trace` or `reflect.key`, or its name is the metadata `test` of the run.
     #[arg(
         long, value_name = "FILE", conflicts_with_all = ["trace", "run_key", "verdict", "limit", "judged"]

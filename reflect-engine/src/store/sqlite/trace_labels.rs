@@ -43,10 +43,11 @@ pub(super) fn find(
     key: &TraceKey,
     limit: usize,
 ) -> Result<Vec<FoundTrace>, Fault> {
+    const COLUMNS: &str = "SELECT t.id, t.metadata, r.id IS NOT NULL";
+
     let Some(project) = projects::key(db, project)? else {
         return Ok(Vec::new());
     };
-    const COLUMNS: &str = "SELECT t.id, t.metadata, r.id IS NOT NULL";
     let (select, values) = match key {
         TraceKey::Idempotency(key) => {
             let select = format!(
