@@ -5,6 +5,7 @@
 
 mod bundle;
 mod demo;
+mod docs;
 mod doctor;
 mod judge_limits;
 mod junit;
