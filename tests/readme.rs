@@ -9,3 +9,6 @@ pub mod recording {}
 
 #[cfg(test)]
 mod links;
+
+#[doc = include_str!("../docs/reviews-from-elsewhere.md")]
+pub mod reviews_from_elsewhere {}

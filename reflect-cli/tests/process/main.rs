@@ -8,6 +8,7 @@ mod demo;
 mod docs;
 mod doctor;
 mod judge_limits;
+mod junit;
 mod keys;
 mod lifecycle;
 mod lists;
