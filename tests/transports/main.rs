@@ -11,6 +11,7 @@ mod attribute;
 mod control;
 mod embedded;
 mod failing;
+mod frameworks;
 mod learning;
 mod managed;
 mod recording;
