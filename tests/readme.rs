@@ -3,3 +3,6 @@
 
 #[doc = include_str!("../docs/formats.md")]
 pub mod formats {}
+
+#[doc = include_str!("../docs/rust-frameworks.md")]
+pub mod rust_frameworks {}
