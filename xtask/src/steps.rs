@@ -45,7 +45,12 @@ fn clippy() -> Outcome {
 const FEATURES: &[(&str, &[&str])] = &[
     (
         "reflect-sdk",
-        &["", "macros,panic-hook,rustls", "flush-at-exit,tracing", "embedded"],
+        &[
+            "",
+            "macros,panic-hook,rustls",
+            "flush-at-exit,tracing",
+            "embedded",
+        ],
     ),
     ("reflect-models", &[""]),
     ("reflect-engine", &["", "models", "postgres"]),

@@ -132,7 +132,7 @@ impl OpenSpan {
                 self.span.error.get_or_insert_default();
             }
             ("otel.status_description", Value::String(text)) => {
-                self.span.error = Some(text.clone())
+                self.span.error = Some(text.clone());
             }
             (name, _) => {
                 let attributes: &mut Attributes = &mut self.span.attributes;
