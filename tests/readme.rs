@@ -4,5 +4,14 @@
 #[doc = include_str!("../docs/formats.md")]
 pub mod formats {}
 
+#[doc = include_str!("../docs/recording.md")]
+pub mod recording {}
+
+#[cfg(test)]
+mod links;
+
+#[doc = include_str!("../docs/reviews-from-elsewhere.md")]
+pub mod reviews_from_elsewhere {}
+
 #[doc = include_str!("../docs/rust-frameworks.md")]
 pub mod rust_frameworks {}

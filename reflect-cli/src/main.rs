@@ -7,6 +7,8 @@ mod data;
 mod failure;
 mod file;
 mod help;
+mod junit;
+mod labels;
 mod listing;
 mod local;
 mod log;

@@ -1,4 +1,4 @@
-//! Two memories side by side: one that stands, and one that is merged into it.
+//! Two memories side by side: one that stands, and one that is merged into it or could be.
 
 use reflect_types::MemoryRecord;
 
@@ -7,14 +7,17 @@ use crate::frame::Frame;
 use crate::path::in_project;
 use crate::text::shown;
 
-/// A memory that stands for another one.
+/// A memory that stands for another one, or could.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// The addresses of the two.
     pub(crate) stands: String,
     pub(crate) merged: String,
-    /// Where the merged one is restored, and then stands by itself.
-    pub(crate) restore: String,
+    /// The id of the one that stands.
+    pub(crate) into: String,
+    pub(crate) is_merged: bool,
+    /// Where the merged one is restored, and then stands by itself; or where it is merged.
+    pub(crate) action: String,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -30,10 +33,14 @@ pub(crate) struct Row {
 impl Comparison {
     pub(crate) fn new(frame: &Frame, stands: &MemoryRecord, merged: &MemoryRecord) -> Self {
         let id = merged.id.as_str();
+        let is_merged = merged.merged_into.is_some();
+        let action = if is_merged { "status" } else { "merge" };
         Self {
             stands: frame.to_memory(stands.id.as_str()),
             merged: frame.to_memory(id),
-            restore: in_project(&frame.project, &["memories", id, "status"]),
+            into: stands.id.to_string(),
+            is_merged,
+            action: in_project(&frame.project, &["memories", id, action]),
             rows: rows(frame, stands, merged),
         }
     }

@@ -17,8 +17,8 @@ pub use frame::{Abilities, Frame};
 pub use pages::{
     FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
     ProjectsPage, RawTrace, ReportPage, ReportPeriod, ReportSource, ReviewDesk, ReviewPage,
-    Settings, SettingsPage, SignInPage, TraceFilters, TracePage, TraceSource, TracesPage, UndoPage,
-    UndoPreview, next, shown_memories, status_of,
+    Settings, SettingsPage, SignInPage, SimilarMemories, TraceFilters, TracePage, TraceSource,
+    TracesPage, UndoPage, UndoPreview, next, shown_memories, status_of,
 };
 pub use path::{in_project, review_address};
 pub use text::shown;

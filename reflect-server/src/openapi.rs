@@ -83,6 +83,7 @@ pub(crate) fn complete(document: &mut utoipa::openapi::OpenApi) {
     }
     restrict_sample(components);
     require_review_of_reviewed(components);
+    require_key_or_match(components);
     bound_imported_version(components);
     for name in COMPLETE_REPLIES {
         if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
@@ -145,6 +146,24 @@ fn require_review_of_reviewed(components: &mut Components) {
             .required("review");
         let either = AnyOfBuilder::new().item(unreviewed).item(reviewed);
         archived.items.push(either.into());
+    }
+}
+
+/// A run is named by its idempotency key or its metadata.
+fn require_key_or_match(components: &mut Components) {
+    if let Some(RefOr::T(Schema::AllOf(request))) = components.schemas.get_mut("ReviewByKey") {
+        let key = ObjectBuilder::new().schema_type(Type::String);
+        let by_key = ObjectBuilder::new()
+            .property("idempotency_key", key)
+            .required("idempotency_key");
+        let some = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .min_properties(Some(1));
+        let by_metadata = ObjectBuilder::new()
+            .property("match", some)
+            .required("match");
+        let either = AnyOfBuilder::new().item(by_key).item(by_metadata);
+        request.items.push(either.into());
     }
 }
 

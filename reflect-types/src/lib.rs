@@ -69,8 +69,8 @@ pub use requests::{
     DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
     GetMemory, GetReport, GetSkill, GetStats, GetTrace, Grouping, ImportProject, ListApiKeys,
     ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate,
-    Operation, QueryMemories, Reply, Request, RetryTrace, ReviewTrace, RevokeApiKey, UpdateMemory,
-    UpdateProject, WithdrawReview,
+    Operation, QueryMemories, Reply, Request, RetryTrace, ReviewByKey, ReviewTrace, RevokeApiKey,
+    UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

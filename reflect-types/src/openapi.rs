@@ -10,8 +10,8 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
-    AuthoredReflection, CreateTrace, Health, MemoryId, MemoryStatus, Message, ProjectId, Reviewer,
-    Trajectory, Verdict, text,
+    AuthoredReflection, CreateTrace, Health, MemoryId, MemoryStatus, Message, ProjectId,
+    ReviewByKey, Reviewer, Trajectory, Verdict, text,
 };
 
 /// Matches text with a visible character and no control characters.
@@ -178,6 +178,17 @@ pub(crate) fn retrieved_memory_ids() -> RefOr<Schema> {
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(id)
         .max_items(Some(CreateTrace::MAX_RETRIEVED))
+        .into()
+}
+
+/// The metadata that names a run.
+pub(crate) fn metadata_to_match() -> RefOr<Schema> {
+    let scalar = [Type::String, Type::Number, Type::Boolean];
+    let scalar = ObjectBuilder::new().schema_type(SchemaType::from_iter(scalar));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .additional_properties(Some(AdditionalProperties::RefOr(RefOr::T(scalar.into()))))
+        .max_properties(Some(ReviewByKey::MAX_MATCH))
         .into()
 }
 

@@ -70,3 +70,33 @@ async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
     );
     assert_eq!(browser.errors().await, [""; 0]);
 }
+
+#[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test browser"]
+async fn browser_similar_memories_are_merged_side_by_side_and_kept_apart_again() {
+    let (demo, browser) = (Demo::start(), Browser::open().await);
+    browser.go(&demo.link).await;
+    browser
+        .go(&demo.at("memories?q=cancel+a+flight+and+get+the+money+back"))
+        .await;
+    browser
+        .run("document.querySelector('.hit a.cover').click()")
+        .await;
+    browser
+        .until("return document.querySelector('#similar') !== null")
+        .await;
+    let merged = "return document.body.innerText.includes('this memory stands')";
+    assert_eq!(browser.run(merged).await, false);
+    browser.click("#similar summary").await;
+    browser
+        .until("return document.querySelector('#similar button[name=into]') !== null")
+        .await;
+    browser.picture("similar").await;
+    browser.click("#similar button[name=into]").await;
+    browser.until(merged).await;
+    browser.click(".compare button[value=restore]").await;
+    browser
+        .until("return document.body.innerText.includes('restored')")
+        .await;
+    assert_eq!(browser.errors().await, [""; 0]);
+}

@@ -8,6 +8,7 @@
 
 mod administration;
 mod attribute;
+mod by_key;
 mod control;
 mod embedded;
 mod failing;

@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod budget;
 mod compile_time;
+mod package;
 mod postgres;
 mod python;
 mod run;

@@ -2,6 +2,7 @@
 
 use crate::browser;
 use crate::budget;
+use crate::package;
 use crate::postgres;
 use crate::python;
 use crate::run::{Outcome, Step, all, cargo, command, target};
@@ -9,6 +10,11 @@ use crate::run::{Outcome, Step, all, cargo, command, target};
 pub(crate) const ALL: &[Step] = &[
     Step::new("format", "the code is formatted", format),
     Step::new("budget", "the default SDK stays light", budget::check),
+    Step::new(
+        "package",
+        "the crates pack, with their licences",
+        package::check,
+    ),
     Step::new("clippy", "no warnings anywhere", clippy),
     Step::new("features", "each feature builds alone", features),
     Step::new("tests", "unit, integration and documentation tests", tests),

@@ -5,8 +5,10 @@
 
 mod bundle;
 mod demo;
+mod docs;
 mod doctor;
 mod judge_limits;
+mod junit;
 mod keys;
 mod lifecycle;
 mod lists;

@@ -40,6 +40,7 @@ pub struct MemoryPage {
     merged: String,
     events: Vec<Event>,
     changes: Vec<Change>,
+    similar: String,
     edit: String,
     status: String,
     /// Whether it waits for approval.
@@ -151,6 +152,7 @@ impl MemoryPage {
             },
             events: events.collect(),
             changes: changes.collect(),
+            similar: address("similar"),
             edit: address("edit"),
             status: address("status"),
             is_staged: memory.status == MemoryStatus::Staged,
@@ -162,6 +164,29 @@ impl MemoryPage {
 
     fn is_aside(&self) -> bool {
         self.card.aside.is_some()
+    }
+}
+
+/// The memories that could be merged into one, as a part of its page.
+#[derive(Debug, Template)]
+#[template(path = "parts/similar.html")]
+pub struct SimilarMemories {
+    frame: Frame,
+    own: String,
+    pairs: Vec<Comparison>,
+}
+
+impl SimilarMemories {
+    /// The part of this memory.
+    pub fn new(frame: Frame, memory: &MemoryRecord, similar: &[MemoryRecord]) -> Self {
+        let pairs = similar.iter();
+        Self {
+            own: frame.to_memory(memory.id.as_str()),
+            pairs: pairs
+                .map(|other| Comparison::new(&frame, memory, other))
+                .collect(),
+            frame,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ mod undo;
 pub use empty::FirstTrace;
 pub use keys::KeysPage;
 pub use memories::{MemoriesPage, MemorySearch, shown as shown_memories};
-pub use memory::{MemoryPage, status_of};
+pub use memory::{MemoryPage, SimilarMemories, status_of};
 pub use problem::{ProblemPage, ProblemPart};
 pub use report::{ReportPage, ReportPeriod, ReportSource};
 pub use review::{ReviewDesk, ReviewPage, next};

@@ -50,6 +50,9 @@ impl Engine {
                 let review = given.review.clone();
                 Reply::ReviewTrace(self.review_trace(project, &given.trace_id, review).await?)
             }
+            Request::ReviewByKey(by_key) => {
+                Reply::ReviewByKey(self.review_by_key(project, by_key.clone()).await?)
+            }
             Request::ChangeReview(given) => {
                 let review = given.review.clone();
                 Reply::ChangeReview(self.change_review(project, &given.trace_id, review).await?)

@@ -10,6 +10,7 @@ mod memories;
 mod projects;
 mod report;
 mod review;
+mod review_by_key;
 mod skill;
 mod spans;
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod browse;
 )]
 pub mod conformance;
 mod encoded_trace;
+mod find;
 mod job;
 mod legacy_note;
 mod memory;
@@ -44,6 +45,7 @@ pub use archive::{Archive, EmbeddedPiece};
 #[doc(hidden)]
 pub use audit::assert_consistent;
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
+pub use find::{FoundTrace, TraceKey, labels};
 pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub(crate) use memory::STAGED;
 pub use memory::{

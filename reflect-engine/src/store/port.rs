@@ -7,9 +7,9 @@ use reflect_types::{
 };
 
 use super::{
-    Archive, AsideWrite, Browse, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies, TraceDeletion,
-    Undecoded, UndoRun, UnembeddedMemory,
+    Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
+    MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies,
+    TraceDeletion, TraceKey, Undecoded, UndoRun, UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -71,6 +71,14 @@ pub trait Store:
         project: &ProjectId,
         id: &TraceId,
     ) -> Result<Option<Undecoded<Trace>>>;
+
+    /// The newest traces with this key, at most `limit`, newest first.
+    async fn find_traces(
+        &self,
+        project: &ProjectId,
+        key: &TraceKey,
+        limit: usize,
+    ) -> Result<Vec<FoundTrace>>;
 
     /// A page of traces, in the order of the request. Fails with
     /// [`Error::Invalid`](crate::Error::Invalid) if its cursor names no trace.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{
-    MemoriesPage, MemoryPage, MemorySearch, in_project, shown_memories, status_of,
+    MemoriesPage, MemoryPage, MemorySearch, SimilarMemories, in_project, shown_memories, status_of,
 };
 use reflect_types::{
     DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
@@ -19,6 +19,8 @@ use crate::error::ApiError;
 
 /// The merged memories that are shown beside the one that stands for them.
 const MAX_COMPARED: usize = 5;
+/// The memories that a search for similar ones asks for, the memory itself among them.
+const MAX_SIMILAR: u32 = 5;
 
 /// The list, or the answer to a search.
 pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
@@ -86,6 +88,42 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     Ok(page(&MemoryPage::new(frame, &found, &others, now)))
 }
 
+/// The memories of tasks like a memory's own, which could be merged into it.
+pub(super) async fn similar(visit: Visit) -> Result<Response, Problem> {
+    visit.require::<GetMemory>()?;
+    visit.require::<QueryMemories>()?;
+    let engine = visit.engine();
+    let id = [memory_id(&visit)];
+    let found = engine.find_memories(&visit.project, &id).await?;
+    let Some(memory) = found.first() else {
+        return Err(visit.refused(ApiError::not_found("there is no such memory")));
+    };
+    let query = QueryMemories {
+        limit: MAX_SIMILAR,
+        lambda: 0.0,
+        ..QueryMemories::new(&memory.task)
+    };
+    let answer = engine.query_memories(&visit.project, &query).await;
+    let answer = answer.map_err(|error| visit.refused(error))?;
+    let others = answer.into_iter().map(|found| found.id);
+    let others: Vec<MemoryId> = others.filter(|id| *id != memory.id).collect();
+    let others = engine.find_memories(&visit.project, &others).await?;
+    let frame = visit.frame().await?;
+    Ok(page(&SimilarMemories::new(frame, memory, &others)))
+}
+
+/// Merges a memory into another one, and shows that one.
+pub(super) async fn merge(change: Change) -> Result<Response, Problem> {
+    let Change { visit, form } = change;
+    let into = MemoryId::new(form.text("into"));
+    let update = MemoryUpdate {
+        merge_into: Some(into.clone()),
+        ..MemoryUpdate::default()
+    };
+    store(&visit, &form, update).await?;
+    Ok(show(&visit, &into))
+}
+
 /// Edits a memory.
 pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
@@ -142,10 +180,14 @@ async fn store(visit: &Visit, form: &Fields, update: MemoryUpdate) -> Result<Res
     let update = UpdateMemory::new(id.clone(), update);
     let updated = visit.engine().update_memory(&visit.project, &update).await;
     updated.map_err(|error| visit.refused(error))?;
-    Ok(redirect(&in_project(
+    Ok(show(visit, &id))
+}
+
+fn show(visit: &Visit, id: &MemoryId) -> Response {
+    redirect(&in_project(
         visit.project.as_str(),
         &["memories", id.as_str()],
-    )))
+    ))
 }
 
 fn memory_id(visit: &Visit) -> MemoryId {

@@ -37,6 +37,14 @@ pub(crate) fn routes() -> Router<App> {
         .route("/p/{project_id}/memories", get(memories::list))
         .route("/p/{project_id}/memories/{memory_id}", get(memories::one))
         .route(
+            "/p/{project_id}/memories/{memory_id}/similar",
+            get(memories::similar),
+        )
+        .route(
+            "/p/{project_id}/memories/{memory_id}/merge",
+            post(memories::merge),
+        )
+        .route(
             "/p/{project_id}/memories/{memory_id}/edit",
             post(memories::edit),
         )

@@ -81,6 +81,7 @@ fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
             traces::change_review,
             traces::withdraw_review
         ))
+        .routes(routes!(traces::review_by_key))
         .routes(routes!(traces::retry))
         .routes(routes!(undo::undo, undo::list))
         .routes(routes!(skill::get))

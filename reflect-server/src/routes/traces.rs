@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_types::{
     ChangeReview, CreateTrace, DeleteTraces, DeletedTraces, GetTrace, IngestStatus, ListTraces,
-    Operation as _, ProjectId, RetryTrace, Review, ReviewTrace, Scope, Trace, TraceId,
+    Operation as _, ProjectId, RetryTrace, Review, ReviewByKey, ReviewTrace, Scope, Trace, TraceId,
     TraceReceipt, WithdrawReview,
 };
 
@@ -123,6 +123,27 @@ pub(super) async fn review(
         .engine(&app)
         .review_trace(&access.project, &id, review)
         .await?;
+    Ok(Json(reviewed))
+}
+
+/// Reviews the one trace that has this idempotency key, or this metadata. If several have the metadata, it is
+/// the only one of them without a review. Else it is a conflict that names them, and nothing is reviewed.
+#[utoipa::path(
+    post, path = "/v1/projects/{project_id}/reviews/by-key", operation_id = "review_by_key",
+    security(("key" = [])),
+    params(("project_id" = ProjectId, Path)),
+    request_body = ReviewByKey,
+    responses((status = 200, body = Trace), Refusals)
+)]
+pub(super) async fn review_by_key(
+    State(app): State<App>,
+    access: Access<ReviewByKey>,
+    Body(mut by_key): Body<ReviewByKey>,
+) -> Result<Json<Trace>, ApiError> {
+    may_author(&access, &by_key.review)?;
+    bound_alpha(&access.caller, &mut by_key.review, &app)?;
+    let engine = access.engine(&app);
+    let reviewed = engine.review_by_key(&access.project, by_key).await?;
     Ok(Json(reviewed))
 }
 

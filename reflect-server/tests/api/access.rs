@@ -52,6 +52,12 @@ fn endpoints() -> Vec<Endpoint> {
             Some(json!({"result": "pass", "feedback_text": null})),
         ),
         endpoint(
+            Method::POST,
+            "/reviews/by-key",
+            Scope::ReviewWrite,
+            Some(json!({"match": {"ticket": "123"}, "result": "pass"})),
+        ),
+        endpoint(
             Method::PUT,
             "/traces/{trace_id}/review",
             Scope::ReviewWrite,

@@ -229,7 +229,7 @@ fn leave_out_the_largest(metadata: &mut Metadata, most: usize) {
 }
 
 /// A header carries the key, and an empty one would make a single run of all.
-fn usable_key(key: &str) -> Result<(), InvalidField> {
+pub(super) fn usable_key(key: &str) -> Result<(), InvalidField> {
     const MAX: usize = CreateTrace::MAX_IDEMPOTENCY_KEY;
 
     if (1..=MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -27,7 +27,7 @@ pub use self::project::{
     Bootstrap, DeleteProject, GetHealth, GetStats, ListProjects, UpdateProject,
 };
 pub use self::report::{GetReport, Grouping};
-pub use self::reviews::{ChangeReview, ReviewTrace, WithdrawReview};
+pub use self::reviews::{ChangeReview, ReviewByKey, ReviewTrace, WithdrawReview};
 pub use self::skill::{CreateSkill, GetSkill};
 pub use self::traces::{DeleteTraces, GetTrace, ListOrder, ListTraces, RetryTrace};
 pub use self::undo::ListUndos;
@@ -216,6 +216,9 @@ operations! {
     /// Reviews a trace. The same verdict again changes nothing.
     ReviewTrace -> Trace:
         "review_trace" Post "/v1/projects/{project_id}/traces/{trace_id}/review" [ReviewWrite] Freely;
+    /// Reviews the trace that an idempotency key or metadata names.
+    ReviewByKey -> Trace:
+        "review_by_key" Post "/v1/projects/{project_id}/reviews/by-key" [ReviewWrite] Freely;
     /// Replaces the review of a trace.
     ChangeReview -> Trace:
         "change_review" Put "/v1/projects/{project_id}/traces/{trace_id}/review" [ReviewWrite] Freely;

@@ -1,23 +1,45 @@
+mod from_junit;
 mod walk;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use reflect_types::{Review, ReviewRecord, Trace, TraceId};
+use reflect_sdk::ReflectClient;
+use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId};
 
 use crate::failure::Failure;
+use crate::labels::{Label, metadata};
 use crate::output;
 use crate::place::Place;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("trace")))]
+#[command(group(ArgGroup::new("run").args(["trace", "run_key", "matching"]).multiple(true)))]
+#[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("run")))]
 pub(crate) struct Options {
     #[command(flatten)]
     place: Place,
     /// The run to review; without it, every pending run in turn, oldest first.
     #[arg(requires = "verdict")]
     trace: Option<TraceId>,
+    /// Review the run with this idempotency key.
+    #[arg(long, value_name = "KEY", requires = "verdict", conflicts_with_all = ["trace", "withdraw"])]
+    run_key: Option<String>,
+    /// Review the only run with this metadata, or the only one of them without a review; with
+    /// `--from-junit`, besides the name of the test. Repeat it for more; `NAME:=JSON` is a number or a
+    /// boolean.
+    #[arg(
+        long = "match", id = "matching", value_name = "NAME=TEXT", value_parser = Label::parse,
+        conflicts_with_all = ["trace", "withdraw"]
+    )]
+    matching: Vec<Label>,
+    /// Review by the results of tests, in a `JUnit` report; `-` for standard input. A test case names its run
+    /// by the property `reflect.trace` or `reflect.key`, or its name is the metadata `test` of the run.
+    #[arg(
+        long, value_name = "FILE", conflicts_with_all = ["trace", "run_key", "verdict", "limit", "judged"]
+    )]
+    from_junit: Option<PathBuf>,
     /// The run passed.
     #[arg(long)]
     pass: bool,
@@ -41,6 +63,13 @@ pub(crate) struct Options {
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.place.client_with_models().await?;
+    if let Some(file) = &options.from_junit {
+        let matching = metadata(&options.matching);
+        return from_junit::run(&client, file, &matching, options.place.json).await;
+    }
+    if options.run_key.is_some() || !options.matching.is_empty() {
+        return by_key(&client, options).await;
+    }
     let Some(id) = &options.trace else {
         return walk::run(
             &client,
@@ -66,6 +95,25 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if !options.withdraw && !options.change && differs {
         eprintln!("the run has this verdict already, with other feedback: --change replaces it");
     }
+    if options.place.json {
+        return output::json(&trace);
+    }
+    show(&trace)
+}
+
+/// Reviews the run that a key or metadata names.
+async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure> {
+    if !options.pass && options.fail.is_none() {
+        return Err(Failure::usage(
+            "--match names one run to review: add --pass or --fail WHY, or --from-junit FILE",
+        ));
+    }
+    let by_key = ReviewByKey {
+        idempotency_key: options.run_key,
+        metadata: metadata(&options.matching),
+        review: options.fail.map_or_else(Review::pass, Review::fail),
+    };
+    let trace = client.request(by_key).await?;
     if options.place.json {
         return output::json(&trace);
     }

@@ -34,12 +34,12 @@ use reflect_types::{
     Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals,
     UpdateProject, Verdict,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
     NewTrace, NewUndoRecord, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts, SpanPart,
-    SpanTrace, Store, Subject, TraceDeletion, UndoRun,
+    SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, labels,
 };
 use crate::error::Error;
 use crate::learn;
@@ -59,6 +59,7 @@ const EMBEDDER: &str = "test-space";
 pub async fn all(store: &dyn Store) {
     traces::a_trace_is_read_as_it_was_written(store).await;
     traces::an_idempotency_key_stores_once(store).await;
+    traces::traces_are_found_by_key_and_by_metadata(store).await;
     traces::traces_are_listed_newest_first_in_pages(store).await;
     traces::traces_are_listed_oldest_first_in_pages(store).await;
     traces::projects_are_isolated(store).await;

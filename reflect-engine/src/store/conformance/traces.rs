@@ -72,6 +72,89 @@ pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
     assert_eq!(store.stats(&project).await.unwrap().traces, 1);
 }
 
+pub(super) async fn traces_are_found_by_key_and_by_metadata(store: &dyn Store) {
+    let project = ProjectId::from("conformance/found");
+    let about = |value: Value| metadata(&value);
+    let labelled = |id: &str, value: Value| NewTrace {
+        metadata: about(value),
+        idempotency_key: Some(format!("key of {id}")),
+        ..new_trace(id)
+    };
+    let traces = [
+        labelled("t-1", json!({"ticket": "123", "team": ["eu", "us"]})),
+        labelled(
+            "t-2",
+            json!({"ticket": "124", "team": "eu", "open": true, "n": 2}),
+        ),
+        labelled(
+            "t-3",
+            json!({"ticket": "123", "team": "eu", "other": {"a": null}}),
+        ),
+    ];
+    for trace in traces {
+        insert(store, &project, trace, Intake::Unreviewed).await;
+    }
+    let with_review = NewTrace {
+        metadata: about(json!({"n": 2.0})),
+        ..new_trace("t-4")
+    };
+    let queued = Intake::Queued(review("r-found", Verdict::Pass));
+    insert(store, &project, with_review, queued).await;
+    let found = async |project: &ProjectId, key: TraceKey, limit| {
+        let found = store.find_traces(project, &key, limit).await.unwrap();
+        let ids = found.iter().map(|trace| trace.id.to_string());
+        (ids.collect::<Vec<_>>(), found)
+    };
+    let by = |value: Value| TraceKey::Labels(labels(&about(value)));
+    for (value, ids) in [
+        (json!({"ticket": "123"}), &["t-3", "t-1"][..]),
+        (json!({"ticket": "123", "team": "us"}), &["t-1"]),
+        (json!({"team": "eu", "ticket": "124"}), &["t-2"]),
+        (json!({"team": "eu", "open": true, "n": 2}), &["t-2"]),
+        (json!({"n": 2}), &["t-4", "t-2"]),
+        (json!({"ticket": 123}), &[]),
+        (json!({}), &[]),
+    ] {
+        assert_eq!(
+            found(&project, by(value.clone()), 9).await.0,
+            ids,
+            "{value}"
+        );
+    }
+    assert_eq!(
+        found(&project, by(json!({"team": "eu"})), 2).await.0,
+        ["t-3", "t-2"]
+    );
+    let (_, both) = found(&project, by(json!({"n": 2})), 9).await;
+    assert_eq!(
+        both.iter().map(|t| t.has_review).collect::<Vec<_>>(),
+        [true, false]
+    );
+    assert_eq!(both[0].metadata, about(json!({"n": 2.0})));
+    let named = |id: &str| TraceKey::Idempotency(format!("key of {id}"));
+    assert_eq!(found(&project, named("t-2"), 9).await.0, ["t-2"]);
+    assert!(found(&project, named("t-4"), 9).await.0.is_empty());
+
+    // Neither another project nor a deleted trace is found.
+    let other = ProjectId::from("conformance/found elsewhere");
+    assert!(found(&other, named("t-2"), 9).await.0.is_empty());
+    insert(store, &other, new_trace("t-5"), Intake::Unreviewed).await;
+    assert!(
+        found(&other, by(json!({"ticket": "123"})), 9)
+            .await
+            .0
+            .is_empty()
+    );
+    delete_traces(store, &project, &["t-3"], false, None)
+        .await
+        .unwrap();
+    assert_eq!(
+        found(&project, by(json!({"ticket": "123"})), 9).await.0,
+        ["t-1"]
+    );
+    drain(store).await;
+}
+
 pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
     let project = ProjectId::from("conformance/listing");
     for n in 0..5 {

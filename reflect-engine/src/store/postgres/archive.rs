@@ -14,7 +14,7 @@ use super::transaction::{read, write};
 use super::value::params;
 use super::{
     Postgres, asides, events, histories, jobs, memories, memory_changes, past_reviews, projects,
-    reviews, row, traces, undo_records, words,
+    reviews, row, trace_labels, traces, undo_records, words,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -252,6 +252,7 @@ async fn restore_trace(
         )
         .await?
         .get(0)?;
+    trace_labels::insert(db, project, key, &trace.metadata).await?;
     if let Some(review) = restored::review(archived, now) {
         reviews::put(db, key, &review).await?;
     }

@@ -3,13 +3,19 @@
 use deadpool_postgres::Object;
 
 use super::fault::{Fault, message};
+use super::sql::Db;
+use super::trace_labels;
 use crate::error::Error;
 
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0001_initial.sql"),
     include_str!("../../../migrations/postgres/0002_directions.sql"),
     include_str!("../../../migrations/postgres/0003_spans.sql"),
+    include_str!("../../../migrations/postgres/0004_trace_labels.sql"),
 ];
+
+/// The first format with labels of traces.
+const LABELS: i64 = 4;
 
 /// Held by the one process that migrates: `Reflect` in ASCII.
 const LOCK: i64 = 0x0052_6566_6c65_6374;
@@ -56,7 +62,11 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     }
     db.execute("UPDATE reflect_format SET format = $1", &[&current()])
         .await?;
-    db.commit().await?;
+    let db = Db(db);
+    if found < LABELS {
+        trace_labels::insert_all(&db).await?;
+    }
+    db.0.commit().await?;
     Ok(())
 }
 

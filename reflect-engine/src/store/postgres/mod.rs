@@ -18,8 +18,9 @@ use reflect_types::{
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
+    UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -57,6 +58,7 @@ mod spans;
 mod sql;
 mod tallies;
 mod together;
+mod trace_labels;
 mod traces;
 mod transaction;
 mod undo;
@@ -132,6 +134,15 @@ impl Store for Postgres {
         id: &TraceId,
     ) -> Result<Option<Undecoded<Trace>>> {
         read!(self, |db| traces::get(db, project, id))
+    }
+
+    async fn find_traces(
+        &self,
+        project: &ProjectId,
+        key: &TraceKey,
+        limit: usize,
+    ) -> Result<Vec<FoundTrace>> {
+        read!(self, |db| trace_labels::find(db, project, key, limit))
     }
 
     async fn list_traces_json(

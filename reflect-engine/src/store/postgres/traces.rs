@@ -11,7 +11,10 @@ use super::fault::Fault;
 use super::reviews::TraceRow;
 use super::sql::Db;
 use super::value::params;
-use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, undone, words};
+use super::{
+    deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, trace_labels, undone,
+    words,
+};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing, Teacher};
@@ -80,6 +83,7 @@ pub(super) async fn insert(
         }
         (None, None) => return Err(Fault::Data("a trace was not inserted".to_owned())),
     };
+    trace_labels::insert(db, project, key, &trace.metadata).await?;
     match intake {
         Intake::Unreviewed if is_undone => jobs::park(db, JobKind::Judgement, key).await?,
         Intake::Unreviewed => {}
@@ -253,7 +257,7 @@ pub(super) async fn delete(
     for id in &deletion.ids {
         let found = db
             .first(
-                "SELECT key, key_id FROM trace WHERE id = $1 AND project = $2",
+                "SELECT key, key_id, metadata FROM trace WHERE id = $1 AND project = $2",
                 params![id.as_str(), project],
             )
             .await?;
@@ -261,6 +265,7 @@ pub(super) async fn delete(
             continue;
         };
         let (key, recorded_with) = (found.get::<i64>(0)?, found.get::<Option<String>>(1)?);
+        let metadata = row::json(&found, 2)?;
         let author = deletion.author.as_ref().map(KeyId::as_str);
         if author.is_some() && recorded_with.as_deref() != author {
             return Err(Error::OthersTrace(id.clone()).into());
@@ -274,6 +279,7 @@ pub(super) async fn delete(
                 }
             }
         }
+        trace_labels::delete(db, project, key, &metadata).await?;
         deleted_reviews::keep(db, key).await?;
         db.execute("DELETE FROM trace WHERE key = $1", params![key])
             .await?;

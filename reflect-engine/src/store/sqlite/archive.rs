@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::{
     Sqlite, asides, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row,
-    traces, undo_records,
+    trace_labels, traces, undo_records,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -234,6 +234,7 @@ fn restore_trace(
     ])?;
     let key = db.last_insert_rowid();
     traces::make_searchable(db, key, project, &trace.task)?;
+    trace_labels::insert(db, project, key, &trace.metadata)?;
     if let Some(review) = restored::review(archived, now) {
         reviews::put(db, key, &review)?;
     }

@@ -75,6 +75,10 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0024_searchable.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0025_spans.sql")),
+    Migration {
+        schema: include_str!("../../../migrations/sqlite/0026_trace_labels.sql"),
+        convert: Some(label_traces),
+    },
 ];
 
 /// The current format: the number of migrations.
@@ -144,6 +148,17 @@ fn sketch_memories(db: &Connection) -> Result<(), Fault> {
         let (key, task): (i64, String) = (row.get(0)?, row.get(1)?);
         let reflection = super::row::json(row, 2)?;
         write.execute(params![key, task_sketch(&task), text_sketch(&reflection)])?;
+    }
+    Ok(())
+}
+
+fn label_traces(db: &Connection) -> Result<(), Fault> {
+    let mut traces =
+        db.prepare("SELECT project, key, metadata FROM trace WHERE metadata <> '{}'")?;
+    let mut rows = traces.query([])?;
+    while let Some(row) = rows.next()? {
+        let (project, trace) = (row.get(0)?, row.get(1)?);
+        super::trace_labels::insert(db, project, trace, &super::row::json(row, 2)?)?;
     }
     Ok(())
 }

@@ -13,8 +13,9 @@ use reflect_types::{
 
 use super::encoded_trace::EncodedTrace;
 use super::{
-    AsideWrite, Claims, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey, NewTrace,
-    Proposals, Revision, SkillWrite, Store, TraceDeletion, Undecoded, UndoRun, UnembeddedMemory,
+    AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Proposals, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
+    UnembeddedMemory,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -45,6 +46,7 @@ mod row;
 mod skills;
 mod spans;
 mod tallies;
+mod trace_labels;
 mod traces;
 mod undo;
 mod undo_records;
@@ -115,6 +117,17 @@ impl Store for Sqlite {
     ) -> Result<Option<Undecoded<Trace>>> {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |db| traces::get(db, &project, &id)).await
+    }
+
+    async fn find_traces(
+        &self,
+        project: &ProjectId,
+        key: &TraceKey,
+        limit: usize,
+    ) -> Result<Vec<FoundTrace>> {
+        let (project, key) = (project.clone(), key.clone());
+        self.read(move |db| trace_labels::find(db, &project, &key, limit))
+            .await
     }
 
     async fn list_traces_json(

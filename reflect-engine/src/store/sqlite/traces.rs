@@ -1,14 +1,16 @@
 //! Traces.
 
 use reflect_types::{
-    Arm, DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Page, ProjectId, ReviewStatus,
-    Reviewer, Trace, TraceId, TraceReceipt,
+    Arm, DeletedTraces, IngestStatus, KeyId, ListTraces, MemoryId, Metadata, Page, ProjectId,
+    ReviewStatus, Reviewer, Trace, TraceId, TraceReceipt,
 };
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::reviews::TraceRow;
-use super::{deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, undone};
+use super::{
+    deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, trace_labels, undone,
+};
 use crate::clock;
 use crate::error::Error;
 use crate::review::{self, Action, Basis, Standing, Teacher};
@@ -61,6 +63,7 @@ pub(super) fn insert(
     })?;
     let key = db.last_insert_rowid();
     make_searchable(db, key, project, &trace.task)?;
+    trace_labels::insert(db, project, key, &trace.metadata)?;
     match intake {
         Intake::Unreviewed if is_undone => jobs::park(db, JobKind::Judgement, key)?,
         Intake::Unreviewed => {}
@@ -225,13 +228,7 @@ pub(super) fn delete(
         return Ok(gone);
     };
     for id in &deletion.ids {
-        let found = db
-            .prepare_cached("SELECT key, key_id FROM trace WHERE id = ?1 AND project = ?2")?
-            .query_row(params![id.as_str(), project], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?))
-            })
-            .optional()?;
-        let Some((key, recorded_with)) = found else {
+        let Some((key, recorded_with, metadata)) = to_delete(db, project, id)? else {
             continue;
         };
         let author = deletion.author.as_ref().map(KeyId::as_str);
@@ -247,6 +244,7 @@ pub(super) fn delete(
                 }
             }
         }
+        trace_labels::delete(db, project, key, &metadata)?;
         deleted_reviews::keep(db, key)?;
         db.prepare_cached("DELETE FROM trace WHERE key = ?1")?
             .execute([key])?;
@@ -254,6 +252,21 @@ pub(super) fn delete(
         gone.trace_ids.push(id.clone());
     }
     Ok(gone)
+}
+
+/// The key of a trace, the API key that recorded it, and its metadata.
+fn to_delete(
+    db: &Connection,
+    project: i64,
+    id: &TraceId,
+) -> Result<Option<(i64, Option<String>, Metadata)>, Fault> {
+    let mut select = db
+        .prepare_cached("SELECT key, key_id, metadata FROM trace WHERE id = ?1 AND project = ?2")?;
+    let mut rows = select.query(params![id.as_str(), project])?;
+    let Some(found) = rows.next()? else {
+        return Ok(None);
+    };
+    Ok(Some((found.get(0)?, found.get(1)?, row::json(found, 2)?)))
 }
 
 /// The memories learned from a trace, also those of withdrawn reviews. With a `teacher`, only those

@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use reflect_types::Metadata;
+
 use super::*;
 use crate::store::sqlite::file;
 
@@ -10,6 +12,9 @@ const WITHDRAWN: usize = 4;
 
 /// The first format with kinds of jobs.
 const KINDS: usize = 7;
+
+/// The first format with labels of traces.
+const LABELS: usize = 26;
 
 /// Feedback as a person and a model gave it before there were reviewers.
 const REVIEWS: &str = "
@@ -43,7 +48,7 @@ fn older(path: &Path, formats: usize) {
         db.execute(
             "INSERT INTO trace (project, id, receipt, ingest_status, metadata, retrieved,
                  created_at, task, final_response, trajectory, reviewed, created_memory)
-             VALUES (1, 't-' || ?1, 'completed', 'completed', '{}', '[]', '2026-01-01T00:00:00Z',
+             VALUES (1, 't-' || ?1, 'completed', 'completed', json_object('n', ?1), '[]', '2026-01-01T00:00:00Z',
                  'Refund order 7', 'done', '[]', 1, 'm-1')",
             [n],
         )
@@ -147,6 +152,17 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
             .unwrap();
         let expected = ("reflection".to_owned(), 6, 100, 2, "one".to_owned());
         assert_eq!(job, expected, "from format {formats}");
+        if formats < LABELS {
+            let labels = crate::store::labels(&Metadata::from_iter([("n".to_owned(), 3.into())]));
+            let trace: i64 = db
+                .query_row(
+                    "SELECT trace FROM trace_label WHERE label = ?1",
+                    [labels[0]],
+                    |row| row.get(0),
+                )
+                .unwrap();
+            assert_eq!(trace, 3, "from format {formats}");
+        }
     }
 }
 
