@@ -12,3 +12,6 @@ mod links;
 
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
+
+#[doc = include_str!("../docs/rust-frameworks.md")]
+pub mod rust_frameworks {}
