@@ -114,8 +114,8 @@ fn trace(row: &Row) -> Result<FoundTrace, Fault> {
 /// The labels, that of the fewest traces first: reading begins with it.
 async fn rarest_first(db: &Db<'_>, project: i64, labels: &[i64]) -> Result<Vec<i64>, Fault> {
     db.column(
-        "SELECT label FROM unnest($2::bigint[]) label ORDER BY (SELECT count(*) FROM (SELECT FROM \
-         trace_label l WHERE l.project = $1 AND l.label = label LIMIT 1000) few), label",
+        "SELECT asked FROM unnest($2::bigint[]) asked ORDER BY (SELECT count(*) FROM (SELECT FROM \
+         trace_label l WHERE l.project = $1 AND l.label = asked LIMIT 1000) few), asked",
         params![project, labels],
     )
     .await
