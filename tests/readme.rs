@@ -7,8 +7,8 @@ pub mod formats {}
 #[doc = include_str!("../docs/recording.md")]
 pub mod recording {}
 
-#[cfg(test)]
-mod links;
-
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
+
+#[cfg(test)]
+mod links;
