@@ -10,5 +10,8 @@ pub mod recording {}
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 
+#[doc = include_str!("../docs/rust-frameworks.md")]
+pub mod rust_frameworks {}
+
 #[cfg(test)]
 mod links;

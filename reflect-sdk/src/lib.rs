@@ -53,6 +53,8 @@ pub use crate::client::{
 };
 pub use crate::core::{DeliveryStats, Overflow, RetryPolicy};
 pub use crate::error::{ApiError, BoxError, Error, Result};
+#[cfg(feature = "tracing")]
+pub use crate::trace::ReflectLayer;
 pub use crate::trace::{
     OnCancel, TraceBuilder, TraceContext, TraceGuard, TraceHandle, TraceOutput, TraceRecord,
     TraceResult, TraceReturn,

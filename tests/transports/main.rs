@@ -12,6 +12,7 @@ mod by_key;
 mod control;
 mod embedded;
 mod failing;
+mod frameworks;
 mod learning;
 mod managed;
 mod recording;

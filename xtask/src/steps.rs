@@ -51,7 +51,12 @@ fn clippy() -> Outcome {
 const FEATURES: &[(&str, &[&str])] = &[
     (
         "reflect-sdk",
-        &["", "macros,panic-hook,rustls", "flush-at-exit", "embedded"],
+        &[
+            "",
+            "macros,panic-hook,rustls",
+            "flush-at-exit,tracing",
+            "embedded",
+        ],
     ),
     ("reflect-models", &[""]),
     ("reflect-engine", &["", "models", "postgres"]),

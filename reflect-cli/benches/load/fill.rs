@@ -13,18 +13,19 @@ pub(crate) async fn fill(address: &str, memories: usize) {
              JOIN project p ON p.key = m.project WHERE p.id = 'load'; \
          CREATE INDEX ON old (at); \
          CREATE TEMP TABLE new AS SELECT n, a.*, b.vector AS other \
-         FROM (SELECT max(many) AS many FROM old) o, generate_series(1, {memories} - o.many) n \
+         FROM (SELECT max(many) AS many FROM old) o \
+             CROSS JOIN LATERAL generate_series(1, {memories} - o.many) n \
              JOIN old a ON a.at = 1 + n % o.many JOIN old b ON b.at = 1 + n / o.many * 7919 % o.many; \
          INSERT INTO memory (project, id, trace_id, success, q, uses, revision, created_at, alpha, \
              metadata, task, reflection) \
-         SELECT project, id || '-' || n, trace_id, n % 2 = 0, (n % 97) / 97.0, 0, \
+         SELECT project, 'filled-{memories}-' || n, trace_id, n % 2 = 0, (n % 97) / 97.0, 0, \
              (SELECT revision FROM project WHERE id = 'load') + n, created_at, alpha, metadata, \
              task || ' ' || n, reflection FROM new ORDER BY n; \
          INSERT INTO embedding (memory, embedder, vector) \
          SELECT m.key, n.embedder, n.vector + n.other FROM new n \
-             JOIN memory m ON m.project = n.project AND m.id = n.id || '-' || n.n; \
+             JOIN memory m ON m.project = n.project AND m.id = 'filled-{memories}-' || n.n; \
          UPDATE project SET revision = revision + {memories} WHERE id = 'load'; \
-         DROP TABLE old, new; ANALYZE"
+         DROP TABLE old, new; ANALYZE memory, embedding, direction"
     );
     connection.batch_execute(&fill).await.unwrap();
 }

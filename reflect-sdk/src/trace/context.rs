@@ -39,6 +39,9 @@ struct Live {
     /// Whether another run names this one as its parent.
     has_children: AtomicBool,
     recorded: Mutex<Vec<Message>>,
+    /// The spans of frameworks that have closed.
+    #[cfg(feature = "tracing")]
+    heard: Mutex<Vec<reflect_types::spans::Span>>,
     conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
     delivery: Arc<DeliveryOutcome>,
@@ -91,6 +94,8 @@ impl TraceContext {
             arm,
             has_children: AtomicBool::new(false),
             recorded: Mutex::default(),
+            #[cfg(feature = "tracing")]
+            heard: Mutex::default(),
             conclusion: Mutex::default(),
             ended: AtomicBool::new(false),
             delivery: Arc::default(),
@@ -217,6 +222,30 @@ impl TraceContext {
         messages.into()
     }
 
+    /// Adds a span of a framework, unless the run has ended or has very many.
+    #[cfg(feature = "tracing")]
+    pub(super) fn hear(&self, span: reflect_types::spans::Span) {
+        if let Some(live) = self.live() {
+            let mut heard = live.heard();
+            if !self.has_ended() && heard.len() < super::heard::MAX_SPANS {
+                heard.push(span);
+            }
+        }
+    }
+
+    /// The spans of frameworks that have closed.
+    #[cfg(feature = "tracing")]
+    pub(super) fn take_heard(&self) -> Vec<reflect_types::spans::Span> {
+        let heard = self.live().map(|live| mem::take(&mut *live.heard()));
+        heard.unwrap_or_default()
+    }
+
+    /// Whether messages were recorded.
+    #[cfg(feature = "tracing")]
+    pub(super) fn has_recorded(&self) -> bool {
+        self.live().is_some_and(|live| !live.recorded().is_empty())
+    }
+
     /// Changes the conclusion. Does nothing for a disabled client.
     pub(super) fn conclude(&self, change: impl FnOnce(&mut Conclusion)) {
         if let Some(live) = self.live() {
@@ -247,6 +276,11 @@ impl Live {
         self.conclusion
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(feature = "tracing")]
+    fn heard(&self) -> MutexGuard<'_, Vec<reflect_types::spans::Span>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn recorded(&self) -> MutexGuard<'_, Vec<Message>> {

@@ -105,6 +105,8 @@ fn cancelled() -> TraceOutput {
 }
 
 fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> CreateTrace {
+    #[cfg(feature = "tracing")]
+    let is_told = super::heard::is_told(context, &output);
     let mut metadata = options.metadata;
     if let Some(parent) = context.parent() {
         metadata.insert("parent_run_id".to_owned(), parent.run_id().into());
@@ -114,7 +116,7 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
     }
     metadata.extend(output.metadata);
     let alpha = output.alpha.or(options.alpha);
-    CreateTrace {
+    let trace = CreateTrace {
         task: output.task.unwrap_or_else(|| context.task().to_owned()),
         trajectory: output.trajectory.unwrap_or_else(|| context.take_recorded()),
         retrieved_memory_ids: context.memory_ids(),
@@ -131,5 +133,8 @@ fn trace(context: &TraceContext, options: Options, output: TraceOutput) -> Creat
         }),
         arm: context.arm().cloned(),
         idempotency_key: Some(context.run_id().to_owned()),
-    }
+    };
+    #[cfg(feature = "tracing")]
+    let trace = super::heard::completed(trace, context, is_told);
+    trace
 }

@@ -21,6 +21,10 @@ mod function;
 mod future;
 mod guard;
 mod handle;
+#[cfg(feature = "tracing")]
+mod heard;
+#[cfg(feature = "tracing")]
+mod layer;
 mod open;
 mod options;
 mod output;
@@ -39,6 +43,8 @@ pub use self::builder::{StrictTrace, TraceBuilder};
 pub use self::context::TraceContext;
 pub use self::guard::TraceGuard;
 pub use self::handle::TraceHandle;
+#[cfg(feature = "tracing")]
+pub use self::layer::ReflectLayer;
 pub use self::options::{BlockingLimit, OnCancel};
 pub use self::output::TraceOutput;
 pub use self::result::TraceResult;

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME=TEXT", value_parser = Label::parse)]
     metadata: Vec<Label>,
     /// The command and its arguments. It gets the task with its memories on standard input and as
-    /// REFLECT_PROMPT, the parts as REFLECT_TASK and REFLECT_MEMORIES. Its output is recorded; exit code 0
+    /// `REFLECT_PROMPT`, the parts as `REFLECT_TASK` and `REFLECT_MEMORIES`. Its output is recorded; exit code 0
     /// is a pass, any other a fail with the end of its standard error as feedback.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -147,7 +147,7 @@ impl Evaluation<'_> {
             }
         };
         let verdict = review.result;
-        self.record(task, &given, written, review).await?;
+        self.record(task, &given, &written, review).await?;
         self.tallies.push(tally(given.arm, verdict));
         Ok(())
     }
@@ -156,10 +156,10 @@ impl Evaluation<'_> {
         &self,
         task: &Task,
         given: &AugmentedTask,
-        written: Written,
+        written: &Written,
         review: Review,
     ) -> Result<(), Failure> {
-        let trajectory = trajectory(&given.augmented_task, written.output);
+        let trajectory = trajectory(&given.augmented_task, &written.output);
         let mut call = self
             .client
             .create_trace(&task.task, trajectory)
@@ -190,8 +190,8 @@ impl Evaluation<'_> {
 }
 
 /// The messages that the command printed as JSON; else the prompt and the output as its answer.
-fn trajectory(prompt: &str, output: String) -> Trajectory {
-    match serde_json::from_str::<Vec<Message>>(&output) {
+fn trajectory(prompt: &str, output: &str) -> Trajectory {
+    match serde_json::from_str::<Vec<Message>>(output) {
         Ok(messages) if !messages.is_empty() => messages.into(),
         _ => {
             let answer = output.trim_end().to_owned();

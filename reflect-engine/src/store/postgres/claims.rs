@@ -1,5 +1,6 @@
 //! Claims of jobs.
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use reflect_types::ProjectId;
 
@@ -27,30 +28,32 @@ pub(super) async fn claim(
     lease: &Lease,
     limit: usize,
 ) -> Result<Vec<ClaimedRow>, Fault> {
-    let mut taken = Vec::new();
-    for key in due(db, kind, now, limit).await? {
-        let found = db
-            .one(
-                "UPDATE queue SET owner = $2, due_at = $3, attempts = attempts + 1 WHERE key = $1 \
-             RETURNING trace, attempts",
-                params![key, lease.owner, lease.until.as_millisecond()],
-            )
-            .await?;
-        let claimed = ClaimedRow {
-            key,
-            trace: found.get(0)?,
-            attempts: found.get(1)?,
-        };
-        if kind == JobKind::Reflection {
-            // One that failed and is tried again.
-            db.execute(
-                "UPDATE trace SET ingest_status = 'queued' WHERE key = $1 AND ingest_status <> \
+    let due = due(db, kind, now, limit).await?;
+    let claimed = db
+        .query(
+            "UPDATE queue SET owner = $2, due_at = $3, attempts = attempts + 1 WHERE key = ANY($1) \
+             RETURNING key, trace, attempts",
+            params![due.as_slice(), lease.owner, lease.until.as_millisecond()],
+        )
+        .await?;
+    let mut taken = Vec::with_capacity(claimed.len());
+    for row in &claimed {
+        taken.push(ClaimedRow {
+            key: row.get(0)?,
+            trace: row.get(1)?,
+            attempts: row.get(2)?,
+        });
+    }
+    taken.sort_unstable_by_key(|row| due.iter().position(|key| *key == row.key));
+    if kind == JobKind::Reflection {
+        // Those that failed and are tried again.
+        let traces: Vec<i64> = taken.iter().filter_map(|row| row.trace).collect();
+        db.execute(
+            "UPDATE trace SET ingest_status = 'queued' WHERE key = ANY($1) AND ingest_status <> \
              'queued'",
-                params![claimed.trace],
-            )
-            .await?;
-        }
-        taken.push(claimed);
+            params![traces.as_slice()],
+        )
+        .await?;
     }
     Ok(taken)
 }
@@ -98,13 +101,11 @@ pub(super) async fn load(
 ) -> Result<(Claims, Vec<UnreadableJob>), Fault> {
     let mut jobs = Vec::with_capacity(taken.len());
     let mut unreadable = Vec::new();
-    for &ClaimedRow {
-        key,
-        trace,
-        attempts,
-    } in taken
-    {
-        match subject(db, kind, trace).await {
+    // Sent without waiting for each other.
+    let subjects = taken.iter().map(|row| subject(db, kind, row.trace));
+    for (row, subject) in taken.iter().zip(join_all(subjects).await) {
+        let &ClaimedRow { key, attempts, .. } = row;
+        match subject {
             Ok(subject) => jobs.extend(subject.map(|subject| ClaimedJob {
                 key,
                 attempts,

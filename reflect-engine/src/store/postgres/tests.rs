@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use reflect_types::ProjectId;
+use reflect_types::{Metadata, ProjectId};
 use tokio_postgres::Client;
 
 use super::super::conformance;
@@ -128,4 +128,48 @@ async fn postgres_refuses_a_newer_format_and_foreign_tables_unchanged() {
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'test_foreign'";
     let count: i64 = admin.query_one(tables, &[]).await.unwrap().get(0);
     assert_eq!(count, 1);
+}
+
+/// What a migration of a later version does to the tables of this one, if it keeps its servers going.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_keeps_serving_while_a_newer_version_migrates() {
+    let address = database("migrated").await;
+    let running = Postgres::connect(&address).await.unwrap();
+    let project = ProjectId::from("p");
+    let insert = async |id: &str| {
+        let trace = NewTrace {
+            id: id.into(),
+            task: "Refund order 7".to_owned(),
+            trajectory: Vec::new(),
+            final_response: String::new(),
+            retrieved_memory_ids: Vec::new(),
+            model: None,
+            metadata: Metadata::new(),
+            reference_context: None,
+            arm: None,
+            idempotency_key: None,
+            key_id: None,
+            creates_project: true,
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        let stored = running.insert_trace(&project, trace, Intake::Unreviewed);
+        stored.await.unwrap();
+    };
+    insert("before").await;
+    let admin = administrator().await;
+    let migrate = "ALTER TABLE test_migrated.trace ADD COLUMN newer TEXT NOT NULL DEFAULT ''; \
+         ALTER TABLE test_migrated.trace ALTER COLUMN model TYPE VARCHAR(999); \
+         ALTER TABLE test_migrated.memory ADD COLUMN newer TEXT; \
+         CREATE INDEX ON test_migrated.trace (newer); \
+         UPDATE test_migrated.reflect_format SET format = 99";
+    admin.batch_execute(migrate).await.unwrap();
+    insert("after").await;
+    for id in ["before", "after"] {
+        let found = running.trace(&project, &id.into()).await.unwrap();
+        assert_eq!(found.unwrap().task, "Refund order 7");
+    }
+    assert_eq!(running.stats(&project).await.unwrap().traces, 2);
+    // It may not start again.
+    assert!(refusal(&address).await.contains("upgrade Reflect"));
 }

@@ -115,7 +115,7 @@ fn trace(row: &Row) -> Result<FoundTrace, Fault> {
 async fn rarest_first(db: &Db<'_>, project: i64, labels: &[i64]) -> Result<Vec<i64>, Fault> {
     db.column(
         "SELECT label FROM unnest($2::bigint[]) label ORDER BY (SELECT count(*) FROM (SELECT FROM \
-         trace_label l WHERE l.project = $1 AND l.label = label LIMIT 1000) some), label",
+         trace_label l WHERE l.project = $1 AND l.label = label LIMIT 1000) few), label",
         params![project, labels],
     )
     .await

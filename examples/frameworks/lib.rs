@@ -1,0 +1,1 @@
+//! Agents of Rust frameworks: `cargo run --example rig`.

@@ -1,0 +1,169 @@
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use reflect_types::spans::{Attributes, Span};
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes as SpanAttributes, Id, Record};
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::context::TraceContext;
+
+/// A layer of `tracing` that fills the trajectory of the current run from the spans of a framework.
+///
+/// Spans with fields of the GenAI conventions, such as those of `rig` and `genai`, belong to the run in whose
+/// [scope](TraceContext::in_scope) they start. When the run ends, their messages, tool calls, model and tokens
+/// are recorded, unless the run brings a trajectory of its own. A returned text stays the final response.
+///
+/// ```
+/// use reflect_sdk::{ReflectClient, ReflectLayer};
+/// use tracing_subscriber::prelude::*;
+///
+/// # fn main() -> Result<(), reflect_sdk::BoxError> {
+/// let _subscriber = tracing_subscriber::registry().with(ReflectLayer::new()).set_default();
+/// # let folder = tempfile::tempdir()?;
+/// # let client = ReflectClient::builder().embedded(folder.path().join("reflect.db"))?;
+/// let answer = client.trace("Refund order 7").run(|_| {
+///     // A framework does this.
+///     let span = tracing::info_span!(
+///         "chat",
+///         gen_ai.operation.name = "chat",
+///         gen_ai.request.model = "gpt-5.4-mini",
+///         gen_ai.input.messages = r#"[{"role": "user", "content": "Refund order 7"}]"#,
+///         gen_ai.output.messages = r#"[{"role": "assistant", "content": "Refunded."}]"#,
+///     );
+///     span.in_scope(|| "Refunded.")
+/// });
+/// # client.blocking().flush(std::time::Duration::from_secs(20));
+/// let trace = &client.blocking().list_traces().call()?.items[0];
+/// assert_eq!(trace.trajectory.len(), 2);
+/// assert_eq!(trace.model.as_deref(), Some("gpt-5.4-mini"));
+/// # let _ = answer;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ReflectLayer;
+
+impl ReflectLayer {
+    /// A layer for any registry of spans.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl<S> Layer<S> for ReflectLayer
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn on_new_span(&self, attributes: &SpanAttributes<'_>, id: &Id, context: Context<'_, S>) {
+        if !is_agents(attributes.metadata()) {
+            return;
+        }
+        let (Some(run), Some(span)) = (TraceContext::current(), context.span(id)) else {
+            return;
+        };
+        if run.is_idle() {
+            return;
+        }
+        let mut open = OpenSpan::new(run, attributes.metadata().name());
+        attributes.record(&mut open);
+        span.extensions_mut().insert(open);
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else {
+            return;
+        };
+        if let Some(open) = span.extensions_mut().get_mut::<OpenSpan>() {
+            values.record(open);
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let open = context
+            .span(&id)
+            .and_then(|span| span.extensions_mut().remove::<OpenSpan>());
+        if let Some(OpenSpan { run, span }) = open {
+            run.hear(span);
+        }
+    }
+}
+
+/// Whether a span has fields of a convention for agents.
+fn is_agents(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span()
+        && metadata.fields().iter().any(|field| {
+            ["gen_ai.", "llm.", "openinference.", "traceloop."]
+                .iter()
+                .any(|prefix| field.name().starts_with(prefix))
+        })
+}
+
+/// A span that has not closed.
+struct OpenSpan {
+    run: TraceContext,
+    span: Span,
+}
+
+impl OpenSpan {
+    fn new(run: TraceContext, name: &str) -> Self {
+        static SPANS: AtomicU64 = AtomicU64::new(1);
+
+        // Spans are put in the order in which they start.
+        let number = SPANS.fetch_add(1, Ordering::Relaxed);
+        let span = Span {
+            span_id: format!("{number:016x}"),
+            name: name.to_owned(),
+            start: number,
+            ..Span::default()
+        };
+        Self { run, span }
+    }
+
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        let value = value.into();
+        match (field.name(), &value) {
+            ("otel.status_code", Value::String(code)) if code.eq_ignore_ascii_case("error") => {
+                self.span.error.get_or_insert_default();
+            }
+            ("otel.status_description", Value::String(text)) => {
+                self.span.error = Some(text.clone());
+            }
+            (name, _) => {
+                let attributes: &mut Attributes = &mut self.span.attributes;
+                attributes.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+impl Visit for OpenSpan {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+}
