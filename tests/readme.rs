@@ -7,11 +7,11 @@ pub mod formats {}
 #[doc = include_str!("../docs/recording.md")]
 pub mod recording {}
 
-#[cfg(test)]
-mod links;
-
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 
 #[doc = include_str!("../docs/rust-frameworks.md")]
 pub mod rust_frameworks {}
+
+#[cfg(test)]
+mod links;

@@ -7,7 +7,10 @@ use clap::{Arg, ArgAction, Command};
 /// The commands in the order in which one meets them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["serve", "mcp", "demo", "doctor"]),
-    ("Runs and reviews", &["traces", "review", "judge", "report"]),
+    (
+        "Runs and reviews",
+        &["traces", "review", "eval", "judge", "report"],
+    ),
     ("What was learned", &["memories", "skill", "undo"]),
     (
         "Projects and their data",

@@ -21,6 +21,7 @@ mod reference;
 mod runs;
 mod secret;
 mod signals;
+mod tasks;
 mod transcript;
 mod version;
 
@@ -29,8 +30,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use commands::{
-    bundle, completions, demo, doctor, judge, keys, man, mcp, memories, migrate, projects, report,
-    review, serve, skill, traces, undo,
+    bundle, completions, demo, doctor, eval, judge, keys, man, mcp, memories, migrate, projects,
+    report, review, serve, skill, traces, undo,
 };
 use failure::Failure;
 
@@ -58,6 +59,8 @@ enum Command {
     Traces(traces::Options),
     /// Review one run, or every pending run in turn: y, n or d.
     Review(review::Options),
+    /// Run a command for each task of a file, with and without memories, and compare.
+    Eval(eval::Options),
     /// Compare a judge's verdicts with those of people.
     Judge(judge::Options),
     /// List, show, query, edit, quarantine, restore or delete memories.
@@ -110,6 +113,7 @@ async fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Demo(options) => demo::run(options).await,
         Command::Traces(options) => traces::run(options).await,
         Command::Review(options) => review::run(options).await,
+        Command::Eval(options) => eval::run(options).await,
         Command::Judge(options) => judge::run(options).await,
         Command::Memories(options) => memories::run(options).await,
         Command::Skill(options) => skill::run(options).await,

@@ -16,7 +16,7 @@ pub mod learn;
 pub mod model;
 pub mod rank;
 mod recall;
-mod report;
+pub mod report;
 pub mod review;
 pub mod sketch;
 mod span_work;

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece};
 use serde::Serialize;
 
+use super::import_from::{self, Source};
 use super::import_runs;
 use crate::archive::{self, Archive};
 use crate::failure::Failure;
@@ -34,7 +35,10 @@ pub(crate) struct Import {
     #[command(flatten)]
     place: Place,
     /// The file to read; `-` for standard input.
-    file: PathBuf,
+    #[arg(required_unless_present = "from")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
     /// The format of runs that another tool has recorded. Without it, the file is an export.
     #[arg(long)]
     format: Option<Format>,
@@ -168,8 +172,12 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
     let Import {
         place,
         file,
+        source,
         format,
     } = options;
+    let Some(file) = file else {
+        return import_from::import(source, &place, bar).await;
+    };
     if let Some(format) = format {
         return import_runs::import(&place, format, &file, bar).await;
     }

@@ -60,16 +60,7 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
         .iter()
         .map(|(who, outcomes)| row(who, outcomes))
         .collect();
-    output::table(
-        [
-            "REVIEWED BY",
-            "ALL RUNS",
-            "WITH MEMORIES",
-            "WITHOUT",
-            "DIFFERENCE",
-        ],
-        &rows,
-    )?;
+    output::table(HEADING, &rows)?;
     output::say(format_args!("\n{}", Conclusions(report)))?;
     if let Some(by) = by {
         groups(report, by)?;
@@ -82,7 +73,17 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
     judges(report)
 }
 
-fn row(name: &str, outcomes: &Outcomes) -> [String; 5] {
+/// The heading of [`row`].
+pub(super) const HEADING: [&str; 5] = [
+    "REVIEWED BY",
+    "ALL RUNS",
+    "WITH MEMORIES",
+    "WITHOUT",
+    "DIFFERENCE",
+];
+
+/// The pass rates of runs, and what they show.
+pub(super) fn row(name: &str, outcomes: &Outcomes) -> [String; 5] {
     [
         output::line(name, 60),
         rate(&outcomes.all),

@@ -7,6 +7,8 @@ mod bundle;
 mod demo;
 mod docs;
 mod doctor;
+mod eval;
+mod import_from;
 mod judge_limits;
 mod junit;
 mod keys;

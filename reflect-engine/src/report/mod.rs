@@ -18,7 +18,7 @@ use crate::store::Tally;
 const GROUPS: usize = 100;
 
 /// The report of these runs, without memories.
-pub(crate) fn of_runs(tallies: &[Tally], by: Option<&Grouping>) -> Report {
+pub fn of_runs(tallies: &[Tally], by: Option<&Grouping>) -> Report {
     let mut all = Counts::default();
     let mut groups: BTreeMap<Option<&str>, Counts> = BTreeMap::new();
     let mut months: BTreeMap<&str, Counts> = BTreeMap::new();

@@ -1,0 +1,278 @@
+//! Pulls a project of another Reflect server through the published API.
+
+mod ledger;
+mod pieces;
+mod time;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use reflect_sdk::ReflectClient;
+use reflect_types::{
+    Memory, MemoryId, Piece, QueryMemories, ReviewStatus, Trace, TraceId, Validate,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+
+use self::ledger::{Ledger, Moves};
+use crate::archive::Archive;
+use crate::failure::Failure;
+use crate::listing::Listing;
+use crate::output;
+use crate::place::Place;
+use crate::secret;
+
+/// Traces per page of the list.
+const PAGE: u32 = 100;
+/// Runs that are stored at once.
+const BATCH: usize = 20;
+/// The memories of a task among which that of its run is looked for.
+const CANDIDATES: u32 = 20;
+/// The parts that are listed.
+const MAX_LISTED: usize = 20;
+
+/// The other server.
+#[derive(Debug, Args)]
+pub(crate) struct Source {
+    /// Pull a project of another Reflect server, such as `https://reflect.example.com`, through its API,
+    /// instead of reading a file.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "format"])]
+    pub(crate) from: Option<String>,
+    /// The API key for that server. Into a file, `--key` is that key too.
+    #[arg(
+        long, env = "REFLECT_FROM_KEY", hide_env_values = true, value_parser = secret::parse,
+        value_name = "KEY", requires = "from"
+    )]
+    from_key: Option<SecretString>,
+    /// A file containing the API key for that server.
+    #[arg(
+        long,
+        env = "REFLECT_FROM_KEY_FILE",
+        value_name = "FILE",
+        requires = "from"
+    )]
+    from_key_file: Option<PathBuf>,
+    /// The project there (default: the project here).
+    #[arg(long, value_name = "PROJECT", requires = "from")]
+    from_project: Option<String>,
+}
+
+/// What was carried, and what was not.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    traces: u64,
+    memories: u64,
+    skills: u64,
+    /// Runs that were here already, and were left as they are.
+    present: u64,
+    not_carried: Vec<NotCarried>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotCarried {
+    what: String,
+    reason: String,
+}
+
+pub(crate) async fn import(
+    source: Source,
+    place: &Place,
+    bar: impl Fn(u64) -> ProgressBar,
+) -> Result<(), Failure> {
+    let there = source.client(place)?;
+    let here = place.client_to_fill(place.project()).await?;
+    let pull = Pull {
+        archive: Archive::new(here.clone()),
+        here,
+        there,
+        now: format!("{:.3}", jiff::Timestamp::now()),
+    };
+    let mut report = Report::default();
+    let pulled = pull.run(&mut report, bar).await;
+    drop(pull);
+    show(&report, place)?;
+    pulled.map_err(|failure| failure.at("cut off; run it again to continue"))
+}
+
+impl Source {
+    fn client(self, place: &Place) -> Result<ReflectClient, Failure> {
+        let url = self.from.unwrap_or_default();
+        let mut key = secret::read("--from-key", self.from_key, self.from_key_file)?;
+        // A file has no key of its own.
+        if key.is_none() && place.is_file()? {
+            key = secret::read("--key", place.key.clone(), place.key_file.clone())?;
+        }
+        let key = key.ok_or_else(|| {
+            Failure::usage(
+                "the other server needs an API key: use --from-key KEY (REFLECT_FROM_KEY)",
+            )
+        })?;
+        let project = self
+            .from_project
+            .map_or_else(|| place.project(), Into::into);
+        let builder = ReflectClient::builder().project(project);
+        Ok(builder.http(url, key.expose_secret())?)
+    }
+}
+
+struct Pull {
+    there: ReflectClient,
+    here: ReflectClient,
+    archive: Archive,
+    now: String,
+}
+
+impl Pull {
+    async fn run(
+        &self,
+        report: &mut Report,
+        bar: impl Fn(u64) -> ProgressBar,
+    ) -> Result<(), Failure> {
+        let ledger = self.list().await?;
+        let progress = bar(ledger.len() as u64);
+        let (runs, moves) = ledger.finish();
+        for batch in runs.chunks(BATCH) {
+            let mut pieces = Vec::new();
+            for id in batch {
+                pieces.extend(self.run_of(id, &moves, report).await?);
+            }
+            // Memories come before the traces that name them.
+            pieces.sort_by_key(|piece| !matches!(piece, Piece::Memory(_)));
+            self.store(pieces, report).await?;
+            progress.inc(batch.len() as u64);
+        }
+        progress.finish_and_clear();
+        self.skill(report).await
+    }
+
+    /// The runs there, without their messages.
+    async fn list(&self) -> Result<Ledger, Failure> {
+        let mut ledger = Ledger::default();
+        let mut listing = Listing::new(&self.there, None);
+        while let Some(page) = listing.next(PAGE).await? {
+            let more = page.more;
+            for trace in &page.items {
+                ledger.note(trace);
+            }
+            if !more {
+                break;
+            }
+        }
+        Ok(ledger)
+    }
+
+    /// The parts of a run; none if it is here already, or gone there.
+    async fn run_of(
+        &self,
+        id: &TraceId,
+        moves: &Moves,
+        report: &mut Report,
+    ) -> Result<Vec<Piece>, Failure> {
+        if found(self.here.get_trace(id).await)?.is_some() {
+            report.present += 1;
+            return Ok(Vec::new());
+        }
+        let Some(trace) = found(self.there.get_trace(id).await)? else {
+            report.leave(format!("run {id}"), "it was deleted meanwhile");
+            return Ok(Vec::new());
+        };
+        let learned = trace.created_memory_id.clone();
+        let learned = learned.filter(|_| trace.review_status == ReviewStatus::Reviewed);
+        let memory = match &learned {
+            Some(memory) => self.memory(&trace, memory).await?,
+            None => None,
+        };
+        let pieces = pieces::of_run(trace, memory, moves, &self.now);
+        if let Some(Err(invalid)) = pieces.last().map(Validate::validate) {
+            report.leave(format!("run {id}"), invalid.to_string());
+            return Ok(Vec::new());
+        }
+        if let (Some(memory), [Piece::Trace(_)]) = (learned, &pieces[..]) {
+            let reason = "no query of its task returns it under an id that can be kept: its run waits in the \
+                          queue, and it is written anew";
+            report.leave(format!("memory {memory}"), reason);
+        }
+        Ok(pieces)
+    }
+
+    /// The memory of a run, which only a query shows: its own task finds it first.
+    async fn memory(&self, trace: &Trace, id: &MemoryId) -> Result<Option<Memory>, Failure> {
+        let query = QueryMemories {
+            limit: CANDIDATES,
+            lambda: 0.0,
+            mmr_lambda: 1.0,
+            ..QueryMemories::new(&trace.task)
+        };
+        let memories = self.there.request(query).await?;
+        Ok(memories.into_iter().find(|memory| memory.id == *id))
+    }
+
+    async fn store(&self, pieces: Vec<Piece>, report: &mut Report) -> Result<(), Failure> {
+        let memories = pieces
+            .iter()
+            .filter(|piece| matches!(piece, Piece::Memory(_)));
+        let memories = memories.count() as u64;
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let traces = pieces.len() as u64 - memories;
+        self.archive.import(pieces).await?;
+        report.memories += memories;
+        report.traces += traces;
+        Ok(())
+    }
+
+    async fn skill(&self, report: &mut Report) -> Result<(), Failure> {
+        let Some(mut skill) = self.there.get_skill().await? else {
+            return Ok(());
+        };
+        skill.version = skill.version.max(1);
+        skill.created_at = Some(time::normal(skill.created_at.as_deref(), &self.now));
+        report.skills += self.archive.import(vec![Piece::Skill(skill)]).await?.stored;
+        Ok(())
+    }
+}
+
+impl Report {
+    fn leave(&mut self, what: String, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.not_carried.push(NotCarried { what, reason });
+    }
+}
+
+/// What was asked for, if it exists.
+fn found<T>(reply: reflect_sdk::Result<T>) -> Result<Option<T>, Failure> {
+    match reply {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.status() == Some(404) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn show(report: &Report, place: &Place) -> Result<(), Failure> {
+    if place.json {
+        return output::json(report);
+    }
+    let Report {
+        traces,
+        memories,
+        skills,
+        present,
+        not_carried,
+    } = report;
+    output::say(format_args!(
+        "{traces} runs, {memories} memories and {skills} skills stored in project `{}`, {present} runs already \
+         present, {} not carried",
+        place.project(),
+        not_carried.len()
+    ))?;
+    for NotCarried { what, reason } in not_carried.iter().take(MAX_LISTED) {
+        output::say(format_args!("  {what}: {reason}"))?;
+    }
+    if not_carried.len() > MAX_LISTED {
+        let more = not_carried.len() - MAX_LISTED;
+        output::say(format_args!("  and {more} more: see them with --json"))?;
+    }
+    Ok(())
+}
