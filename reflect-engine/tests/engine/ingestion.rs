@@ -176,7 +176,7 @@ async fn a_long_job_renews_its_lease(home: &Home) {
     let rival = second.engine();
     for _ in 0..20 {
         // Until the job and the background tasks of both engines wait for the clock again.
-        eventually(async || (home.clock.sleepers() >= 5).then_some(())).await;
+        eventually(async || (home.clock.sleepers() >= 7).then_some(())).await;
         home.clock.advance(Duration::from_secs(10));
     }
     gate.add_permits(1);

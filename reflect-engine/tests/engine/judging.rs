@@ -50,10 +50,10 @@ async fn until_observed(judge: &ScriptedJudge, outcome: JudgeOutcome, count: usi
     eventually(async || (judge.count(outcome) >= count).then_some(())).await;
 }
 
-/// Whether the three workers of an engine sleep and no job is held, which would lose its lease if
+/// Whether the four workers of an engine sleep and no job is held, which would lose its lease if
 /// the clock advanced.
 fn is_idle(home: &Home) -> bool {
-    home.clock.sleepers() == 3
+    home.clock.sleepers() == 4
 }
 
 /// Lets every worker look at the queue again, several times.
@@ -93,7 +93,7 @@ async fn traces_from_before_the_judge_and_of_other_engines_are_judged(home: &Hom
     let engine = start(home, &judge);
     judged(&engine, &before).await;
     let meanwhile = record(&without, run("Refund order 8")).await;
-    eventually(async || (home.clock.sleepers() >= 5).then_some(())).await;
+    eventually(async || (home.clock.sleepers() >= 7).then_some(())).await;
     home.clock.advance(Duration::from_secs(60));
     judged(&engine, &meanwhile).await;
     assert_eq!(judge.calls(), 2);

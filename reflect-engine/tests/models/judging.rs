@@ -47,11 +47,11 @@ async fn start(home: &Home, acts: Vec<Act>) -> (Engine, Arc<Counted>, ModelServe
     (builder.start().unwrap(), judge, server)
 }
 
-/// Waits until so many judgements have ended and all three workers sleep.
+/// Waits until so many judgements have ended and all four workers sleep.
 async fn until_ended(home: &Home, judge: &Counted, count: usize) {
     eventually(async || {
         let ended = judge.ended.load(Ordering::SeqCst) >= count;
-        (ended && home.clock.sleepers() == 3).then_some(())
+        (ended && home.clock.sleepers() == 4).then_some(())
     })
     .await;
 }

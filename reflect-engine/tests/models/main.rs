@@ -74,10 +74,10 @@ async fn memory_of(engine: &Engine, trace: &Trace) -> reflect_types::MemoryRecor
     engine.get_memory(&project(), &id).await.unwrap().memory
 }
 
-/// Whether both background tasks of an engine are asleep. One that works would lose its lease if the
+/// Whether the three background tasks of an engine are asleep. One that works would lose its lease if the
 /// clock advanced.
 fn is_idle(home: &Home) -> bool {
-    home.clock.sleepers() >= 2
+    home.clock.sleepers() >= 3
 }
 
 /// The trace after its ingestion, with the clock advanced past all waits between attempts.

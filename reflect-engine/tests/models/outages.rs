@@ -115,7 +115,7 @@ async fn retry_after_delays_the_next_attempt() {
     .await;
     // Every other wait would have passed by now, and everybody looked.
     home.clock.advance(Duration::from_secs(599));
-    eventually(async || (home.clock.sleepers() > 0).then_some(())).await;
+    eventually(async || is_idle(&home).then_some(())).await;
     let trace = engine.get_trace(&project(), &id).await.unwrap();
     assert_eq!(trace.ingest_status, IngestStatus::Queued);
     assert_eq!(server.asked().len(), 1);
@@ -144,7 +144,7 @@ async fn a_wrong_key_is_reported_immediately_and_retried() {
     );
     // The key is in order again.
     home.clock.advance(Duration::from_secs(299));
-    eventually(async || (home.clock.sleepers() > 0).then_some(())).await;
+    eventually(async || is_idle(&home).then_some(())).await;
     assert_eq!(server.asked().len(), 2);
     for id in [&inline, &deferred] {
         let done = eventually(async || {
