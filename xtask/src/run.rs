@@ -1,5 +1,6 @@
 //! Runs steps in order and prints a summary.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -107,6 +108,29 @@ pub(crate) fn command(program: &Path, arguments: &[&str], variables: &[(&str, &s
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) => Outcome::Failed(format!("`{shown}` ended with {status}")),
         Err(error) => Outcome::Failed(format!("`{shown}` could not be started: {error}")),
+    }
+}
+
+/// Runs a program, shows what it prints line by line, and returns it.
+pub(crate) fn captured(command: &mut Command) -> Result<String, String> {
+    let mut running = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let mut said = String::new();
+    if let Some(stdout) = running.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            let line = line.map_err(|error| error.to_string())?;
+            println!("{line}");
+            said.push_str(&line);
+            said.push('\n');
+        }
+    }
+    let status = running.wait().map_err(|error| error.to_string())?;
+    if status.success() {
+        Ok(said)
+    } else {
+        Err(format!("ended with {status}"))
     }
 }
 

@@ -225,9 +225,11 @@ impl TraceContext {
     /// Adds a span of a framework, unless the run has ended or has very many.
     #[cfg(feature = "tracing")]
     pub(super) fn hear(&self, span: reflect_types::spans::Span) {
+        const MAX_SPANS: usize = 10_000;
+
         if let Some(live) = self.live() {
             let mut heard = live.heard();
-            if !self.has_ended() && heard.len() < super::heard::MAX_SPANS {
+            if !self.has_ended() && heard.len() < MAX_SPANS {
                 heard.push(span);
             }
         }

@@ -6,9 +6,6 @@ use reflect_types::{CreateTrace, Trajectory};
 use super::context::TraceContext;
 use super::output::TraceOutput;
 
-/// The most spans of a run.
-pub(super) const MAX_SPANS: usize = 10_000;
-
 /// Whether a run tells its trajectory itself. A returned text alone is an answer.
 pub(super) fn is_told(context: &TraceContext, output: &TraceOutput) -> bool {
     match &output.trajectory {

@@ -2,9 +2,8 @@
 
 use std::process::Command;
 
-use super::report::captured;
 use crate::python;
-use crate::run::{Outcome, target};
+use crate::run::{Outcome, captured, target};
 
 pub(crate) fn run() -> Outcome {
     match output() {

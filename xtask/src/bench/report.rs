@@ -1,14 +1,13 @@
 //! All benchmarks in one run, as `docs/benchmarks.md`.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::growth_plot;
 use super::peers;
-use crate::run::{Outcome, cargo_program};
+use crate::run::{Outcome, captured, cargo_program};
 
 /// A benchmark, and what it measures.
 struct Part {
@@ -141,27 +140,4 @@ fn output(command: &str) -> Result<String, String> {
     let mut running = Command::new(cargo_program());
     running.args(arguments).stdin(Stdio::null());
     captured(&mut running)
-}
-
-/// Runs a program, shows what it prints line by line, and returns it.
-pub(super) fn captured(command: &mut Command) -> Result<String, String> {
-    let mut running = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let mut said = String::new();
-    if let Some(stdout) = running.stdout.take() {
-        for line in BufReader::new(stdout).lines() {
-            let line = line.map_err(|error| error.to_string())?;
-            println!("{line}");
-            said.push_str(&line);
-            said.push('\n');
-        }
-    }
-    let status = running.wait().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(said)
-    } else {
-        Err(format!("ended with {status}"))
-    }
 }
