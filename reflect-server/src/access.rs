@@ -96,15 +96,16 @@ pub(crate) fn require(caller: &Caller, scope: Scope) -> Result<(), ApiError> {
 /// Refuses a caller that may not store this trace. A review needs the scope of reviews, as one that is
 /// given later does; a review with its own reflection is a memory, and needs a review's scope only if
 /// it moves others.
-pub(crate) fn may_create(
+pub(crate) async fn may_create(
     caller: &Caller,
+    project: &ProjectId,
     app: &App,
     trace: &mut CreateTrace,
 ) -> Result<(), ApiError> {
     let Some(review) = &mut trace.review else {
         return require(caller, Scope::TraceWrite);
     };
-    bound_alpha(caller, review, app)?;
+    bound_alpha(caller, project, review, app).await?;
     if review.reflection.is_some() {
         require(caller, Scope::MemoryWrite)?;
         if trace.retrieved_memory_ids.is_empty() {
@@ -120,13 +121,22 @@ pub(crate) fn may_create(
 }
 
 /// Refuses a review whose `alpha` is over the largest that the caller's key may use. A review without
-/// one gets the server's default, or that largest.
-pub(crate) fn bound_alpha(caller: &Caller, review: &mut Review, app: &App) -> Result<(), ApiError> {
+/// one gets the server's default, or the lower of the limits of the key and the project.
+pub(crate) async fn bound_alpha(
+    caller: &Caller,
+    project: &ProjectId,
+    review: &mut Review,
+    app: &App,
+) -> Result<(), ApiError> {
     let Some(most) = caller.max_alpha() else {
         return Ok(());
     };
     match review.alpha {
-        None => review.alpha = Some(app.engine().default_alpha().min(most)),
+        None => {
+            let engine = app.engine();
+            let of_project = engine.max_alpha(project).await?.unwrap_or(most);
+            review.alpha = Some(engine.default_alpha().min(most).min(of_project));
+        }
         // A NaN is refused by the review's own validation.
         Some(alpha) if alpha > most => {
             let problem = format!("`alpha` must be at most {most} with this key, got {alpha}");

@@ -74,7 +74,8 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     if !feedback.is_empty() {
         review = review.feedback(feedback);
     }
-    bound_alpha(&visit.caller, &mut review, &visit.app).map_err(|error| visit.refused(error))?;
+    let bounded = bound_alpha(&visit.caller, &visit.project, &mut review, &visit.app).await;
+    bounded.map_err(|error| visit.refused(error))?;
     let id = TraceId::new(visit.segment("trace_id"));
     let engine = visit.engine();
     // Before the review, which takes the trace out of the queue.

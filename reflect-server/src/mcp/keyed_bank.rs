@@ -51,7 +51,7 @@ impl KeyedBank {
         if let Some(review) = &mut run.review {
             self.lower_alpha(&engine, review).await?;
         }
-        may_create(&self.caller, &self.app, &mut run)?;
+        may_create(&self.caller, &self.project, &self.app, &mut run).await?;
         let stored = engine.create_trace(&self.project, run).await?;
         let trace = engine.get_trace(&self.project, &stored.trace_id).await?;
         Ok(Recorded {

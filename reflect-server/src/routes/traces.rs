@@ -40,7 +40,7 @@ pub(super) async fn create(
     Body(mut trace): Body<CreateTrace>,
 ) -> Result<(StatusCode, Json<TraceReceipt>), ApiError> {
     trace.idempotency_key.clone_from(&key);
-    may_create(&access.caller, &app, &mut trace)?;
+    may_create(&access.caller, &access.project, &app, &mut trace).await?;
     let stored = access
         .engine(&app)
         .create_trace(&access.project, trace)
@@ -118,7 +118,7 @@ pub(super) async fn review(
     Body(mut review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    bound_alpha(&access.caller, &mut review, &app)?;
+    bound_alpha(&access.caller, &access.project, &mut review, &app).await?;
     let reviewed = access
         .engine(&app)
         .review_trace(&access.project, &id, review)
@@ -141,7 +141,7 @@ pub(super) async fn review_by_key(
     Body(mut by_key): Body<ReviewByKey>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &by_key.review)?;
-    bound_alpha(&access.caller, &mut by_key.review, &app)?;
+    bound_alpha(&access.caller, &access.project, &mut by_key.review, &app).await?;
     let engine = access.engine(&app);
     let reviewed = engine.review_by_key(&access.project, by_key).await?;
     Ok(Json(reviewed))
@@ -163,7 +163,7 @@ pub(super) async fn change_review(
     Body(mut review): Body<Review>,
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
-    bound_alpha(&access.caller, &mut review, &app)?;
+    bound_alpha(&access.caller, &access.project, &mut review, &app).await?;
     let reviewed = access
         .engine(&app)
         .change_review(&access.project, &id, review)

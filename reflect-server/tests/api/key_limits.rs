@@ -172,6 +172,20 @@ async fn review_without_an_alpha_gets_at_most_the_largest_of_its_key() {
 }
 
 #[tokio::test]
+async fn review_without_an_alpha_keeps_the_limits_of_its_key_and_of_its_project() {
+    let service = Service::start().await;
+    let trace = service.trace("t").await;
+    let limit = json!({"max_alpha": 0.05});
+    service.call(Method::PATCH, &at(""), Some(limit)).await;
+    let body = json!({"label": "l", "scopes": Scope::KNOWN, "max_alpha": 0.1});
+    let (key, _) = created(&service, body).await;
+    let path = at(&format!("/traces/{trace}/review"));
+    let pass = Some(json!({"result": "pass"}));
+    let reviewed = service.call_as(Some(&key), Method::POST, &path, pass).await;
+    assert_eq!(reviewed.status, StatusCode::OK, "{reviewed:?}");
+}
+
+#[tokio::test]
 async fn review_over_the_largest_alpha_of_its_key_is_refused() {
     let service = Service::start().await;
     let body = json!({"label": "l", "scopes": Scope::KNOWN, "max_alpha": 0.1});
