@@ -70,6 +70,7 @@ impl Engine {
                 return Err(Error::NoKeys);
             }
             Request::ListProjects(_) => Reply::ListProjects(self.summarize_projects(None).await?),
+            Request::GetSettings(_) => Reply::GetSettings(self.settings(project).await?),
             Request::UpdateProject(update) => {
                 Reply::UpdateProject(self.update_project(project, update).await?)
             }

@@ -2,8 +2,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::{
@@ -28,8 +29,8 @@ pub trait Store:
     /// The counts and settings of a project, or of all, sorted by id.
     async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>>;
 
-    /// The largest `alpha` of a review in the project; `None` for no limit.
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>>;
+    /// The settings of a project; the default ones if it does not exist.
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings>;
 
     /// Changes the settings that are given. Memories that are inserted while the project asks for approval
     /// wait for it. Fails with [`Error::NoProject`](crate::Error::NoProject) without a project.

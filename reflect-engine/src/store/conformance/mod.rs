@@ -30,9 +30,9 @@ use reflect_types::{
     Approval, ArchivedMemory, ArchivedTrace, Arm, AuthoredReflection, ChangeKind, ChangeRecord,
     DeletedTraces, IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
-    ModelVerdict, ProjectId, ProjectSummary, Ranking, ReflectionEdit, ReviewMode, ReviewStatus,
-    Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals,
-    UpdateProject, Verdict,
+    ModelVerdict, ProjectId, ProjectSettings, ProjectSummary, Ranking, ReflectionEdit, ReviewMode,
+    ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport,
+    UndoTotals, UpdateProject, Verdict,
 };
 use serde_json::{Value, json};
 

@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0002_directions.sql"),
     include_str!("../../../migrations/postgres/0003_spans.sql"),
     include_str!("../../../migrations/postgres/0004_trace_labels.sql"),
+    include_str!("../../../migrations/postgres/0005_control.sql"),
 ];
 
 /// The first format with labels of traces.

@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
@@ -89,8 +90,8 @@ impl Store for Postgres {
         read!(self, |db| projects::summaries(db, only))
     }
 
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
-        read!(self, |db| projects::max_alpha(db, project))
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
+        read!(self, |db| projects::settings(db, project))
     }
 
     async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {

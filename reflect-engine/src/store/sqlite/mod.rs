@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
@@ -70,9 +71,9 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
         let project = project.clone();
-        self.read(move |db| projects::max_alpha(db, &project)).await
+        self.read(move |db| projects::settings(db, &project)).await
     }
 
     async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
