@@ -1,5 +1,6 @@
 //! What `cargo xtask test` checks, cheapest first.
 
+use crate::bench;
 use crate::browser;
 use crate::budget;
 use crate::package;
@@ -34,6 +35,7 @@ pub(crate) const ALL: &[Step] = &[
         "the server answers 64 busy connections without an error",
         load,
     ),
+    bench::QUICK,
     Step::new("examples", "every offline example runs", examples),
     Step::new("docs", "the documentation builds without warnings", docs),
 ];
