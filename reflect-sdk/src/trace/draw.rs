@@ -11,9 +11,15 @@ pub(super) struct Draw {
     /// Not drawn later: a forked child must not give the same run another id.
     pub(super) id: String,
     pub(super) arm: Option<Arm>,
-    /// The share of runs without memories that the arm is still to be drawn for: that of the builder, or
-    /// else of the client or the project.
-    open: Option<Option<f64>>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The arm is drawn, or there is none.
+    Drawn,
+    /// It is to be drawn for this share of runs without memories, or for that of the client or the project.
+    Open { share: Option<f64> },
 }
 
 impl Draw {
@@ -22,7 +28,7 @@ impl Draw {
         Self {
             id: idempotency_key(),
             arm: None,
-            open: None,
+            state: State::Drawn,
         }
     }
 
@@ -36,7 +42,7 @@ impl Draw {
                 ..uncompared
             },
             None => Self {
-                open: Some(share),
+                state: State::Open { share },
                 ..uncompared
             },
         }
@@ -44,8 +50,9 @@ impl Draw {
 
     /// Draws the arm, unless the run has one.
     pub(super) async fn close(&mut self, core: &Core) {
-        if let Some(asked) = self.open.take() {
-            self.arm = Arm::draw(&self.id, core.control_share(asked).await);
+        if let State::Open { share } = self.state {
+            self.arm = Arm::draw(&self.id, core.control_share(share).await);
+            self.state = State::Drawn;
         }
     }
 
