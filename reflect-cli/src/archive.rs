@@ -75,8 +75,8 @@ impl Archive {
         }
     }
 
-    pub(crate) async fn import(&self, pieces: Vec<Piece>) -> Result<ImportReport, Failure> {
-        Ok(self.admin.import_project(pieces).await?)
+    pub(crate) async fn import(&self, pieces: Vec<Piece>) -> reflect_sdk::Result<ImportReport> {
+        self.admin.import_project(pieces).await
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::body_budget::BodyBudget;
 use crate::client_address::client_address;
+use crate::decoded_budget::DecodedBudget;
 use crate::failed_attempts::{Attempt, FailedAttempts};
 use crate::judge::CountedJudge;
 use crate::keys::Keys;
@@ -36,6 +37,7 @@ struct Shared {
     failures: FailedAttempts,
     slots: Semaphore,
     bodies: BodyBudget,
+    decoded: DecodedBudget,
     replies: ReplySlots,
     readiness: Readiness,
     metrics: Metrics,
@@ -109,6 +111,7 @@ impl App {
                 failures: FailedAttempts::default(),
                 slots: Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)),
                 bodies: BodyBudget::new(settings.body_limit),
+                decoded: DecodedBudget::default(),
                 replies: ReplySlots::default(),
                 readiness: Readiness::default(),
                 metrics: Metrics::new(),
@@ -174,6 +177,10 @@ impl App {
 
     pub(crate) fn bodies(&self) -> &BodyBudget {
         &self.shared.bodies
+    }
+
+    pub(crate) fn decoded(&self) -> &DecodedBudget {
+        &self.shared.decoded
     }
 
     pub(crate) fn readiness(&self) -> &Readiness {

@@ -11,6 +11,10 @@ use reflect_types::{ErrorBody, ErrorCode, InvalidField, ProjectId, Scope};
 #[derive(Debug)]
 pub struct ApiError(Box<Refusal>);
 
+/// The message of an error reply, for the forms of other protocols: an extension of the response.
+#[derive(Clone, Debug)]
+pub(crate) struct ErrorDetail(pub(crate) String);
+
 #[derive(Debug)]
 struct Refusal {
     status: StatusCode,
@@ -182,14 +186,17 @@ impl ApiError {
         &self.0.body.detail
     }
 
-    /// The header that comes with the error.
-    pub(crate) fn header(&self) -> Option<&(HeaderName, HeaderValue)> {
-        self.0.header.as_ref()
-    }
-
     /// The status.
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
+    }
+
+    /// The error for clients that repeat a request after a 503, and drop what got a 500.
+    pub(crate) fn worth_repeating(mut self) -> Self {
+        if self.0.status == StatusCode::INTERNAL_SERVER_ERROR {
+            self.0.status = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        self
     }
 
     /// Logs the cause.
@@ -277,7 +284,9 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
         let refusal = *self.0;
+        let detail = ErrorDetail(refusal.body.detail.clone());
         let mut response = (refusal.status, Json(refusal.body)).into_response();
+        response.extensions_mut().insert(detail);
         if let Some((name, value)) = refusal.header {
             response.headers_mut().insert(name, value);
         }

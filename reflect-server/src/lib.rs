@@ -7,6 +7,7 @@ mod client_address;
 mod connection_table;
 mod connections;
 mod console;
+mod decoded_budget;
 mod error;
 mod extract;
 mod failed_attempts;

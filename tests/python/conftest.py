@@ -17,8 +17,9 @@ def pytest_addoption(parser):
 
 class Server:
     def __init__(self, data):
+        self.data = str(data)
         self.process = subprocess.Popen(
-            [os.environ["REFLECT_BIN"], "serve", "--listen", "127.0.0.1:0", "--data", str(data),
+            [os.environ["REFLECT_BIN"], "serve", "--listen", "127.0.0.1:0", "--data", self.data,
              "--master-key", MASTER, "--bootstrap-token", BOOTSTRAP, "--log", "warn",
              "--otlp-quiet", "1"],
             stdout=subprocess.PIPE,

@@ -18,6 +18,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 
 if sys.argv[1] == "openinference":
     from openinference.instrumentation.openai import OpenAIInstrumentor
+elif sys.argv[1] == "openllmetry":
+    from opentelemetry.instrumentation.openai import OpenAIInstrumentor
 else:
     from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
 

@@ -40,6 +40,16 @@ async def over_stdio(server, tmp_path):
 
 
 @asynccontextmanager
+async def over_stdio_beside_a_server(server, tmp_path):
+    """On the file or the PostgreSQL database that a server works on."""
+    host = StdioServerParameters(
+        command=os.environ["REFLECT_BIN"],
+        args=["mcp", "--data", server.data, "--project", f"beside-{tmp_path.name}"])
+    async with stdio_client(host) as streams:
+        yield streams
+
+
+@asynccontextmanager
 async def over_stdio_to_a_server(server, tmp_path):
     host = StdioServerParameters(
         command=os.environ["REFLECT_BIN"],
@@ -54,7 +64,8 @@ async def call(session, tool, arguments):
     return json.loads(answer.content[0].text)
 
 
-@pytest.mark.parametrize("way", [over_http, over_stdio, over_stdio_to_a_server])
+@pytest.mark.parametrize("way", [
+    over_http, over_stdio, over_stdio_beside_a_server, over_stdio_to_a_server])
 def test_an_agent_learns_over_mcp(server, tmp_path, way):
     async def run():
         async with way(server, tmp_path) as (read, write), ClientSession(read, write) as session:

@@ -100,10 +100,11 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 @pytest.mark.parametrize(("arguments", "more"), [
     (["openinference"], {}),
     (["openinference", "each"], {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"}),
+    (["openllmetry"], {}),
     # Messages as events, which are exported as logs.
     (["opentelemetry"], {CONTENT: "true"}),
     (["opentelemetry"], LATEST | {CONTENT: "span_only"}),
-], ids=["openinference", "one span a request", "events", "attributes"])
+], ids=["openinference", "one span a request", "openllmetry", "events", "attributes"])
 def test_an_agent_with_a_tool_is_one_run(client, variables, arguments, more):
     run([str(HERE / "otlp_agent.py"), *arguments], variables | more)
     trace = only(client)

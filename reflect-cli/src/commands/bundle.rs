@@ -264,9 +264,10 @@ async fn store(
     if batch.is_empty() {
         return Ok(());
     }
-    let done = archive.import(batch).await;
-    let done =
-        done.map_err(|failure| failure.of_contents().at(format_args!("up to line {line}")))?;
+    let done = archive.import(batch).await.map_err(|error| {
+        let failure = Failure::from(error).of_contents();
+        failure.at(format_args!("up to line {line}"))
+    })?;
     total.stored += done.stored;
     total.present += done.present;
     Ok(())

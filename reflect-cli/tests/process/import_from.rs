@@ -111,6 +111,39 @@ fn a_project_of_another_server_is_pulled_once() {
     assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
 }
 
+#[test]
+fn runs_that_a_server_refuses_are_listed_and_the_others_carried() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = Server::start(&folder.path().join("there.db"), &["--master-key", KEY]);
+    let small = ["--master-key", KEY, "--body-limit", "10000"];
+    let here = Server::start(&folder.path().join("here.db"), &small);
+    let builder = ReflectClient::builder().project("support");
+    let client = builder.http(&there.url, KEY).unwrap().blocking();
+    let run = |text: String| client.create_trace("Refund order 7", text).call().unwrap();
+    run("Refunded.".to_owned());
+    // Longer than an import of that server may be.
+    let long = run("x".repeat(50_000)).trace_id;
+    run("Not refunded.".to_owned());
+
+    let mut import = reflect();
+    import.args([
+        "import",
+        "--json",
+        "--from",
+        &there.url,
+        "--project",
+        "support",
+    ]);
+    import.args(["--url", &here.url]);
+    let keys = [("REFLECT_FROM_KEY", KEY), ("REFLECT_API_KEY", KEY)];
+    let report = json(&import.envs(keys).output().unwrap());
+    assert_eq!(report["traces"], 2, "{report}");
+    let left = &report["not_carried"][0];
+    assert_eq!(left["what"], format!("run {long}"));
+    let reason = left["reason"].as_str().unwrap();
+    assert!(reason.contains("limit of 40000 bytes"), "{reason}");
+}
+
 /// The answers of the original server, which has no pages, no times and, in its older versions, one text a
 /// memory.
 #[tokio::test(flavor = "multi_thread")]

@@ -57,19 +57,15 @@ fn a_hosts_configuration_names_the_program_and_the_file_and_no_secret() {
         print.args(["mcp", "--print-config"]).args(arguments);
         print.current_dir("/").output().unwrap()
     };
-    let claude = json(&config(&[
-        "claude",
-        "--data",
-        "reflect.db",
-        "--project",
-        "p",
-    ]));
-    let server = &claude["mcpServers"]["reflect"];
-    assert_eq!(server["command"], env!("CARGO_BIN_EXE_reflect"));
-    assert_eq!(
-        server["args"],
-        json!(["mcp", "--data", "/reflect.db", "--project", "p"])
-    );
+    let on_file = ["claude", "--data", "reflect.db", "--project", "support"];
+    let claude = json(&config(&on_file));
+    // As its page shows it, on another machine.
+    let page = include_str!("../../../docs/mcp.md");
+    let shown = page.split("```json\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    let shown = shown.replace("/home/me/.cargo/bin/reflect", env!("CARGO_BIN_EXE_reflect"));
+    let shown = shown.replace("/home/me/", "/");
+    assert_eq!(claude, serde_json::from_str::<Value>(&shown).unwrap());
     let remote = [
         "--url",
         "http://localhost:8000",

@@ -61,16 +61,32 @@ impl SpanBatch {
     pub const MAX_PARTS: usize = 10_000;
     /// The most bytes of the spans and events of a trace.
     pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+}
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.body.len()).sum()
+/// What a trace has room for.
+pub(crate) struct SpanRoom {
+    parts: usize,
+    bytes: usize,
+}
+
+impl SpanRoom {
+    /// The room in a trace that has so many parts and bytes.
+    pub(crate) fn beside(parts: i64, bytes: i64) -> Self {
+        let rest = |most: usize, have: i64| most.saturating_sub(usize::try_from(have).unwrap_or(0));
+        Self {
+            parts: rest(SpanBatch::MAX_PARTS, parts),
+            bytes: rest(SpanBatch::MAX_BYTES, bytes),
+        }
     }
 
-    /// Whether a trace with so many parts and bytes has room for these.
-    pub(crate) fn fits(&self, parts: i64, bytes: i64) -> bool {
-        let sum = |have: i64, more: usize| usize::try_from(have).unwrap_or(0).saturating_add(more);
-        sum(parts, self.parts.len()) <= Self::MAX_PARTS
-            && sum(bytes, self.bytes()) <= Self::MAX_BYTES
+    /// Takes the room of a part, if there is enough.
+    pub(crate) fn take(&mut self, part: &SpanPart) -> bool {
+        let fits = self.parts > 0 && part.body.len() <= self.bytes;
+        if fits {
+            self.parts -= 1;
+            self.bytes -= part.body.len();
+        }
+        fits
     }
 }
 

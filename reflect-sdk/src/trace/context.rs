@@ -9,6 +9,8 @@ use tracing::Span;
 
 use super::draw::Draw;
 use super::handle::TraceHandle;
+#[cfg(feature = "tracing")]
+use super::heard::HeardSpans;
 use super::output::TraceOutput;
 use crate::client::{Style, augmented, idempotency_key};
 use crate::error::Error;
@@ -41,7 +43,7 @@ struct Live {
     recorded: Mutex<Vec<Message>>,
     /// The spans of frameworks that have closed.
     #[cfg(feature = "tracing")]
-    heard: Mutex<Vec<reflect_types::spans::Span>>,
+    heard: Mutex<HeardSpans>,
     conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
     delivery: Arc<DeliveryOutcome>,
@@ -222,22 +224,20 @@ impl TraceContext {
         messages.into()
     }
 
-    /// Adds a span of a framework, unless the run has ended or has very many.
+    /// Adds a span of a framework, unless the run has ended.
     #[cfg(feature = "tracing")]
     pub(super) fn hear(&self, span: reflect_types::spans::Span) {
-        const MAX_SPANS: usize = 10_000;
-
         if let Some(live) = self.live() {
             let mut heard = live.heard();
-            if !self.has_ended() && heard.len() < MAX_SPANS {
-                heard.push(span);
+            if !self.has_ended() {
+                heard.add(span);
             }
         }
     }
 
     /// The spans of frameworks that have closed.
     #[cfg(feature = "tracing")]
-    pub(super) fn take_heard(&self) -> Vec<reflect_types::spans::Span> {
+    pub(super) fn take_heard(&self) -> HeardSpans {
         let heard = self.live().map(|live| mem::take(&mut *live.heard()));
         heard.unwrap_or_default()
     }
@@ -281,7 +281,7 @@ impl Live {
     }
 
     #[cfg(feature = "tracing")]
-    fn heard(&self) -> MutexGuard<'_, Vec<reflect_types::spans::Span>> {
+    fn heard(&self) -> MutexGuard<'_, HeardSpans> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

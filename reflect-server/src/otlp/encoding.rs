@@ -1,7 +1,7 @@
 //! The two encodings of OTLP over HTTP.
 
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use prost::Message;
@@ -37,19 +37,21 @@ impl Encoding {
         })
     }
 
-    /// Decodes a body, unless it would be many times larger in memory.
-    pub(super) fn decode<S: Signal>(self, body: &[u8]) -> Result<S, ApiError> {
-        let size = match self {
+    /// How large a body is in memory.
+    pub(super) fn size<S: Signal>(self, body: &[u8]) -> usize {
+        match self {
             Self::Protobuf => size::of_protobuf(body, S::SHAPE),
             Self::Json => size::of_json(body),
-        };
-        if size > size::MAX {
-            return Err(ApiError::too_many_spans());
         }
+    }
+
+    /// Decodes a body.
+    pub(super) fn decode<S: Signal>(self, body: &[u8]) -> Result<S, ApiError> {
         match self {
             Self::Protobuf => S::decode(body).map_err(|error| {
                 ApiError::malformed(format!(
-                    "the body is not an OTLP request in protobuf: {error}"
+                    "the body is not an OTLP request in protobuf: {}",
+                    shortened(&error.to_string())
                 ))
             }),
             Self::Json => serde_json::from_slice(body).map_err(|error| {
@@ -60,39 +62,41 @@ impl Encoding {
 
     /// A reply to a request that was carried out.
     pub(super) fn reply(self, message: &(impl Message + Serialize)) -> Response {
-        self.respond(StatusCode::OK, message)
-    }
-
-    /// An error, as a `google.rpc.Status`.
-    pub(super) fn refuse(self, error: &ApiError) -> Response {
-        error.log();
-        // Clients repeat a request after a 503, and drop what got a 500.
-        let status = match error.status() {
-            StatusCode::INTERNAL_SERVER_ERROR => StatusCode::SERVICE_UNAVAILABLE,
-            other => other,
-        };
-        let body = Status {
-            code: grpc_code(status),
-            message: error.detail().to_owned(),
-        };
-        let mut response = self.respond(status, &body);
-        if let Some((name, value)) = error.header() {
-            response.headers_mut().insert(name.clone(), value.clone());
-        }
-        response
-    }
-
-    fn respond(self, status: StatusCode, message: &(impl Message + Serialize)) -> Response {
-        let body = match self {
-            Self::Protobuf => message.encode_to_vec(),
-            Self::Json => json(message),
-        };
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
+        let mut response = Response::new(self.encode(message));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type());
         response
     }
+
+    /// An error, as a `google.rpc.Status`, with the status and the headers of the reply.
+    pub(super) fn refusal(self, message: String, reply: Response) -> Response {
+        let (mut head, _) = reply.into_parts();
+        head.headers.remove(CONTENT_LENGTH);
+        head.headers.insert(CONTENT_TYPE, self.content_type());
+        let code = grpc_code(head.status);
+        let body = self.encode(&Status { code, message });
+        Response::from_parts(head, body)
+    }
+
+    fn encode(self, message: &(impl Message + Serialize)) -> Body {
+        Body::from(match self {
+            Self::Protobuf => message.encode_to_vec(),
+            Self::Json => json(message),
+        })
+    }
+}
+
+/// Both ends of a long text: the decoder names each message that it was in.
+fn shortened(text: &str) -> String {
+    const END: usize = 100;
+
+    let count = text.chars().count();
+    if count <= 2 * END {
+        return text.to_owned();
+    }
+    let start = text.chars().take(END);
+    let end = text.chars().skip(count - END);
+    start.chain(['…']).chain(end).collect()
 }
 
 /// JSON without the fields that are not set.
@@ -120,6 +124,7 @@ fn grpc_code(status: StatusCode) -> i32 {
         401 => 16,
         403 => 7,
         404 => 5,
+        405 => 12,
         413 | 429 => 8,
         503 => 14,
         504 => 4,

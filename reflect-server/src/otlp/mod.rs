@@ -12,6 +12,7 @@ mod values;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::post;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
@@ -24,26 +25,39 @@ use self::project::ByProject;
 use self::signal::Signal;
 use crate::access::{caller, engine, require};
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorDetail};
 use crate::extract;
 
-/// The endpoints.
+const TRACES: &str = "/v1/traces";
+const LOGS: &str = "/v1/logs";
+
+/// The endpoints. Their errors are in the form of the protocol behind [`refusals`].
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/v1/traces", post(export::<ExportTraceServiceRequest>))
-        .route("/v1/logs", post(export::<ExportLogsServiceRequest>))
+        .route(TRACES, post(export::<ExportTraceServiceRequest>))
+        .route(LOGS, post(export::<ExportLogsServiceRequest>))
+}
+
+/// Gives errors the form and the encoding of the protocol, also those of the middleware within it, such as a
+/// timeout.
+pub(crate) async fn refusals(request: Request, next: Next) -> Response {
+    if ![TRACES, LOGS].contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let encoding = Encoding::of(request.headers()).unwrap_or(Encoding::Json);
+    let mut reply = next.run(request).await;
+    match reply.extensions_mut().remove() {
+        Some(ErrorDetail(message)) => encoding.refusal(message, reply),
+        None => reply,
+    }
 }
 
 /// Receives a request of a signal.
-async fn export<S: Signal>(State(app): State<App>, request: Request) -> Response {
-    let (encoding, received) = match Encoding::of(request.headers()) {
-        Some(encoding) => (encoding, receive::<S>(&app, encoding, request).await),
-        None => (Encoding::Json, Err(ApiError::unsupported_otlp())),
-    };
-    match received {
-        Ok(rejected) => encoding.reply(&S::response(rejected.count, rejected.why())),
-        Err(error) => encoding.refuse(&error),
-    }
+async fn export<S: Signal>(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
+    let encoding = Encoding::of(request.headers()).ok_or_else(ApiError::unsupported_otlp)?;
+    let received = receive::<S>(&app, encoding, request).await;
+    let rejected = received.map_err(ApiError::worth_repeating)?;
+    Ok(encoding.reply(&S::response(rejected.count, rejected.why())))
 }
 
 async fn receive<S: Signal>(
@@ -56,6 +70,7 @@ async fn receive<S: Signal>(
     require(&caller, Scope::TraceWrite)?;
     let mut sorted = ByProject::new(&caller, &parts.headers)?;
     let body = extract::read(Request::from_parts(parts, body), app).await?;
+    let _held = app.decoded().hold(encoding.size::<S>(&body)).await?;
     let invalid = encoding.decode::<S>(&body)?.records(&mut sorted)?;
     let engine = engine(&caller, app);
     let mut counts = SpanCounts::default();

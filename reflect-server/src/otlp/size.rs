@@ -3,8 +3,10 @@
 //! An empty span has two bytes in protobuf and hundreds in memory, so a limit on the body is none on the
 //! memory.
 
-/// The most bytes of a decoded request.
-pub(super) const MAX: usize = 64 * 1024 * 1024;
+use crate::decoded_budget::DecodedBudget;
+
+/// Where counting ends.
+const MAX: usize = DecodedBudget::REQUEST;
 
 /// The messages of OTLP that can be repeated.
 #[derive(Clone, Copy, Debug)]

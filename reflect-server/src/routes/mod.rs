@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use tower_http::decompression::RequestDecompressionLayer;
@@ -47,6 +47,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.bodies().clone(), body_budget::count))
         .layer((gzip, MapRequestBodyLayer::new(Body::new)))
         .layer(from_fn_with_state(app.clone(), observe::request))
+        .layer(from_fn(otlp::refusals))
         .with_state(app)
 }
 

@@ -8,8 +8,9 @@ use super::attributes::{first_count, first_text, parse, parsed, text};
 use super::conversation::Conversation;
 use super::kind::{Kind, kind};
 use super::messages::{spoken, whole};
+use super::tools::ToolSpans;
 use super::tree::{Group, groups};
-use super::{Span, SpanEvent, SpanRecord, tools};
+use super::{Span, SpanEvent, SpanRecord};
 use crate::Metadata;
 use crate::id::MemoryId;
 use crate::message::{Message, Role};
@@ -84,9 +85,11 @@ fn run(group: &Group, spans: &[Span], kinds: &[Kind]) -> Option<CreateTrace> {
         conversation.hear(span.start, spoken.input);
         conversation.say(span.start, spoken.output);
     }
+    let mut tools = ToolSpans::beside(conversation.messages());
     for (span, _) in of_kind(Kind::Tool) {
-        tools::add(&mut conversation, span);
+        tools.add(span);
     }
+    tools.weave_into(conversation.messages());
     let told = top.map(told).unwrap_or_default();
     if conversation.is_empty() {
         conversation.hear(0, told.input.clone());

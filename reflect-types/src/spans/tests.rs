@@ -368,6 +368,54 @@ fn a_span_with_a_task_is_a_run_wherever_it_is() {
 }
 
 #[test]
+fn each_call_of_a_tool_that_no_model_tells_is_kept() {
+    const CALLS: usize = 10_000;
+
+    let tool = |n: usize| {
+        let result = format!("{n} degrees");
+        json!({"openinference.span.kind": "TOOL", "tool.name": "weather", "output.value": result})
+    };
+    // As many as a trace may have: each is looked at once.
+    let spans = (0..CALLS).map(|n| span(&format!("t{n:05}"), Some("a"), 10, tool(n)));
+    let agent = json!({"openinference.span.kind": "AGENT", "input.value": "Compare them"});
+    let spans = spans.chain([span("a", None, 1, agent)]).collect();
+    let mut made = runs(records(spans));
+    let told = told(&made.runs.remove(0));
+    assert_eq!(told.len(), 2 * CALLS);
+    assert_eq!(told[2], ["assistant", "", "weather", ""]);
+    assert_eq!(told[3], ["tool", "1 degrees", "", "t00001"]);
+}
+
+#[test]
+fn calls_without_ids_are_answered_in_their_order() {
+    let call = json!({"type": "tool_call", "name": "weather", "arguments": {}});
+    let model = json!({
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json!([{"role": "user", "content": "Compare them"}]).to_string(),
+        "gen_ai.output.messages": json!([{"role": "assistant", "parts": [call, call]}]).to_string(),
+    });
+    let tool = |answer: &str| {
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",
+            "gen_ai.tool.call.result": answer})
+    };
+    let run = only_run(vec![
+        span("c", Some("a"), 20, tool("rain")),
+        span("d", Some("a"), 30, tool("sun")),
+        // Repeats what was told, as a span within another one.
+        span("e", Some("d"), 31, tool("sun")),
+        span("b", Some("a"), 10, model),
+        span(
+            "a",
+            None,
+            1,
+            json!({"gen_ai.operation.name": "invoke_agent"}),
+        ),
+    ]);
+    let texts: Vec<String> = told(&run).into_iter().map(|[_, text, ..]| text).collect();
+    assert_eq!(texts, ["Compare them", "", "rain", "sun"]);
+}
+
+#[test]
 fn tools_with_spans_of_their_own_answer_the_call_once() {
     let tool = json!({
         "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",

@@ -1,5 +1,6 @@
 //! Pulls a project of another Reflect server through the published API.
 
+mod batch;
 mod ledger;
 mod pieces;
 mod time;
@@ -15,6 +16,7 @@ use reflect_types::{
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
+use self::batch::{Batch, CarriedRun};
 use self::ledger::{Ledger, Moves};
 use crate::archive::Archive;
 use crate::failure::Failure;
@@ -25,8 +27,6 @@ use crate::secret;
 
 /// Traces per page of the list.
 const PAGE: u32 = 100;
-/// Runs that are stored at once.
-const BATCH: usize = 20;
 /// The memories of a task among which that of its run is looked for.
 const CANDIDATES: u32 = 20;
 /// The parts that are listed.
@@ -132,16 +132,17 @@ impl Pull {
         let ledger = self.list().await?;
         let progress = bar(ledger.len() as u64);
         let (runs, moves) = ledger.finish();
-        for batch in runs.chunks(BATCH) {
-            let mut pieces = Vec::new();
-            for id in batch {
-                pieces.extend(self.run_of(id, &moves, report).await?);
+        let mut batch = Batch::default();
+        for id in runs {
+            let pieces = self.run_of(&id, &moves, report).await?;
+            if !pieces.is_empty()
+                && let Some(full) = batch.add(CarriedRun::new(id, pieces)?)
+            {
+                self.store(full, report).await?;
             }
-            // Memories come before the traces that name them.
-            pieces.sort_by_key(|piece| !matches!(piece, Piece::Memory(_)));
-            self.store(pieces, report).await?;
-            progress.inc(batch.len() as u64);
+            progress.inc(1);
         }
+        self.store(batch, report).await?;
         progress.finish_and_clear();
         self.skill(report).await
     }
@@ -208,18 +209,33 @@ impl Pull {
         Ok(memories.into_iter().find(|memory| memory.id == *id))
     }
 
-    async fn store(&self, pieces: Vec<Piece>, report: &mut Report) -> Result<(), Failure> {
-        let memories = pieces
-            .iter()
-            .filter(|piece| matches!(piece, Piece::Memory(_)));
-        let memories = memories.count() as u64;
-        if pieces.is_empty() {
+    /// Stores runs. If they are refused together, each is stored by itself, and what is refused then is
+    /// left.
+    async fn store(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
+        if batch.is_empty() {
             return Ok(());
         }
-        let traces = pieces.len() as u64 - memories;
+        match (self.import(&batch, report).await, batch.only()) {
+            (Err(error), Some(id)) if is_refusal(&error) => {
+                report.leave(format!("run {id}"), error.to_string());
+                Ok(())
+            }
+            (Err(error), None) if is_refusal(&error) => {
+                for alone in batch.singly() {
+                    Box::pin(self.store(alone, report)).await?;
+                }
+                Ok(())
+            }
+            (stored, _) => Ok(stored?),
+        }
+    }
+
+    async fn import(&self, batch: &Batch, report: &mut Report) -> reflect_sdk::Result<()> {
+        let pieces = batch.pieces();
+        let memories = pieces.len() - batch.len();
         self.archive.import(pieces).await?;
-        report.memories += memories;
-        report.traces += traces;
+        report.memories += memories as u64;
+        report.traces += batch.len() as u64;
         Ok(())
     }
 
@@ -239,6 +255,12 @@ impl Report {
         let reason = reason.into();
         self.not_carried.push(NotCarried { what, reason });
     }
+}
+
+/// Whether what was sent is at fault, so that it would be refused again.
+fn is_refusal(error: &reflect_sdk::Error) -> bool {
+    matches!(error, reflect_sdk::Error::Invalid(_))
+        || matches!(error.status(), Some(400 | 409 | 413 | 422))
 }
 
 /// What was asked for, if it exists.

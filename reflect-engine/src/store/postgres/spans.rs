@@ -1,5 +1,7 @@
 //! Spans of OpenTelemetry until the runs of their trace are recorded.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{KeyId, ProjectId};
@@ -10,7 +12,8 @@ use super::transaction::{read, write};
 use super::value::params;
 use super::{Postgres, projects, row};
 use crate::error::Result;
-use crate::store::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanTrace, Spans};
+use crate::store::spans::SpanRoom;
+use crate::store::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 
 #[async_trait]
 impl Spans for Postgres {
@@ -81,31 +84,39 @@ async fn insert_batch(
         )
         .await?;
     let (key, is_open): (i64, bool) = (found.get(0)?, found.get(1)?);
-    let fits = batch.fits(found.get(2)?, found.get(3)?);
+    let mut room = SpanRoom::beside(found.get(2)?, found.get(3)?);
     let ids: Vec<String> = batch.parts.iter().map(|part| part.id.clone()).collect();
-    let known = "SELECT count(*) FROM span_part WHERE span_trace = $1 AND id = ANY($2)";
-    let known: u32 = db.one(known, params![key, ids.as_slice()]).await?.get(0)?;
-    let new = (batch.parts.len() as u64).saturating_sub(known.into());
-    counts.repeated += u64::from(known);
-    let mut lengths = Vec::new();
-    match (is_open, fits) {
-        (false, _) => {
-            counts.late += new;
-            return Ok(());
-        }
-        (true, false) => counts.over_limit += new,
-        (true, true) => {
-            counts.added += new;
-            lengths = insert_parts(db, key, &ids, batch).await?;
-        }
+    let known: HashSet<String> = db
+        .column(
+            "SELECT id FROM span_part WHERE span_trace = $1 AND id = ANY($2)",
+            params![key, ids.as_slice()],
+        )
+        .await?
+        .into_iter()
+        .collect();
+    let new: Vec<&SpanPart> = batch
+        .parts
+        .iter()
+        .filter(|part| !known.contains(&part.id))
+        .collect();
+    counts.repeated += known.len() as u64;
+    if !is_open {
+        counts.late += new.len() as u64;
+        return Ok(());
     }
+    let (fitting, over): (Vec<&SpanPart>, Vec<&SpanPart>) =
+        new.into_iter().partition(|part| room.take(part));
+    counts.over_limit += over.len() as u64;
+    counts.added += fitting.len() as u64;
+    insert_parts(db, key, &fitting).await?;
+    let bytes: usize = fitting.iter().map(|part| part.body.len()).sum();
     db.execute(
         "UPDATE span_trace SET parts = parts + $2, bytes = bytes + $3, has_root = has_root OR $4, \
              due_at = CASE WHEN has_root OR $4 THEN $5::bigint ELSE $6::bigint END WHERE key = $1",
         params![
             key,
-            i64::try_from(lengths.len()).unwrap_or(i64::MAX),
-            lengths.iter().sum::<i64>(),
+            i64::try_from(fitting.len()).unwrap_or(i64::MAX),
+            i64::try_from(bytes).unwrap_or(i64::MAX),
             batch.has_root,
             batch.due_with_root.as_millisecond(),
             due
@@ -115,22 +126,20 @@ async fn insert_batch(
     Ok(())
 }
 
-/// Inserts the parts that are new, and returns their lengths.
-async fn insert_parts(
-    db: &Db<'_>,
-    key: i64,
-    ids: &[String],
-    batch: &SpanBatch,
-) -> Result<Vec<i64>, Fault> {
-    let bodies: Vec<String> = batch.parts.iter().map(|part| part.body.clone()).collect();
-    db.column(
+async fn insert_parts(db: &Db<'_>, key: i64, parts: &[&SpanPart]) -> Result<(), Fault> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = parts.iter().map(|part| part.id.clone()).collect();
+    let bodies: Vec<String> = parts.iter().map(|part| part.body.clone()).collect();
+    db.execute(
         "INSERT INTO span_part (span_trace, id, body) \
          SELECT $1, id, body FROM unnest($2::text[], $3::text[]) WITH ORDINALITY \
-             AS sent (id, body, place) ORDER BY place \
-         ON CONFLICT (span_trace, id) DO NOTHING RETURNING octet_length(body)::bigint",
-        params![key, ids, bodies.as_slice()],
+             AS sent (id, body, place) ORDER BY place",
+        params![key, ids.as_slice(), bodies.as_slice()],
     )
-    .await
+    .await?;
+    Ok(())
 }
 
 /// When the next trace can be claimed.

@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::fault::Fault;
 use super::{Sqlite, projects, row};
 use crate::error::Result;
+use crate::store::spans::SpanRoom;
 use crate::store::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanTrace, Spans};
 
 #[async_trait]
@@ -90,17 +91,17 @@ fn insert_batch(
         .query_row(params![project, author, batch.trace_id, due], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?;
-    let fits = batch.fits(parts, bytes);
+    let mut room = SpanRoom::beside(parts, bytes);
     let (mut added, mut length) = (0_i64, 0_i64);
     for part in &batch.parts {
         let is_known = db
             .prepare_cached("SELECT 1 FROM span_part WHERE span_trace = ?1 AND id = ?2")?
             .exists(params![key, part.id])?;
-        let counted = match (is_known, is_open, fits) {
-            (true, _, _) => &mut counts.repeated,
-            (false, false, _) => &mut counts.late,
-            (false, true, false) => &mut counts.over_limit,
-            (false, true, true) => {
+        let counted = match (is_known, is_open) {
+            (true, _) => &mut counts.repeated,
+            (false, false) => &mut counts.late,
+            (false, true) if !room.take(part) => &mut counts.over_limit,
+            (false, true) => {
                 db.prepare_cached(
                     "INSERT INTO span_part (span_trace, id, body) VALUES (?1, ?2, ?3)",
                 )?

@@ -47,13 +47,17 @@ impl Receiver {
     }
 
     async fn on(store: Sqlite) -> Self {
+        Self::with(store, Settings::default()).await
+    }
+
+    async fn with(store: Sqlite, settings: Settings) -> Self {
         let clock = Manual::at(Timestamp::UNIX_EPOCH);
         let engine = Engine::builder()
             .store(Arc::new(store))
             .clock(Arc::new(clock.clone()))
             .start()
             .unwrap();
-        let service = Service::of(engine, Settings::default()).await;
+        let service = Service::of(engine, settings).await;
         let key = service.key(PROJECT, &[Scope::TraceWrite]).await;
         Self {
             service,

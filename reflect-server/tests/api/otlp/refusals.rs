@@ -1,11 +1,15 @@
 //! What is refused, and how.
 
 use std::io::Write as _;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::http::StatusCode;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message as _;
+use reflect_engine::store::Sqlite;
+use reflect_server::Settings;
 use reflect_types::Scope;
 use serde_json::{Value, json};
 
@@ -67,7 +71,13 @@ async fn refusals_have_the_form_and_the_encoding_of_the_protocol() {
     let deep = format!(
         "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":[{{\"key\":\"a\",\"value\":{deep}"
     );
-    let cases: [Case<'_>; 9] = [
+    let mut value = Vec::new();
+    for _ in 0..1_000 {
+        value = field(5, &field(1, &value));
+    }
+    let pair = [field(1, b"a"), field(2, &value)].concat();
+    let deep_protobuf = field(1, &field(1, &field(1, &pair)));
+    let cases: [Case<'_>; 10] = [
         (
             &[("content-type", PROTOBUF), ("authorization", "Bearer no")],
             &whole,
@@ -106,6 +116,13 @@ async fn refusals_have_the_form_and_the_encoding_of_the_protocol() {
             "recursion",
         ),
         (
+            &[("content-type", PROTOBUF)],
+            &deep_protobuf,
+            400,
+            3,
+            "recursion",
+        ),
+        (
             &[("content-type", PROTOBUF), ("content-encoding", "gzip")],
             &bomb,
             413,
@@ -129,6 +146,7 @@ async fn refusals_have_the_form_and_the_encoding_of_the_protocol() {
             "{message}"
         );
         assert!(message.contains(part), "{message}");
+        assert!(message.len() < 400, "{message}");
         let asked = headers[0].1;
         if asked == PROTOBUF {
             assert_eq!(reply.headers["content-type"], PROTOBUF);
@@ -138,4 +156,47 @@ async fn refusals_have_the_form_and_the_encoding_of_the_protocol() {
     let reply = receiver.post("/v1/traces", &zipped, gzip(&whole)).await;
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(receiver.runs(SETTLED, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn refusals_before_the_handler_have_that_form_too() {
+    let full = Settings {
+        max_in_flight: 0,
+        ..Settings::default()
+    };
+    let no_room = Settings {
+        body_limit: 0,
+        ..Settings::default()
+    };
+    let hurried = Settings {
+        request_timeout: Duration::from_millis(20),
+        ..Settings::default()
+    };
+    for (settings, expected, code) in [(full, 503, 14), (no_room, 503, 14), (hurried, 504, 4)] {
+        let receiver = Receiver::with(Sqlite::in_memory().unwrap(), settings).await;
+        for path in ["/v1/traces", "/v1/logs"] {
+            for encoding in [PROTOBUF, JSON] {
+                // A byte, and then nothing more for ever.
+                let first = futures_util::stream::iter([Ok::<_, std::io::Error>(b"{".to_vec())]);
+                let never = futures_util::stream::pending();
+                let body = Body::from_stream(futures_util::StreamExt::chain(first, never));
+                // The server does not wait for the rest of such a body.
+                let headers = [("content-type", encoding), ("expect", "100-continue")];
+                let reply = receiver.post(path, &headers, body).await;
+                assert_eq!(reply.headers["content-type"], encoding);
+                assert_eq!((reply.status.as_u16(), status(&reply).0), (expected, code));
+                assert!(reply.headers.contains_key("x-request-id"));
+                assert_eq!(reply.headers.contains_key("retry-after"), expected == 503);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_method_is_refused_in_that_form() {
+    let receiver = Receiver::start().await;
+    let request = axum::http::Request::get("/v1/traces").body(Body::empty());
+    let answer = receiver.service.send(request.unwrap()).await;
+    assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(answer.body["code"], 12, "{answer:?}");
 }
