@@ -10,7 +10,7 @@ use reflect_types::{
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
     MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies,
-    TraceDeletion, TraceKey, Undecoded, UndoRun, UnembeddedMemory,
+    TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace, Vectors,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -21,7 +21,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
 pub trait Store:
-    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Send + Sync + 'static
+    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Vectors + Send + Sync + 'static
 {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
@@ -164,10 +164,6 @@ pub trait Store:
     /// was parked without an error is left to people.
     async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()>;
 
-    /// Queues the re-embedding of memories, unless it is queued.
-    /// `restart` ends the back-off of earlier failures.
-    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()>;
-
     /// Undoes the claims of all owners whose name begins with `owner`.
     async fn release_jobs(&self, owner: &str) -> Result<()>;
 
@@ -182,23 +178,14 @@ pub trait Store:
     ) -> Result<Decision>;
 
     /// Up to `limit` changes of the project's memories after `since`, oldest first, with vectors of
-    /// `embedder`. Within a project, revisions become visible in order.
+    /// this space. Within a project, revisions become visible in order.
     async fn memory_changes(
         &self,
         project: &ProjectId,
-        embedder: &str,
+        space: &VectorSpace,
         since: Revision,
         limit: usize,
     ) -> Result<MemoryChanges>;
-
-    /// The vectors of these memories, in any order, without those that are deleted or have no vector
-    /// of `embedder`.
-    async fn vectors(
-        &self,
-        project: &ProjectId,
-        embedder: &str,
-        keys: &[MemoryKey],
-    ) -> Result<Vec<(MemoryKey, Vec<f32>)>>;
 
     /// These memories, in any order, without those that are deleted.
     async fn memories(
@@ -265,24 +252,6 @@ pub trait Store:
         success: bool,
         limit: usize,
     ) -> Result<Vec<MemoryRecord>>;
-
-    /// Sets the store's embedder: the one that all memories are to be embedded by.
-    async fn claim_embedder(&self, embedder: &str) -> Result<()>;
-
-    /// The store's embedder, if one was set.
-    async fn embedder(&self) -> Result<Option<String>>;
-
-    /// Memories of any project whose vector is of another embedder, or of another length than
-    /// `dims`; a `dims` of 0 accepts any length.
-    async fn unembedded(
-        &self,
-        embedder: &str,
-        dims: usize,
-        limit: usize,
-    ) -> Result<Vec<UnembeddedMemory>>;
-
-    /// Replaces the vectors of memories. Deleted memories are skipped.
-    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
 
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;

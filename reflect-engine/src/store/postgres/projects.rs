@@ -136,7 +136,8 @@ pub(super) async fn revision(db: &Db<'_>, id: &ProjectId) -> Result<Option<(i64,
 }
 
 /// The key of a project to store traces in, after creating it if it is missing and `creates`. Until the
-/// end of the transaction, [`key_alone`] waits.
+/// end of the transaction, [`key_alone`] waits. No lock of the row, which would keep reviews waiting as long as traces
+/// are stored.
 pub(super) async fn key_to_fill(db: &Db<'_>, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
     let key =
         "SELECT key, pg_advisory_xact_lock_shared(1, hashint8(key)) FROM project WHERE id = $1";
@@ -150,7 +151,7 @@ pub(super) async fn key_to_fill(db: &Db<'_>, id: &ProjectId, creates: bool) -> R
     created.ok_or_else(|| Error::NoProject(id.clone()).into())
 }
 
-/// The project's key, once all that store traces in it have ended.
+/// The project's key, once all that store traces in it have ended. Others wait until the end of the transaction.
 pub(super) async fn key_alone(db: &Db<'_>, id: &ProjectId) -> Result<Option<i64>, Fault> {
     let key = "SELECT key, pg_advisory_xact_lock(1, hashint8(key)) FROM project WHERE id = $1";
     db.value(key, params![id.as_str()]).await
@@ -189,13 +190,6 @@ pub(super) async fn lock_key(db: &Db<'_>, key: i64) -> Result<(), Fault> {
         params![key],
     )
     .await?;
-    Ok(())
-}
-
-/// Keeps others from [`lock`]ing a project; many transactions may.
-pub(super) async fn share(db: &Db<'_>, key: i64) -> Result<(), Fault> {
-    db.execute("SELECT FROM project WHERE key = $1 FOR SHARE", params![key])
-        .await?;
     Ok(())
 }
 
