@@ -90,6 +90,26 @@ impl Place {
         }
     }
 
+    /// A client to import runs with, and the file behind it if its engine learns from their reviews: a file that a
+    /// server has used is left to that server, which may have models.
+    pub(crate) async fn client_to_import_runs(
+        &self,
+    ) -> Result<(ReflectClient, Option<File>), Failure> {
+        let Some(data) = self
+            .data
+            .as_ref()
+            .filter(|_| self.is_file().unwrap_or(false))
+        else {
+            return Ok((self.client_to_fill(self.project()).await?, None));
+        };
+        let file = File::open(data, &Models::default()).await?;
+        if file.existing_keys().await?.is_some() {
+            return Ok((of_file(self.project(), file)?, None));
+        }
+        file.engine.shutdown().await?;
+        self.client_of_service().await
+    }
+
     /// A client for a service of its own, with the file behind it, which is created if missing and
     /// whose engine does all background work. Its user shuts it down.
     pub(crate) async fn client_of_service(&self) -> Result<(ReflectClient, Option<File>), Failure> {

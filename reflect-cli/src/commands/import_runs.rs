@@ -2,8 +2,10 @@
 
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
 use indicatif::ProgressBar;
+use reflect_sdk::ReflectClient;
 use reflect_types::{ProjectId, Validate as _};
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
 use crate::runs::{Format, parse};
+use crate::signals::Signalled;
 
 /// The skipped runs that are listed.
 const MAX_LISTED: usize = 20;
@@ -19,6 +22,8 @@ const MAX_LISTED: usize = 20;
 #[derive(Debug, Default, Serialize)]
 struct Report {
     stored: usize,
+    /// The reviews that are not learned yet.
+    learning: u64,
     skipped: Vec<Skipped>,
 }
 
@@ -32,13 +37,13 @@ pub(crate) async fn import(
     place: &Place,
     format: Format,
     file: &Path,
-    bar: impl FnOnce(u64) -> ProgressBar,
+    bar: impl Fn(u64) -> ProgressBar,
 ) -> Result<(), Failure> {
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
     let text = read(file).map_err(|error| named(error.to_string()))?;
     let runs = parse(format, &text).map_err(named)?;
     let project = place.project();
-    let client = place.client_to_fill(project.clone()).await?;
+    let (client, file) = place.client_to_import_runs().await?;
     let progress = bar(runs.len() as u64);
     let mut report = Report::default();
     for run in runs {
@@ -60,10 +65,43 @@ pub(crate) async fn import(
         }
     }
     progress.finish_and_clear();
+    report.learning = client.admin().project_stats().await?.queued;
+    if let Some(file) = file {
+        report.learning = learn(&client, bar(report.learning), report.learning).await?;
+        file.engine.shutdown().await?;
+    }
     if place.json {
         return output::json(&report);
     }
     say(&report, &project)
+}
+
+/// Waits until the engine of the file has learned from all reviews; returns how many are left after a signal. Nothing
+/// is lost then: the next server on the file goes on.
+async fn learn(client: &ReflectClient, progress: ProgressBar, all: u64) -> Result<u64, Failure> {
+    const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+    let signals = Signalled::listen()?;
+    let stopped = signals.times(1);
+    tokio::pin!(stopped);
+    loop {
+        let left = client.admin().project_stats().await?.queued;
+        progress.set_position(all.saturating_sub(left));
+        let look_again = async {
+            if left > 0 {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            left > 0
+        };
+        let goes_on = tokio::select! {
+            () = &mut stopped => false,
+            goes_on = look_again => goes_on,
+        };
+        if !goes_on {
+            progress.finish_and_clear();
+            return Ok(left);
+        }
+    }
 }
 
 fn read(file: &Path) -> std::io::Result<String> {
@@ -76,11 +114,20 @@ fn read(file: &Path) -> std::io::Result<String> {
 }
 
 fn say(report: &Report, project: &ProjectId) -> Result<(), Failure> {
-    let Report { stored, skipped } = report;
+    let Report {
+        stored,
+        learning,
+        skipped,
+    } = report;
     output::say(format_args!(
         "{stored} runs stored in project `{project}`, {} skipped",
         skipped.len()
     ))?;
+    if *learning > 0 {
+        output::say(format_args!(
+            "{learning} reviews are still to be learned: a server on the data does it"
+        ))?;
+    }
     for Skipped { place, reason } in skipped.iter().take(MAX_LISTED) {
         output::say(format_args!("  {place}: {reason}"))?;
     }

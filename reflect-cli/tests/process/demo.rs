@@ -44,6 +44,35 @@ fn runs_of_another_tool_are_imported_and_skipped_ones_named() {
 }
 
 #[test]
+fn an_import_learns_from_reviews_unless_a_server_has_used_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let run = json!({
+        "task": "Refund order 7", "trajectory": "Done.",
+        "review": {"result": "fail", "feedback_text": "Ask for the receipt first"},
+    });
+    let import = ["import", "--format", "jsonl", "-", "--json"];
+    let report = json(&on_file(&data, &import, &run.to_string()));
+    assert_eq!(
+        (&report["stored"], &report["learning"]),
+        (&json!(1), &json!(0))
+    );
+    let found = json(&on_file(
+        &data,
+        &["memories", "query", "Refund order 8", "--json"],
+        "",
+    ));
+    assert!(
+        found.to_string().contains("Ask for the receipt first"),
+        "{found}"
+    );
+
+    on_file(&data, &["keys", "create", "CI", "--all"], "");
+    let report = json(&on_file(&data, &import, &run.to_string()));
+    assert_eq!(report["learning"], 1);
+}
+
+#[test]
 fn the_demo_signs_a_browser_in_once_and_ends_without_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let mut demo = reflect()
