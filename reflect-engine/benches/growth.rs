@@ -192,6 +192,12 @@ impl World {
                 rusqlite::params![project.as_str(), self.q.len() as i64],
             )
             .expect("a project");
+        filling
+            .execute(
+                "INSERT INTO embedder (id, dims, seen_at) VALUES ('growth', ?1, 0)",
+                [self.dims as i64],
+            )
+            .expect("an embedder");
         {
             let mut memory = filling
                 .prepare(
@@ -201,9 +207,7 @@ impl World {
                 )
                 .expect("a statement");
             let mut embedding = filling
-                .prepare(
-                    "INSERT INTO embedding (memory, embedder, vector) VALUES (?1, 'growth', ?2)",
-                )
+                .prepare("INSERT INTO embedding (memory, embedder, vector) VALUES (?1, 1, ?2)")
                 .expect("a statement");
             let reflection = serde_json::to_string(&model::Reflection {
                 summary: "The customer asked for a refund and got it. ".repeat(6),

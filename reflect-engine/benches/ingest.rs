@@ -1,7 +1,8 @@
 //! The rate of durably stored and learned traces, against one transaction each, and the time to open
 //! a large file.
 //!
-//! `cargo bench -p reflect-engine --bench ingest`
+//! `cargo bench -p reflect-engine --bench ingest`; with `-- --quick` a tenth of the traces and no large file, held to
+//! ratios.
 
 #![expect(
     clippy::expect_used,
@@ -10,6 +11,7 @@
 )]
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -29,7 +31,12 @@ const MEMORIES: usize = 100_000;
 const QUERIES: usize = 200;
 const BASELINE_QUERIES: usize = 3;
 
-fn main() {
+/// How many times the rate of one transaction each has to be reached: of stored traces, and of learned ones.
+const LEAST_RATIOS: (f64, f64) = (1.5, 0.1);
+
+fn main() -> ExitCode {
+    let quick = std::env::args().any(|arg| arg == "--quick");
+    let traces = if quick { TRACES / 10 } else { TRACES };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_time()
@@ -38,7 +45,7 @@ fn main() {
     runtime.block_on(async {
         let baseline = one_transaction_each();
         println!("baseline, one transaction each, one submitter:     {baseline:>8.0} traces/s");
-        let grouped = submit(None).await;
+        let grouped = submit(traces, None).await;
         println!(
             "engine, {SUBMITTERS} submitters, without a review:          {grouped:>8.0} traces/s"
         );
@@ -47,8 +54,8 @@ fn main() {
             grouped / baseline
         );
         let cpu = cpu_time();
-        let queued = submit(Some(Review::pass())).await;
-        let cpu = cpu_time().saturating_sub(cpu).as_secs_f64() / TRACES as f64;
+        let queued = submit(traces, Some(Review::pass())).await;
+        let cpu = cpu_time().saturating_sub(cpu).as_secs_f64() / traces as f64;
         println!(
             "engine, {SUBMITTERS} submitters, review queued and learned: {queued:>8.0} traces/s"
         );
@@ -60,8 +67,17 @@ fn main() {
             "  CPU time each, all threads:                      {:>8.0} µs",
             cpu * 1e6
         );
-        open_large_file().await;
-    });
+        if !quick {
+            open_large_file().await;
+            return ExitCode::SUCCESS;
+        }
+        let (stored, learned) = LEAST_RATIOS;
+        if grouped / baseline >= stored && queued / baseline >= learned {
+            return ExitCode::SUCCESS;
+        }
+        println!("the budgets are ratios of {stored} and {learned}");
+        ExitCode::FAILURE
+    })
 }
 
 /// The baseline: the same rows in the same schema, one commit each.
@@ -96,7 +112,7 @@ fn one_transaction_each() -> f64 {
 }
 
 /// Traces per second until all are acknowledged, and with a review until all are memories.
-async fn submit(review: Option<Review>) -> f64 {
+async fn submit(traces: usize, review: Option<Review>) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::open_sqlite(folder.path().join("reflect.db"))
         .await
@@ -109,7 +125,7 @@ async fn submit(review: Option<Review>) -> f64 {
         submitting.spawn(async move {
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= TRACES {
+                if n >= traces {
                     return;
                 }
                 let trace = CreateTrace {
@@ -126,23 +142,23 @@ async fn submit(review: Option<Review>) -> f64 {
     while submitting.join_next().await.is_some() {}
     let acknowledged = begun.elapsed();
     let mut left = engine.stats(&ProjectId::default()).await.expect("numbers");
-    assert_eq!(left.traces, TRACES as u64);
+    assert_eq!(left.traces, traces as u64);
     if review.is_some() {
         println!(
             "  acknowledged after {:.2} s ({:.0} traces/s), {} of them learned by then",
             acknowledged.as_secs_f64(),
-            rate(TRACES, acknowledged),
+            rate(traces, acknowledged),
             left.memories
         );
         while left.queued > 0 {
             tokio::time::sleep(Duration::from_millis(200)).await;
             left = engine.stats(&ProjectId::default()).await.expect("numbers");
         }
-        assert_eq!(left.memories, TRACES as u64);
+        assert_eq!(left.memories, traces as u64);
     }
     let all = begun.elapsed();
     engine.shutdown().await.expect("a clean end");
-    rate(TRACES, all)
+    rate(traces, all)
 }
 
 async fn open_large_file() {

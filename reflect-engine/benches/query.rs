@@ -1,7 +1,7 @@
 //! The CPU time of a query: shortlist, fetch of the exact vectors, blend and MMR, against a
 //! brute-force scan of all `f32` vectors. Every answer is compared with the exact ranking.
 //!
-//! `cargo bench -p reflect-engine --bench query`
+//! `cargo bench -p reflect-engine --bench query`; with `-- --quick` 10,000 memories alone, held to a ratio.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -13,6 +13,7 @@
 )]
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,18 +24,30 @@ use rustix::time::{ClockId, clock_gettime};
 
 const DIMS: usize = 384;
 
-fn main() {
-    // Cargo passes `--bench` to a benchmark; without it this is a quick test run.
-    if std::env::args().any(|arg| arg == "--bench") {
+/// How many times as fast as a scan of all vectors the defaults have to be, at 10,000 memories.
+const LEAST_RATIO: f64 = 1.5;
+
+fn main() -> ExitCode {
+    let asked = |option: &str| std::env::args().any(|arg| arg == option);
+    if asked("--quick") {
+        let ratio = run(10_000, 300, 1.0);
+        if ratio < LEAST_RATIO {
+            println!("a query is {ratio:.1} times as fast as a scan; its budget is {LEAST_RATIO}");
+            return ExitCode::FAILURE;
+        }
+    } else if asked("--bench") {
         run(10_000, 300, 1.0);
         run(100_000, 300, 5.0);
         run(100_000, 1, 5.0);
     } else {
+        // Cargo passes `--bench` to a benchmark; without it this is a test run.
         run(2_000, 20, f64::INFINITY);
     }
+    ExitCode::SUCCESS
 }
 
-fn run(count: usize, clusters: usize, goal_ms: f64) {
+/// Measures all cases; returns the ratio of the defaults to a scan.
+fn run(count: usize, clusters: usize, goal_ms: f64) -> f64 {
     let mut random = Random(count as u64);
     let world = World::new(count, clusters, &mut random);
     let (index, building) = timed(|| world.index(false));
@@ -81,9 +94,14 @@ fn run(count: usize, clusters: usize, goal_ms: f64) {
     ];
     let index = world.index(true);
     let queries = (1_000_000 / count).clamp(40, 200);
+    let mut ratio_of_defaults = 0.0;
     for (name, params, filter) in cases {
         let probes: Vec<_> = (0..queries).map(|_| world.probe(&mut random)).collect();
         let measured = measure(&world, &index, &params, filter, &probes);
+        let ratio = measured.brute.0 / measured.ours.0;
+        if name == "defaults" {
+            ratio_of_defaults = ratio;
+        }
         let goal = if measured.ours.0 <= goal_ms {
             "met"
         } else {
@@ -95,7 +113,7 @@ fn run(count: usize, clusters: usize, goal_ms: f64) {
             measured.ours.1,
             measured.brute.0,
             measured.brute.1,
-            measured.brute.0 / measured.ours.0,
+            ratio,
             params.pool(),
             measured.read,
             measured.identical,
@@ -105,6 +123,7 @@ fn run(count: usize, clusters: usize, goal_ms: f64) {
             "an answer is not the exact one"
         );
     }
+    ratio_of_defaults
 }
 
 struct Measured {

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reflect_types::{KeyId, Ranking};
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{Notify, watch};
 
 use crate::clock::Clock;
+use crate::embedding::Backfill;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::key_limits::KeyLimits;
@@ -47,10 +48,10 @@ pub(crate) struct Core {
     pub(crate) imported: Notify,
     /// The work on spans of OpenTelemetry.
     pub(crate) spans: SpanWork,
-    /// Whether this engine runs background work and decides the store's embedder.
+    /// Whether this engine runs background work, and embeds what others have learned.
     pub(crate) background: bool,
-    /// Set once the store has recorded this engine's embedder.
-    pub(crate) claimed: OnceCell<()>,
+    /// How far it has come with that.
+    pub(crate) backfill: Backfill,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
     /// The owners of the jobs in progress.

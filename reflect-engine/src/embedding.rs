@@ -1,8 +1,11 @@
-//! Checked embeddings, and the embedder that a store's vectors belong to.
+//! Checked embeddings, and how many memories have one of this engine's embedder.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::model;
+use crate::store::VectorSpace;
 
 impl Core {
     /// Embeds texts and checks the vectors, so that a faulty embedder cannot damage the store.
@@ -41,32 +44,65 @@ impl Core {
         Ok(vectors.into_iter().next().unwrap_or_default())
     }
 
-    /// Records this engine's embedder as the store's, once: the engine started last decides.
-    pub(crate) async fn claim_embedder(&self) -> Result<()> {
-        if !self.background {
-            return Ok(());
-        }
-        let claim = async || {
-            let own = self.embedder.id();
-            // A read suffices if it is recorded already: the store may be read-only for now.
-            if self.store.embedder().await?.as_deref() == Some(own) {
-                return Ok(());
-            }
-            self.store.claim_embedder(own).await
-        };
-        self.claimed.get_or_try_init(claim).await?;
-        Ok(())
+    /// The space of this engine's vectors.
+    pub(crate) fn space(&self) -> VectorSpace {
+        VectorSpace::new(self.embedder.id(), self.embedder.dims())
     }
 
-    /// Fails if the store's embedder is not this engine's.
-    pub(crate) fn ensure_same_embedder(&self, embedder: Option<&str>) -> Result<()> {
-        match embedder.filter(|&other| other != self.embedder.id()) {
+    /// Fails if this engine adds no vectors of its own and those of the store are of other embedders. An engine
+    /// with background work answers from what it has embedded so far.
+    pub(crate) async fn ensure_embedded(&self) -> Result<()> {
+        if self.background {
+            return Ok(());
+        }
+        let own = self.space();
+        let known = self.store.embedders().await?;
+        if known
+            .iter()
+            .any(|one| own.includes(&one.space) && one.completed_at.is_some())
+        {
+            return Ok(());
+        }
+        match known.iter().rfind(|one| !own.includes(&one.space)) {
             Some(other) => Err(Error::unavailable(format!(
-                "the memories are embedded with `{other}`, but this engine uses `{}`: configure the same \
-                 embedder, or restart the engine to re-embed the memories with this one",
-                self.embedder.id()
+                "the memories are embedded with `{}`, but not all of them with `{}`: configure the same \
+                 embedder, or start a server with this one and wait until it is active",
+                other.space.embedder, own.embedder
             ))),
             None => Ok(()),
         }
+    }
+}
+
+/// How far an engine has come with vectors of its embedder.
+#[derive(Debug, Default)]
+pub(crate) struct Backfill {
+    is_complete: AtomicBool,
+    lacking: AtomicU64,
+}
+
+impl Backfill {
+    /// All memories have had a vector.
+    pub(crate) fn complete(&self) {
+        self.is_complete.store(true, Ordering::Relaxed);
+    }
+
+    /// So many memories have none.
+    pub(crate) fn set_lacking(&self, memories: u64) {
+        self.lacking.store(memories, Ordering::Relaxed);
+    }
+
+    /// So many of them got one.
+    pub(crate) fn embedded(&self, memories: u64) {
+        let less = |lacking: u64| Some(lacking.saturating_sub(memories));
+        let _ = self
+            .lacking
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Whether all memories have had a vector, and how many have none now.
+    pub(crate) fn state(&self) -> (bool, u64) {
+        let is_complete = self.is_complete.load(Ordering::Relaxed);
+        (is_complete, self.lacking.load(Ordering::Relaxed))
     }
 }

@@ -268,7 +268,9 @@ fn main() -> ExitCode {
         .as_ref()
         .is_some_and(|counts| counts.contains(&0.0))
     {
-        println!("valgrind counted nothing: it did not find the function `repeat` by its name");
+        println!(
+            "valgrind counted nothing: it did not find the function `repeat` by its name. Run `cargo xtask bench call`, or set CARGO_PROFILE_BENCH_STRIP=none"
+        );
         return ExitCode::FAILURE;
     }
     println!(

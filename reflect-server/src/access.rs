@@ -134,7 +134,8 @@ pub(crate) async fn bound_alpha(
     match review.alpha {
         None => {
             let engine = app.engine();
-            let of_project = engine.max_alpha(project).await?.unwrap_or(most);
+            let of_project = engine.settings(project).await?.max_alpha;
+            let of_project = of_project.unwrap_or(most);
             review.alpha = Some(engine.default_alpha().min(most).min(of_project));
         }
         // A NaN is refused by the review's own validation.

@@ -98,6 +98,11 @@ impl Collector for StoreGauges {
                 put(&format!("database_connections_{name}"), help, value as u64)?;
             }
         }
+        let help = "Whether all memories have had a vector of this server's embedder";
+        let embedding = gauges.embedding;
+        put("embedder_active", help, u64::from(embedding.is_active))?;
+        let help = "Memories that have none yet";
+        put("unembedded_memories", help, embedding.lacking)?;
         let help = "Projects with an index in memory";
         put("indexes", help, gauges.indexes)?;
         put("index_bytes", "Bytes of these indexes", gauges.index_bytes)?;

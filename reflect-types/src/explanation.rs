@@ -14,8 +14,12 @@ pub struct Explanation {
     pub ranking: Ranking,
     /// The cosine similarity below which memories were left out.
     pub floor: f64,
-    /// The number of the project's memories with a vector of this embedder.
+    /// The number of the project's memories with a vector of the server's embedder.
     pub considered: usize,
+    /// The number of those without one, which the answer lacks: they were learned with another embedder, and wait to
+    /// be embedded.
+    #[serde(default)]
+    pub unembedded: u64,
     /// Where a query of this project looks for candidates. The answer is the same.
     #[serde(default)]
     pub searched_in: SearchedIn,

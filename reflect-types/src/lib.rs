@@ -58,7 +58,7 @@ pub use memory_change::{ChangeKind, ChangeRecord, DeletedMemory};
 pub use memory_status::MemoryStatus;
 pub use message::{Content, FunctionCall, Message, Role, ToolCall};
 pub use page::Page;
-pub use project::{Bootstrapped, DeletedProject, Health, ProjectSummary, Stats};
+pub use project::{Bootstrapped, DeletedProject, Health, ProjectSettings, ProjectSummary, Stats};
 pub use ranking::Ranking;
 pub use reflection::{AuthoredReflection, Reflection, ReflectionEdit};
 pub use report::{
@@ -67,10 +67,10 @@ pub use report::{
 pub use requests::{
     Bootstrap, ChangeReview, CreateApiKey, CreateSkill, CreateTrace, DeleteMemory, DeleteProject,
     DeleteTraces, ExplainMemories, ExportMemories, ExportOverview, ExportTraces, GetHealth,
-    GetMemory, GetReport, GetSkill, GetStats, GetTrace, Grouping, ImportProject, ListApiKeys,
-    ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos, MemoryUpdate,
-    Operation, QueryMemories, Reply, Request, RetryTrace, ReviewByKey, ReviewTrace, RevokeApiKey,
-    UpdateMemory, UpdateProject, WithdrawReview,
+    GetMemory, GetReport, GetSettings, GetSkill, GetStats, GetTrace, Grouping, ImportProject,
+    ListApiKeys, ListMemories, ListMemoryChanges, ListOrder, ListProjects, ListTraces, ListUndos,
+    MemoryUpdate, Operation, QueryMemories, Reply, Request, RetryTrace, ReviewByKey, ReviewTrace,
+    RevokeApiKey, UpdateMemory, UpdateProject, WithdrawReview,
 };
 pub use review::{Review, ReviewMode, ReviewRecord};
 pub use reviewer::{ModelVerdict, Reviewer};

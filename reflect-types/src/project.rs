@@ -75,6 +75,30 @@ pub struct ProjectSummary {
     /// Which new memories wait for approval; `null` for none.
     #[serde(default)]
     pub approve: Option<Approval>,
+    /// The share of runs that are given no memories, for comparison; `null` for none.
+    #[serde(default)]
+    pub control: Option<f64>,
+}
+
+/// The settings of a project. `UpdateProject` changes them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProjectSettings {
+    /// The largest `alpha` of a review; `null` for no limit.
+    #[serde(default)]
+    pub max_alpha: Option<f64>,
+    /// The number of memories that the project keeps in answers; `null` for all.
+    #[serde(default)]
+    pub max_memories: Option<u64>,
+    /// How memories are ranked unless a query says otherwise; `null` for the server's choice.
+    #[serde(default)]
+    pub ranking: Option<Ranking>,
+    /// Which new memories wait for approval; `null` for none.
+    #[serde(default)]
+    pub approve: Option<Approval>,
+    /// The share of runs that are given no memories, for comparison; `null` for none.
+    #[serde(default)]
+    pub control: Option<f64>,
 }
 
 /// Project statistics.

@@ -1,7 +1,7 @@
 //! The control arm, on every transport.
 
 use reflect_sdk::types::Arm;
-use reflect_sdk::{TraceContext, TraceOutput, TraceResult, reflect_trace};
+use reflect_sdk::{ClientBuilder, TraceContext, TraceOutput, TraceResult, reflect_trace};
 
 use crate::on_every_transport;
 use crate::world::{LIMIT, World};
@@ -13,6 +13,7 @@ on_every_transport!(
     the_arm_of_a_run_follows_from_its_id,
     an_augmented_task_passes_its_arm_on,
     the_attribute_sets_the_share,
+    the_project_has_a_share_for_clients_without_one,
 );
 
 fn a_control_run_is_given_nothing_and_its_trace_says_so(world: &World) {
@@ -99,4 +100,32 @@ fn the_attribute_sets_the_share(world: &World) {
     world.learn("Refund order 7", Some("ask for the date first"), &[]);
     refund(&world.client());
     assert_eq!(world.traces()[0].arm, Some(Arm::Control));
+}
+
+fn the_project_has_a_share_for_clients_without_one(world: &World) {
+    world.learn("Refund order 7", Some("ask for the date first"), &[]);
+    let set = world.client().admin().set_control(1.0).call().unwrap();
+    assert_eq!(set.control, Some(1.0));
+    let arm = |builder: fn(ClientBuilder) -> ClientBuilder| {
+        let client = world.client_with(builder).blocking();
+        let run = client.trace("Refund order 7").start_blocking();
+        let (arm, given) = (run.context().arm().cloned(), run.augmented_task().len());
+        run.discard();
+        let augmented = client.augment_with_memories("Refund order 7").call();
+        assert_eq!(augmented.unwrap().arm, arm);
+        (arm, given > "Refund order 7".len())
+    };
+    assert_eq!(arm(|builder| builder), (Some(Arm::Control), false));
+    assert_eq!(arm(|builder| builder.control(0.0)), (None, true));
+    let settings = world.client().admin().settings().call().unwrap();
+    assert_eq!(settings.control, Some(1.0));
+    let refused = world.client().admin().set_control(1.5).call().unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("`control` must be from 0 to 1, got 1.5"),
+        "{refused}"
+    );
+    world.client().admin().set_control(None).call().unwrap();
+    assert_eq!(arm(|builder| builder), (None, true));
 }

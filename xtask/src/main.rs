@@ -24,6 +24,7 @@ The project's own commands.
                                   where the variable CI is set
     cargo xtask steps             what the steps are
     cargo xtask bench             all of the following that fit a run of 20 minutes; writes docs/benchmarks.md
+    cargo xtask bench --quick     queries, storing and the end of a run beside baselines, held to budgets; CI does it
     cargo xtask bench call        what a run costs its caller, beside other tracers, held to a budget
     cargo xtask bench peers       other projects' SDKs, trace stores and vector stores, installed with pip
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test", chosen @ ..] => test(chosen),
         ["bench"] => exit(bench::report::run()),
+        ["bench", "--quick"] => only(&bench::QUICK),
         ["bench", "call"] => only(&bench::CALL),
         ["bench", "peers"] => exit(bench::peers::run()),
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),

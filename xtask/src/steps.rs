@@ -1,5 +1,6 @@
 //! What `cargo xtask test` checks, cheapest first.
 
+use crate::bench;
 use crate::browser;
 use crate::budget;
 use crate::frameworks;
@@ -35,6 +36,7 @@ pub(crate) const ALL: &[Step] = &[
         "the server answers 64 busy connections without an error",
         load,
     ),
+    bench::QUICK,
     Step::new("examples", "every offline example runs", examples),
     Step::new(
         "frameworks",

@@ -1,12 +1,14 @@
 //! Load test: server processes with 64 busy connections.
 //!
 //! `cargo bench -p reflect-cli --bench load -- 60` runs each kind of request for 60 seconds
-//! (3 by default) and fails if any request fails. `-- scale` compares SQLite with one to three servers on
+//! (3 by default) and fails if any request fails. `-- growth` varies the number of clients and the size of runs,
+//! and mixes all kinds of requests. `-- scale` compares SQLite with one to three servers on
 //! the PostgreSQL of `DATABASE_URL`, and writes the table of `docs/scale.md`: `cargo xtask bench scale`.
 
 #![expect(clippy::unwrap_used, reason = "a bench may")]
 
 mod fill;
+mod growth;
 mod meter;
 mod requests;
 mod scale;
@@ -27,6 +29,9 @@ async fn main() {
     if std::env::args().any(|argument| argument == "scale") {
         return scale::run(time).await;
     }
+    if std::env::args().any(|argument| argument == "growth") {
+        return growth::run(time).await;
+    }
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
     let server = Server::start(folder.path().join("reflect.db"), &[]);
@@ -39,7 +44,7 @@ async fn main() {
         "the start took too long"
     );
     let idle = server.resident();
-    println!("idle, {} MB resident   (goal: 60)", told(idle));
+    println!("idle, {} MB resident   (goal: 20)", told(idle));
     assert!(idle.is_none_or(|megabytes| megabytes <= 60));
 
     let query = json!({"task": "Refund order 8", "limit": 10});

@@ -29,13 +29,17 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
     )?;
     let considered = explanation.considered;
     output::say(format_args!(
-        "{} of {considered} memories, by the {} ranking; least similarity {:.2}{}.",
+        "{} of {considered} memories, by the {} ranking; least similarity {:.2}{}{}.",
         rows.len(),
         explanation.ranking,
         explanation.floor,
         match explanation.searched_in {
             SearchedIn::Database => "; searched in the database",
             _ => "",
+        },
+        match explanation.unembedded {
+            0 => String::new(),
+            waiting => format!("; {waiting} more wait to be embedded with the server's embedder"),
         }
     ))
 }

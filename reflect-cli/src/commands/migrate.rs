@@ -160,6 +160,7 @@ impl Copy<'_> {
                 max_memories: Some(summary.max_memories),
                 ranking: Some(summary.ranking),
                 approve: Some(summary.approve),
+                control: Some(summary.control),
             };
             self.to.update_project(self.project, &update).await?;
         }

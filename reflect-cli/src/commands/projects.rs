@@ -22,7 +22,7 @@ enum Action {
     #[command(group(ArgGroup::new("setting").required(true).multiple(true).args(
         [
             "max_alpha", "no_max_alpha", "max_memories", "no_max_memories", "ranking", "no_ranking",
-            "approve", "no_approve",
+            "approve", "no_approve", "control", "no_control",
         ]
     )))]
     Set {
@@ -51,6 +51,13 @@ enum Action {
         /// Ask for no approval. Memories that wait are given free.
         #[arg(long, conflicts_with = "approve")]
         no_approve: bool,
+        /// The share of runs, from 0 to 1, that are given no memories, to measure what memories do. It is for
+        /// clients that set no share of their own.
+        #[arg(long, value_name = "SHARE")]
+        control: Option<f64>,
+        /// Give memories to all runs.
+        #[arg(long, conflicts_with = "control")]
+        no_control: bool,
     },
 }
 
@@ -74,12 +81,15 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             no_ranking,
             approve,
             no_approve,
+            control,
+            no_control,
         } => {
             let update = UpdateProject {
                 max_alpha: (no_max_alpha || max_alpha.is_some()).then_some(max_alpha),
                 max_memories: (no_max_memories || max_memories.is_some()).then_some(max_memories),
                 ranking: (no_ranking || ranking.is_some()).then_some(ranking),
                 approve: (no_approve || approve.is_some()).then_some(approve),
+                control: (no_control || control.is_some()).then_some(control),
             };
             let updated = client.request(update).await?;
             if place.json {
@@ -103,6 +113,7 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
                 or_dash(project.max_memories.map(|most| most.to_string())),
                 or_dash(project.ranking.as_ref().map(ToString::to_string)),
                 or_dash(project.approve.as_ref().map(ToString::to_string)),
+                or_dash(project.control.map(|share| share.to_string())),
             ]
         })
         .collect();
@@ -115,6 +126,7 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
             "MAX MEMORIES",
             "RANKING",
             "APPROVE",
+            "CONTROL",
         ],
         &rows,
     )

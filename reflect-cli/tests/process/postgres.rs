@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use reflect_engine::store::scratch_database;
+use reflect_models::scripted::{Act, ModelServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
@@ -13,6 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
+use super::outage::eventually;
 use super::support::{KEY, Server, errors, reflect};
 
 /// Answers a client's request for TLS, and passes what it decrypts to the database: the tests' PostgreSQL
@@ -141,4 +143,70 @@ fn metrics_have_the_connections_and_the_queue() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+/// Learns from a run, and asks for what was learned so far. Every call has to succeed.
+fn work(server: &Server, n: usize) {
+    let client = server.client(KEY).blocking();
+    let task = format!("Water the plants in room {n}");
+    let learned = client.create_trace_and_wait(&task, "Done.").pass().call();
+    assert!(learned.unwrap().created_memory_id.is_some());
+    client.query_memories(&task).call().unwrap();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn an_embedder_is_changed_while_traffic_flows() {
+    let runtime = Runtime::new().unwrap();
+    let address = runtime.block_on(scratch_database("embedders"));
+    let models = runtime.block_on(ModelServer::start(|_| Act::Status(500, None)));
+    let models = models.unwrap();
+    let start = |more: &[&str]| {
+        let arguments = [&["--master-key", KEY], more].concat();
+        Server::start(Path::new(&address), &arguments)
+    };
+    let old = start(&[]);
+    let new = {
+        (0..20).for_each(|n| work(&old, n));
+        let url = models.url();
+        let model = ["--embeddings-model", "e", "--embeddings-base-url", &url];
+        start(&model)
+    };
+    let embedder = |server: &Server| {
+        let health = server.client(KEY).blocking().health().call().unwrap();
+        health.0["embedder"].clone()
+    };
+    let explained = |server: &Server| {
+        let client = server.client(KEY).blocking();
+        let explained = client.query_memories("Water the plants").explain().call();
+        let explained = explained.unwrap();
+        let stats = client.admin().project_stats().call().unwrap();
+        // Those that nearly repeat another are merged.
+        let all = explained.considered as u64 + stats.merged == stats.memories;
+        (all, explained.unembedded)
+    };
+    // Both take traffic until the new one has all memories, and those that the old one learns go on to it.
+    let mut learned = 20;
+    eventually(|| {
+        for server in [&old, &new] {
+            work(server, learned);
+            learned += 1;
+        }
+        (embedder(&new) == "active").then_some(())
+    });
+    for server in [&old, &new] {
+        eventually(|| (explained(server) == (true, 0)).then_some(()));
+    }
+    assert_eq!(embedder(&old), "active");
+    old.terminate();
+    assert!(old.ended().success());
+    work(&new, learned);
+    assert_eq!(explained(&new), (true, 0));
+    let mut doctor = reflect();
+    doctor.args(["doctor", "--json", "--data", &address]);
+    let found = String::from_utf8(doctor.output().unwrap().stdout).unwrap();
+    assert!(
+        found.contains("all memories are embedded with `model:"),
+        "{found}"
+    );
 }

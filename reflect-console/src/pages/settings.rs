@@ -15,6 +15,7 @@ pub struct SettingsPage {
     max_memories: String,
     ranking: Choices,
     approve: Choices,
+    control: String,
     keeps_personal_values: bool,
     is_saved: bool,
     totals: Vec<(&'static str, String)>,
@@ -64,6 +65,7 @@ impl SettingsPage {
             max_memories: text(project.max_memories.map(|limit| limit.to_string())),
             ranking: choices(RANKINGS, project.ranking.as_ref().map(Ranking::as_str)),
             approve: choices(APPROVALS, project.approve.as_ref().map(Approval::as_str)),
+            control: text(project.control.map(|share| share.to_string())),
             keeps_personal_values: settings.keeps_personal_values,
             is_saved: settings.is_saved,
             totals: totals

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use reflect_types::{InvalidField, Ranking, Review};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
 use crate::clock::{self, Clock};
 use crate::core::Core;
+use crate::embedding::Backfill;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;
@@ -253,7 +254,7 @@ impl Builder {
             imported: Notify::new(),
             spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
-            claimed: OnceCell::new(),
+            backfill: Backfill::default(),
             stopping: watch::Sender::new(false),
             held: Mutex::default(),
             calls: watch::Sender::new(0),

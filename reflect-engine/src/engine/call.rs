@@ -70,6 +70,7 @@ impl Engine {
                 return Err(Error::NoKeys);
             }
             Request::ListProjects(_) => Reply::ListProjects(self.summarize_projects(None).await?),
+            Request::GetSettings(_) => Reply::GetSettings(self.settings(project).await?),
             Request::UpdateProject(update) => {
                 Reply::UpdateProject(self.update_project(project, update).await?)
             }
@@ -96,12 +97,22 @@ impl Engine {
         let core = self.core();
         core.ensure_running()?;
         core.store.check_writable().await?;
-        Ok(Self::health())
+        Ok(self.health())
     }
 
-    /// The reply of a healthy engine, with its version.
-    pub fn health() -> Health {
-        let fields = [("status", "ok"), ("version", env!("CARGO_PKG_VERSION"))];
+    /// The reply of a healthy engine, with its version. `embedder` is `building` until all memories have a vector of
+    /// its embedder, and then `active`.
+    pub fn health(&self) -> Health {
+        let embedder = if self.embedding().is_active {
+            "active"
+        } else {
+            "building"
+        };
+        let fields = [
+            ("status", "ok"),
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("embedder", embedder),
+        ];
         let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Health(fields.into())
     }

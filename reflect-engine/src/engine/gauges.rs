@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::handle::Engine;
 use crate::error::Result;
 use crate::span_work::SpanTotals;
-use crate::store::{Connections, JobKind, Queue};
+use crate::store::{Connections, JobKind, KnownEmbedder, Queue};
 
 /// The state of an engine and its store.
 #[derive(Clone, Debug)]
@@ -21,8 +21,20 @@ pub struct Gauges {
     pub index_bytes: u64,
     /// The changes of memories that these indexes lack, which the next query of their project applies.
     pub index_lag: u64,
+    /// How far the engine has come with vectors of its embedder.
+    pub embedding: EmbeddingGauge,
     /// What became of spans of OpenTelemetry since the engine started.
     pub spans: SpanTotals,
+}
+
+/// How far an engine has come with vectors of its embedder. Queries find the memories that have one.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct EmbeddingGauge {
+    /// Whether all memories have had a vector: it is active, and not building.
+    pub is_active: bool,
+    /// The memories that have none yet, as of the last look.
+    pub lacking: u64,
 }
 
 /// The jobs of a kind.
@@ -49,6 +61,24 @@ impl QueueGauge {
 }
 
 impl Engine {
+    /// How far the engine has come with vectors of its embedder.
+    pub fn embedding(&self) -> EmbeddingGauge {
+        let (is_active, lacking) = self.core().backfill.state();
+        EmbeddingGauge { is_active, lacking }
+    }
+
+    /// The embedders whose vectors the store has, and how many memories have none of each.
+    pub async fn embedders(&self) -> Result<Vec<(KnownEmbedder, u64)>> {
+        let core = self.core();
+        core.ensure_running()?;
+        let mut found = Vec::new();
+        for known in core.store.embedders().await? {
+            let lacking = core.store.count_unembedded(&known.space, None).await?;
+            found.push((known, lacking));
+        }
+        Ok(found)
+    }
+
     /// What operators watch: the queue, the connections and the indexes.
     pub async fn gauges(&self) -> Result<Gauges> {
         let core = self.core();
@@ -65,6 +95,7 @@ impl Engine {
         let (indexes, index_bytes, index_lag) =
             core.indexes.measure(&core.store.revisions().await?);
         Ok(Gauges {
+            embedding: self.embedding(),
             queues,
             connections: core.store.connections(),
             indexes,

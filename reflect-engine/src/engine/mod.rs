@@ -20,5 +20,5 @@ mod traces;
 mod undo;
 
 pub use builder::Builder;
-pub use gauges::{Gauges, QueueGauge};
+pub use gauges::{EmbeddingGauge, Gauges, QueueGauge};
 pub use handle::Engine;

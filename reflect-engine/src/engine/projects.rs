@@ -1,6 +1,8 @@
 //! Creating, listing and deleting projects.
 
-use reflect_types::{DeletedProject, ProjectId, ProjectSummary, Stats, UpdateProject};
+use reflect_types::{
+    DeletedProject, ProjectId, ProjectSettings, ProjectSummary, Stats, UpdateProject,
+};
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
@@ -31,10 +33,10 @@ impl Engine {
         core.store.project_summaries(only).await
     }
 
-    /// The largest `alpha` of a review in the project; `None` for any.
-    pub async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+    /// The settings of a project; the default ones if it does not exist.
+    pub async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
         let core = self.checked(project, project)?;
-        core.store.max_alpha(project).await
+        core.store.settings(project).await
     }
 
     /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused

@@ -154,10 +154,13 @@ impl Merges {
         key: MemoryKey,
         similarity: &impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
     ) -> Result<Option<MemoryKey>, Unread> {
+        let Some(wording) = self.to_compare(key) else {
+            return Ok(None);
+        };
         let mut oldest = MemoryKey::MAX;
         // Parts of memories with the same texts have the same ones.
         let mut compared = Vec::new();
-        for part in self.parts_to_compare(key) {
+        for part in parts(wording) {
             for older in self.older(part, key) {
                 if older >= oldest {
                     break;
@@ -166,7 +169,7 @@ impl Merges {
                     continue;
                 }
                 compared.push(older);
-                if self.says_the_same(older, key)
+                if self.says_the_same(older, wording)
                     && similarity(older, key)?.is_some_and(|cos| cos >= SAME_TASK)
                 {
                     oldest = older;
@@ -177,11 +180,10 @@ impl Merges {
         Ok((oldest < MemoryKey::MAX).then_some(oldest))
     }
 
-    /// The parts of a memory that may be merged into another one.
-    fn parts_to_compare(&self, key: MemoryKey) -> impl Iterator<Item = Part> + use<> {
+    /// What a memory says, if it may be merged into another one.
+    fn to_compare(&self, key: MemoryKey) -> Option<&Wording> {
         let wording = self.wordings.get(&key).filter(|one| one.may_be_merged);
-        let wording = wording.filter(|_| !self.kept.contains(&key));
-        wording.copied().into_iter().flat_map(|one| parts(&one))
+        wording.filter(|_| !self.kept.contains(&key))
     }
 
     /// The standing memories with this part that a younger one is compared with, the oldest first.
@@ -190,19 +192,23 @@ impl Merges {
         older.take(MOST_COMPARED).map(|(_, older)| *older)
     }
 
-    fn says_the_same(&self, a: MemoryKey, b: MemoryKey) -> bool {
-        let both = self.wordings.get(&a).zip(self.wordings.get(&b));
-        both.is_some_and(|(a, b)| a.kind == b.kind && a.text.similarity(&b.text) >= SAME_TEXT)
+    fn says_the_same(&self, key: MemoryKey, said: &Wording) -> bool {
+        self.wordings.get(&key).is_some_and(|other| {
+            other.kind == said.kind && other.text.similarity(&said.text) >= SAME_TEXT
+        })
     }
 
     /// The memories whose similarities the next decisions ask for, as far as it is known.
     fn next_unread(&self) -> Unread {
         let mut keys = Vec::new();
         for key in self.due.iter().take(READ_AHEAD) {
-            for part in self.parts_to_compare(*key) {
+            let Some(wording) = self.to_compare(*key) else {
+                continue;
+            };
+            for part in parts(wording) {
                 let before = keys.len();
                 let older = self.older(part, *key);
-                keys.extend(older.filter(|older| self.says_the_same(*older, *key)));
+                keys.extend(older.filter(|older| self.says_the_same(*older, wording)));
                 if keys.len() > before {
                     keys.push(*key);
                 }

@@ -1,6 +1,6 @@
 //! A block of quantised vectors.
 
-use super::code::{self, Code};
+use super::code::{self, Code, Planes};
 use super::kernel::{Chunk, FineChunk};
 use super::probe::{Aim, Bounds, Scale};
 use super::summary::{Mark, Summary};
@@ -125,10 +125,15 @@ impl Block {
         })
     }
 
-    /// The code of a row, in quarters of its step.
-    pub(super) fn code(&self, at: usize) -> Vec<i16> {
+    /// The code of a row.
+    pub(super) fn planes(&self, at: usize) -> Planes<'_> {
         let place = self.place(at);
-        code::whole(&self.coarse[place.clone()], &self.fine[place], self.dims)
+        Planes {
+            coarse: &self.coarse[place.clone()],
+            fine: &self.fine[place],
+            step: self.marks[at].scale.step,
+            dims: self.dims,
+        }
     }
 
     /// The dot product of the probe with the coarse plane of every row.

@@ -32,6 +32,7 @@ pub(super) fn chunks(dims: usize) -> usize {
 
 /// A vector's code.
 pub(super) struct Code {
+    dims: usize,
     pub(super) coarse: Vec<Chunk>,
     pub(super) fine: Vec<FineChunk>,
     pub(super) step: f32,
@@ -39,6 +40,17 @@ pub(super) struct Code {
     pub(super) coarse_error: f32,
     /// The distance from the direction by both planes.
     pub(super) error: f32,
+}
+
+impl Code {
+    pub(super) fn planes(&self) -> Planes<'_> {
+        Planes {
+            coarse: &self.coarse,
+            fine: &self.fine,
+            step: self.step,
+            dims: self.dims,
+        }
+    }
 }
 
 /// The direction of a finite vector; zero for the zero vector.
@@ -55,6 +67,7 @@ pub(super) fn direction(vector: &[f32]) -> Vec<f64> {
 pub(super) fn encode(direction: &[f64]) -> Code {
     let chunks = chunks(direction.len());
     let mut code = Code {
+        dims: direction.len(),
         coarse: vec![[0; _]; chunks],
         fine: vec![[0; _]; chunks],
         step: 0.0,
@@ -125,35 +138,76 @@ fn parts(code: i16) -> [i16; 2] {
     [(code - fine) >> 2, fine]
 }
 
-/// The code of a row, in quarters of its step.
-pub(super) fn whole(coarse: &[Chunk], fine: &[FineChunk], dims: usize) -> Vec<i16> {
-    let mut codes = vec![[0; CHUNK]; coarse.len()];
-    for ((codes, coarse), fine) in codes.iter_mut().zip(coarse).zip(fine) {
-        let (words, _) = codes.as_chunks_mut::<WORDS>();
-        for (quarter, codes) in words.iter_mut().enumerate() {
-            for (code, word) in codes.iter_mut().zip(coarse) {
-                *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
-            }
-        }
-        let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();
-        for (eighth, codes) in words.iter_mut().enumerate() {
-            for (code, word) in codes.iter_mut().zip(fine) {
-                *code += ((word >> (2 * eighth)) & 0b11) - FINE_BIAS;
-            }
+/// The planes of a code, wherever they are.
+#[derive(Clone, Copy)]
+pub(super) struct Planes<'a> {
+    pub(super) coarse: &'a [Chunk],
+    pub(super) fine: &'a [FineChunk],
+    pub(super) step: f32,
+    pub(super) dims: usize,
+}
+
+impl<'a> Planes<'a> {
+    fn chunks(&self) -> impl Iterator<Item = (&'a Chunk, &'a FineChunk)> + use<'a> {
+        self.coarse.iter().zip(self.fine)
+    }
+
+    /// The code in quarters of its step.
+    pub(super) fn whole(&self) -> Vec<i16> {
+        let mut codes: Vec<_> = self
+            .chunks()
+            .flat_map(|(coarse, fine)| unpacked(coarse, fine))
+            .collect();
+        codes.truncate(self.dims);
+        codes
+    }
+}
+
+/// The components of a chunk, in quarters of the step.
+#[inline]
+fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
+    let mut codes = [0; CHUNK];
+    let (words, _) = codes.as_chunks_mut::<WORDS>();
+    for (quarter, codes) in words.iter_mut().enumerate() {
+        for (code, word) in codes.iter_mut().zip(coarse) {
+            *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
         }
     }
-    let mut codes = codes.into_flattened();
-    codes.truncate(dims);
+    let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();
+    for (eighth, codes) in words.iter_mut().enumerate() {
+        for (code, word) in codes.iter_mut().zip(fine) {
+            *code += ((word >> (2 * eighth)) & 0b11) - FINE_BIAS;
+        }
+    }
     codes
 }
 
-/// The similarity of two coded vectors, to a few thousandths.
-pub(super) fn similarity(a: (&[i16], f32), b: (&[i16], f32)) -> f64 {
-    let products = a.0.iter().zip(b.0);
-    // Below 2^11 each, so that 2^20 dimensions fit.
-    let dot: i32 = products.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
-    let steps = f64::from(a.1) * f64::from(b.1);
+/// The similarity of two coded vectors of as many components, to a few thousandths.
+pub(super) fn similarity(a: Planes<'_>, b: Planes<'_>) -> f64 {
+    let dot = dispatch!(Level::new(), _simd => dot(a, b));
+    let steps = f64::from(a.step) * f64::from(b.step);
     (f64::from(dot) * steps / 16.0).clamp(-1.0, 1.0)
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn dot(a: Planes<'_>, b: Planes<'_>) -> i32 {
+    let mut left = a.dims.min(b.dims);
+    let mut dot = 0;
+    for ((a_coarse, a_fine), (b_coarse, b_fine)) in a.chunks().zip(b.chunks()) {
+        let (a, b) = (unpacked(a_coarse, a_fine), unpacked(b_coarse, b_fine));
+        let count = left.min(CHUNK);
+        let products = a[..count].iter().zip(&b[..count]);
+        // Below 2^11 each, so that 2^20 dimensions fit.
+        dot += products
+            .map(|(a, b)| i32::from(*a) * i32::from(*b))
+            .sum::<i32>();
+        left -= count;
+    }
+    dot
 }
 
 pub(super) fn max_abs(vector: &[f64]) -> f64 {

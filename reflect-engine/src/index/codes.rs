@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::code;
+use super::code::{self, Code};
 use crate::credit::Unread;
 use crate::store::MemoryKey;
 
 /// The codes of some memories, in place of an index that holds them all.
 #[derive(Default)]
 pub(crate) struct Codes {
-    /// A code in quarters of its step, and the step; `None` for a memory without a vector.
-    known: HashMap<MemoryKey, Option<(Vec<i16>, f32)>>,
+    /// `None` for a memory without a vector.
+    known: HashMap<MemoryKey, Option<Code>>,
 }
 
 impl Codes {
@@ -19,8 +19,7 @@ impl Codes {
         let gone = asked.iter().map(|key| (*key, None));
         let codes = found.iter().map(|(key, vector)| {
             let code = code::encode(&code::direction(vector));
-            let whole = code::whole(&code.coarse, &code.fine, vector.len());
-            (*key, Some((whole, code.step)))
+            (*key, Some(code))
         });
         Self {
             known: gone.chain(codes).collect(),
@@ -33,9 +32,10 @@ impl Codes {
             let known = self.known.get(&key);
             known.ok_or_else(|| Unread(vec![a, b]))
         };
-        let (Some((a, a_step)), Some((b, b_step))) = (of(a)?, of(b)?) else {
+        let (Some(a), Some(b)) = (of(a)?, of(b)?) else {
             return Ok(None);
         };
-        Ok((a.len() == b.len()).then(|| code::similarity((a, *a_step), (b, *b_step))))
+        let (a, b) = (a.planes(), b.planes());
+        Ok((a.dims == b.dims).then(|| code::similarity(a, b)))
     }
 }

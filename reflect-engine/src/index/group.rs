@@ -1,6 +1,7 @@
 //! Rows around one centre.
 
 use super::block::{Block, Entry, ROWS, Row};
+use super::code::Planes;
 use super::probe::Centre;
 use super::summary::Mark;
 use crate::rank::Merit;
@@ -42,10 +43,9 @@ impl Group {
         &self.blocks[at / ROWS].entries()[at % ROWS]
     }
 
-    /// The code of a row in quarters of its step, and the step.
-    pub(super) fn code(&self, at: usize) -> (Vec<i16>, f32) {
-        let step = self.mark(at).scale.step;
-        (self.blocks[at / ROWS].code(at % ROWS), step)
+    /// The code of a row.
+    pub(super) fn planes(&self, at: usize) -> Planes<'_> {
+        self.blocks[at / ROWS].planes(at % ROWS)
     }
 
     pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {

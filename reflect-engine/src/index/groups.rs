@@ -79,8 +79,9 @@ impl Groups {
         let rows: Vec<Vec<f32>> = (0..group.len())
             .step_by(stride)
             .map(|at| {
-                let (code, step) = group.code(at);
-                code.iter().map(|c| f32::from(*c) * step).collect()
+                let planes = group.planes(at);
+                let code = planes.whole();
+                code.iter().map(|c| f32::from(*c) * planes.step).collect()
             })
             .collect();
         let Some(centres) = means(&rows, CHILDREN) else {

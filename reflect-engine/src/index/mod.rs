@@ -219,10 +219,9 @@ impl Index {
                 .iter()
                 .filter_map(|index| Some((index, *index.slots.get(&key)?)));
             let (index, slot) = held.next()?;
-            Some(index.groups.get(slot.group()).code(slot.row()))
+            Some(index.groups.get(slot.group()).planes(slot.row()))
         };
-        let ((a, a_step), (b, b_step)) = (of(a)?, of(b)?);
-        Some(code::similarity((&a, a_step), (&b, b_step)))
+        Some(code::similarity(of(a)?, of(b)?))
     }
 
     /// Removes a memory; returns whether the index contained it.

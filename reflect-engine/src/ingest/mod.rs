@@ -7,6 +7,7 @@
 
 mod arrival;
 mod assembly;
+mod embedders;
 mod giving;
 mod held;
 mod judgement;

@@ -11,7 +11,7 @@ use crate::clock::later;
 use crate::core::Core;
 use crate::error::Result;
 use crate::id::new_id;
-use crate::store::{Claims, JobKind, Subject};
+use crate::store::{Claims, JobKind, Lease, Subject};
 
 /// How long a shutdown waits for work in progress.
 const GRACE: Duration = Duration::from_secs(10);
@@ -27,12 +27,30 @@ pub(super) trait Work: Send + Sync + 'static {
     /// The number of jobs that run concurrently.
     fn concurrency(&self) -> usize;
 
+    /// How long to wait for the next look.
+    fn poll(&self) -> Duration {
+        Self::POLL
+    }
+
     /// Returns when a job was queued by this process.
     fn queued(&self) -> impl Future<Output = ()> + Send;
 
     /// Queues what is missing in the queue. Returns `Some` if no job may be claimed before that time.
     fn prepare(&self) -> impl Future<Output = Result<Option<Timestamp>>> + Send {
         std::future::ready(Ok(None))
+    }
+
+    /// Claims due jobs.
+    fn claim(
+        &self,
+        core: &Core,
+        lease: &Lease,
+        limit: usize,
+    ) -> impl Future<Output = Result<Claims>> + Send {
+        async move {
+            let now = core.now();
+            core.store.claim_jobs(Self::KIND, now, lease, limit).await
+        }
     }
 
     /// Runs a job and records its result: the worker only waits for the end.
@@ -89,12 +107,13 @@ async fn start_due<W: Work>(
     worker: &str,
     running: &mut JoinSet<()>,
 ) -> Timestamp {
-    let poll = later(core.now(), W::POLL);
     let free = work.concurrency().saturating_sub(running.len());
     // An owner of its own for each claim: an attempt that lost its job must not pass for a later
     // attempt at the same job by this worker.
     let owner: Arc<str> = format!("{worker}/{}", new_id()).into();
-    match claim(core, &**work, &owner, free).await {
+    let claims = claim(core, &**work, &owner, free).await;
+    let poll = later(core.now(), work.poll());
+    match claims {
         Ok(claims) => {
             for job in claims.jobs {
                 let held = HeldJob::new(core, &owner, &job, W::MODEL);
@@ -117,8 +136,5 @@ async fn claim<W: Work>(core: &Core, work: &W, owner: &str, limit: usize) -> Res
             next_due: Some(pause),
         });
     }
-    let lease = core.lease_for(owner);
-    core.store
-        .claim_jobs(W::KIND, core.now(), &lease, limit)
-        .await
+    work.claim(core, &core.lease_for(owner), limit).await
 }

@@ -55,10 +55,7 @@ pub(crate) async fn appraise(
     let rule = Rule::of(&query, &default, learned);
     let params = Params::new(&query, rule, core.floor);
     let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
-    let vectors = core
-        .store
-        .vectors(project, core.embedder.id(), &keys)
-        .await?;
+    let vectors = core.store.vectors(project, &core.space(), &keys).await?;
     let utilities: HashMap<_, _> = found
         .iter()
         .map(|(key, memory)| (*key, memory.q_value))

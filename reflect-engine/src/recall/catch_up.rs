@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::credit::Unread;
 use crate::error::Result;
 use crate::index::{Codes, ProjectIndex};
-use crate::store::{AsideWrite, Revision};
+use crate::store::{AsideWrite, Revision, VectorSpace};
 use crate::task::{compute, isolate};
 
 /// The number of changes read from the store at a time. Tests read many pages.
@@ -20,18 +20,18 @@ pub(super) async fn current_index(
     core: &Arc<Core>,
     project: &ProjectId,
 ) -> Result<Option<Arc<ProjectIndex>>> {
-    core.claim_embedder().await?;
+    core.ensure_embedded().await?;
     // Held from here on: another query may drop it to make room, and changes are asked for by its
     // revision.
-    let dims = core.embedder.dims();
+    let space = core.space();
+    let dims = space.dims;
     let loaded = core.indexes.get(project, dims);
     let since = loaded.as_ref().map(|index| index.revision());
     // Mostly there is nothing new, and this is all it takes.
     let news = core
         .store
-        .memory_changes(project, core.embedder.id(), since.unwrap_or_default(), 1)
+        .memory_changes(project, &space, since.unwrap_or_default(), 1)
         .await?;
-    core.ensure_same_embedder(news.embedder.as_deref())?;
     if news.revision.epoch == 0 {
         core.indexes.remove(project);
         return Ok(None);
@@ -49,16 +49,21 @@ pub(super) async fn current_index(
         None => core.indexes.get_or_create(project, dims),
     };
     // In its own task: a caller that goes away must not leave a page half applied.
-    let work = tidied(Arc::clone(core), project.clone(), Arc::clone(&index));
+    let work = tidied(Arc::clone(core), project.clone(), space, Arc::clone(&index));
     isolate("the index", work).await?;
     core.indexes.make_room(project);
     Ok(Some(index))
 }
 
 /// Applies all changes that the index lacks, and stores the decisions that follow from them.
-async fn tidied(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -> Result<()> {
+async fn tidied(
+    core: Arc<Core>,
+    project: ProjectId,
+    space: VectorSpace,
+    index: Arc<ProjectIndex>,
+) -> Result<()> {
     let _turn = index.catching_up.lock().await;
-    catch_up(&core, &project, &index).await?;
+    catch_up(&core, &project, &space, &index).await?;
     let decisions = index.decisions();
     if decisions.is_empty() {
         return Ok(());
@@ -73,7 +78,7 @@ async fn tidied(core: Arc<Core>, project: ProjectId, index: Arc<ProjectIndex>) -
             return Ok(());
         }
     }
-    catch_up(&core, &project, &index).await
+    catch_up(&core, &project, &space, &index).await
 }
 
 fn log(project: &ProjectId, decisions: &[AsideWrite]) {
@@ -95,9 +100,13 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
 }
 
 /// Applies all changes that the index lacks.
-async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -> Result<()> {
-    let embedder = core.embedder.id();
-    let after = |revision| core.store.memory_changes(project, embedder, revision, PAGE);
+async fn catch_up(
+    core: &Core,
+    project: &ProjectId,
+    space: &VectorSpace,
+    index: &Arc<ProjectIndex>,
+) -> Result<()> {
+    let after = |revision| core.store.memory_changes(project, space, revision, PAGE);
     let mut page = after(index.revision()).await?;
     if !index.has_settings(&page.settings) {
         index.start_over(page.settings);
@@ -113,7 +122,7 @@ async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -
         if !more {
             return match applying.await? {
                 Ok(()) => Ok(()),
-                Err(unread) => learn(core, project, index, revision, unread).await,
+                Err(unread) => learn(core, project, space, index, (revision, unread)).await,
             };
         }
         // The next page is read while this one is applied.
@@ -128,13 +137,13 @@ async fn catch_up(core: &Core, project: &ProjectId, index: &Arc<ProjectIndex>) -
 async fn learn(
     core: &Core,
     project: &ProjectId,
+    space: &VectorSpace,
     index: &Arc<ProjectIndex>,
-    revision: Revision,
-    mut unread: Unread,
+    (revision, mut unread): (Revision, Unread),
 ) -> Result<()> {
     loop {
         let Unread(keys) = unread;
-        let vectors = core.store.vectors(project, core.embedder.id(), &keys);
+        let vectors = core.store.vectors(project, space, &keys);
         let (found, index) = (vectors.await?, Arc::clone(index));
         let learned = compute(move || index.settle(&Codes::of(&keys, &found), revision));
         match learned.await? {

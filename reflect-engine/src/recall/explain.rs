@@ -45,6 +45,10 @@ pub(crate) async fn explain(
     let params = Params::new(query, rule, core.floor);
     let survey = Survey::new(probe, query, params, accounts);
     let survey = all_memories(core, project, survey).await?;
+    let unembedded = core
+        .store
+        .count_unembedded(&core.space(), Some(project))
+        .await?;
     let (survey, mut explained) = compute(move || {
         let explained = survey.explained();
         (survey, explained)
@@ -78,6 +82,7 @@ pub(crate) async fn explain(
         ranking: params.rule.ranking(),
         floor: params.floor,
         considered: survey.considered(),
+        unembedded,
         searched_in: if index.is_listed() {
             SearchedIn::Database
         } else {
@@ -94,6 +99,7 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
         ranking: rule.ranking(),
         floor: Params::new(query, rule, core.floor).floor,
         considered: 0,
+        unembedded: 0,
         searched_in: SearchedIn::Memory,
         memories: Vec::new(),
     }
@@ -101,13 +107,11 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
 
 /// Surveys all memories with a vector of this embedder, read from the store and not from the index.
 async fn all_memories(core: &Core, project: &ProjectId, mut survey: Survey) -> Result<Survey> {
-    core.claim_embedder().await?;
+    let space = core.space();
     let mut since = Revision::default();
     loop {
-        let embedder = core.embedder.id();
-        let page = core.store.memory_changes(project, embedder, since, PAGE);
+        let page = core.store.memory_changes(project, &space, since, PAGE);
         let page = page.await?;
-        core.ensure_same_embedder(page.embedder.as_deref())?;
         let more = page.more;
         since = page.revision;
         survey = compute(move || {

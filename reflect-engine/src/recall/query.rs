@@ -68,8 +68,8 @@ async fn shortlist(
         if let Some(shortlist) = found? {
             return Ok((probe, shortlist));
         }
-        let embedder = core.embedder.id();
-        nearest = core.store.nearest(project, embedder, &probe, count).await?;
+        let space = core.space();
+        nearest = core.store.nearest(project, &space, &probe, count).await?;
         count = count.saturating_mul(8);
     }
 }
@@ -80,10 +80,10 @@ async fn read(
     project: &ProjectId,
     mut shortlist: Shortlist,
 ) -> Result<(Shortlist, Vec<(MemoryKey, Vec<f32>)>)> {
-    let embedder = core.embedder.id();
+    let space = core.space();
     let mut vectors = Vec::new();
     while let Some(keys) = shortlist.next_batch() {
-        let mut batch = core.store.vectors(project, embedder, &keys).await?;
+        let mut batch = core.store.vectors(project, &space, &keys).await?;
         (shortlist, batch) = compute(move || {
             for (key, vector) in &batch {
                 shortlist.record(*key, vector);

@@ -14,7 +14,8 @@ pub enum JobKind {
     Reflection,
     /// A model reviews a trace. A trace has at most one such job.
     Judgement,
-    /// Memories get vectors of the current embedder. A store has at most one such job.
+    /// Memories get vectors of an embedder, which has at most one such job. It is claimed by
+    /// [`claim_reembedding`](super::Vectors::claim_reembedding).
     Reembedding,
 }
 
@@ -82,6 +83,6 @@ pub enum Subject {
         /// The trace.
         trace: Trace,
     },
-    /// Memories without a vector of the current embedder.
+    /// Memories without a vector of an embedder.
     Reembedding,
 }

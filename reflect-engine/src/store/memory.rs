@@ -30,8 +30,6 @@ pub struct MemoryChanges {
     pub revision: Revision,
     /// Whether another page follows.
     pub more: bool,
-    /// The store's embedder: see [`Store::embedder`](super::Store::embedder).
-    pub embedder: Option<String>,
     /// What the project's answers depend on besides its memories.
     pub settings: RecallSettings,
 }
@@ -113,13 +111,4 @@ pub struct AsideWrite {
     pub merged_into: Option<MemoryKey>,
     /// The reason.
     pub reason: String,
-}
-
-/// A memory without a vector of the current embedder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnembeddedMemory {
-    /// The memory.
-    pub key: MemoryKey,
-    /// The text to embed.
-    pub task: String,
 }

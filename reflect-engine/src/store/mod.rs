@@ -39,6 +39,7 @@ mod tally;
 mod trace;
 mod undecoded;
 mod undo_run;
+mod vectors;
 
 pub use archive::{Archive, EmbeddedPiece};
 #[cfg(any(test, feature = "test-support"))]
@@ -50,7 +51,6 @@ pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
 pub(crate) use memory::STAGED;
 pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
-    UnembeddedMemory,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
 pub use nearest::{Nearest, Proposals};
@@ -68,6 +68,7 @@ pub use tally::{GivenMemory, Tallies, Tally, TallyQuery};
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};
+pub use vectors::{KnownEmbedder, UnembeddedMemory, UnusedVectors, VectorSpace, Vectors};
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use reflect_types::ProjectId;
 
-use super::MemoryKey;
+use super::{MemoryKey, VectorSpace};
 use crate::error::Result;
 
 /// The memories of a project with the most similar tasks.
@@ -37,12 +37,12 @@ pub trait Proposals {
         false
     }
 
-    /// Up to `count` memories of the project with vectors of `embedder` that are nearest to the probe,
+    /// Up to `count` memories of the project with vectors of this space that are nearest to the probe,
     /// whatever their status.
     async fn nearest(
         &self,
         _project: &ProjectId,
-        _embedder: &str,
+        _space: &VectorSpace,
         _probe: &[f32],
         _count: usize,
     ) -> Result<Nearest> {

@@ -2,14 +2,15 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
     MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies,
-    TraceDeletion, TraceKey, Undecoded, UndoRun, UnembeddedMemory,
+    TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace, Vectors,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -20,7 +21,7 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
 pub trait Store:
-    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Send + Sync + 'static
+    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Vectors + Send + Sync + 'static
 {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;
@@ -28,8 +29,8 @@ pub trait Store:
     /// The counts and settings of a project, or of all, sorted by id.
     async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>>;
 
-    /// The largest `alpha` of a review in the project; `None` for no limit.
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>>;
+    /// The settings of a project; the default ones if it does not exist.
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings>;
 
     /// Changes the settings that are given. Memories that are inserted while the project asks for approval
     /// wait for it. Fails with [`Error::NoProject`](crate::Error::NoProject) without a project.
@@ -163,10 +164,6 @@ pub trait Store:
     /// was parked without an error is left to people.
     async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()>;
 
-    /// Queues the re-embedding of memories, unless it is queued.
-    /// `restart` ends the back-off of earlier failures.
-    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()>;
-
     /// Undoes the claims of all owners whose name begins with `owner`.
     async fn release_jobs(&self, owner: &str) -> Result<()>;
 
@@ -181,23 +178,14 @@ pub trait Store:
     ) -> Result<Decision>;
 
     /// Up to `limit` changes of the project's memories after `since`, oldest first, with vectors of
-    /// `embedder`. Within a project, revisions become visible in order.
+    /// this space. Within a project, revisions become visible in order.
     async fn memory_changes(
         &self,
         project: &ProjectId,
-        embedder: &str,
+        space: &VectorSpace,
         since: Revision,
         limit: usize,
     ) -> Result<MemoryChanges>;
-
-    /// The vectors of these memories, in any order, without those that are deleted or have no vector
-    /// of `embedder`.
-    async fn vectors(
-        &self,
-        project: &ProjectId,
-        embedder: &str,
-        keys: &[MemoryKey],
-    ) -> Result<Vec<(MemoryKey, Vec<f32>)>>;
 
     /// These memories, in any order, without those that are deleted.
     async fn memories(
@@ -264,24 +252,6 @@ pub trait Store:
         success: bool,
         limit: usize,
     ) -> Result<Vec<MemoryRecord>>;
-
-    /// Sets the store's embedder: the one that all memories are to be embedded by.
-    async fn claim_embedder(&self, embedder: &str) -> Result<()>;
-
-    /// The store's embedder, if one was set.
-    async fn embedder(&self) -> Result<Option<String>>;
-
-    /// Memories of any project whose vector is of another embedder, or of another length than
-    /// `dims`; a `dims` of 0 accepts any length.
-    async fn unembedded(
-        &self,
-        embedder: &str,
-        dims: usize,
-        limit: usize,
-    ) -> Result<Vec<UnembeddedMemory>>;
-
-    /// Replaces the vectors of memories. Deleted memories are skipped.
-    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()>;
 
     /// The project's skill.
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>>;

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -74,6 +74,7 @@ impl ReflectionWriter for ScriptedReflector {
 #[derive(Default)]
 pub(crate) struct FlakyEmbedder {
     plan: Mutex<Vec<Act>>,
+    texts: AtomicUsize,
 }
 
 impl FlakyEmbedder {
@@ -84,6 +85,11 @@ impl FlakyEmbedder {
 
     pub(crate) fn plan(&self, acts: &[Act]) {
         *self.plan.lock().unwrap() = acts.iter().rev().copied().collect();
+    }
+
+    /// The number of texts that it has embedded.
+    pub(crate) fn texts(&self) -> usize {
+        self.texts.load(Ordering::SeqCst)
     }
 }
 
@@ -104,7 +110,10 @@ impl Embedder for FlakyEmbedder {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         let act = self.plan.lock().unwrap().pop();
         match act {
-            None => HashedEmbedder.embed(texts).await,
+            None => {
+                self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+                HashedEmbedder.embed(texts).await
+            }
             Some(Act::Panic) => panic!("the embedder fell over"),
             Some(act) => Err(Error {
                 message: "the embedder is away".to_owned(),

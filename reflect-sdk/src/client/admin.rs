@@ -5,9 +5,9 @@ use std::sync::Arc;
 use reflect_http::{ExposeSecret, SecretString};
 use reflect_types::{
     Approval, Bootstrap, Bootstrapped, CreateApiKey, DeleteProject, Environment, ExportMemories,
-    ExportOverview, ExportTraces, GetReport, GetStats, ImportProject, InvalidField, KeyId,
-    ListApiKeys, ListProjects, ListUndos, MemoryId, Piece, Ranking, Reviewer, RevokeApiKey, Scope,
-    TraceId, Undo, UpdateProject, Validate,
+    ExportOverview, ExportTraces, GetReport, GetSettings, GetStats, ImportProject, InvalidField,
+    KeyId, ListApiKeys, ListProjects, ListUndos, MemoryId, Piece, Ranking, Reviewer, RevokeApiKey,
+    Scope, TraceId, Undo, UpdateProject, Validate,
 };
 
 use super::call::{Action, Call, CallContext};
@@ -130,6 +130,21 @@ impl<M> Admin<M> {
             approve: Some(approve.into()),
             ..UpdateProject::default()
         })
+    }
+
+    /// Sets the share of runs, from 0 to 1, that are given no memories, for comparison; `None` for none.
+    /// Clients with [a share of their own](crate::ClientBuilder::control) keep it; others read this one at
+    /// most once a minute.
+    pub fn set_control(&self, share: impl Into<Option<f64>>) -> Call<UpdateProject, M> {
+        self.0.call(UpdateProject {
+            control: Some(share.into()),
+            ..UpdateProject::default()
+        })
+    }
+
+    /// The settings of the project.
+    pub fn settings(&self) -> Call<GetSettings, M> {
+        self.0.call(GetSettings)
     }
 
     /// Undoes the reviews of a key, a reviewer, a trace or a period, and changes to memories by that key

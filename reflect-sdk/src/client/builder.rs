@@ -122,7 +122,8 @@ impl ClientBuilder {
         self
     }
 
-    /// The share of runs, from 0 to 1, that are given no memories; 0 by default.
+    /// The share of runs, from 0 to 1, that are given no memories; by default that of
+    /// [the project](crate::Admin::set_control), which a client reads at most once a minute.
     ///
     /// These runs are the control arm: a report compares their pass rate with that of the others, and so
     /// tells whether memories help. Which runs they are depends on their
@@ -141,7 +142,7 @@ impl ClientBuilder {
     /// }
     /// ```
     pub fn control(mut self, share: f64) -> Self {
-        self.settings.control = share;
+        self.settings.control = Some(share);
         self
     }
 
@@ -327,7 +328,7 @@ impl ClientBuilder {
 
     fn connect(self, connection: Connection, worker: Worker) -> Result<ReflectClient> {
         self.project.validate()?;
-        Arm::check_share(self.settings.control)?;
+        self.settings.control.map_or(Ok(()), Arm::check_share)?;
         let client = ReflectClient::with_core(self.core(connection, worker)?);
         client.handle().outbox().send_left_overs();
         Ok(client)

@@ -192,7 +192,7 @@ impl Action for AugmentWithMemories {
     }
 
     async fn run(self, CallContext(core): CallContext) -> Result<AugmentedTask> {
-        let share = self.control.unwrap_or(core.settings.control);
+        let share = core.control_share(self.control).await;
         let arm = Arm::draw(&idempotency_key(), share);
         let task = self.query.task.clone();
         if arm == Some(Arm::Control) {

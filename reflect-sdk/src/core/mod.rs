@@ -1,5 +1,6 @@
 //! The parts that every handle, call and pending run of a client shares.
 
+mod control;
 mod listing;
 mod notice;
 mod retry;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use reflect_types::{Operation, ProjectId, Repeat, Reply, Request};
 use tokio::time::Instant;
 
+use self::control::ProjectControl;
 #[cfg(feature = "macros")]
 pub(crate) use self::notice::warn_once;
 pub(crate) use self::notice::{Cause, Notices};
@@ -40,6 +42,7 @@ pub(crate) struct Core {
     pub(crate) notices: Notices,
     pub(crate) spool: Option<Spool>,
     enabled: bool,
+    project_control: ProjectControl,
     live: PerProcess<Live>,
 }
 
@@ -76,6 +79,7 @@ impl Core {
             notices: Notices::default(),
             spool,
             enabled: true,
+            project_control: ProjectControl::default(),
             live: PerProcess::new(Live { connection, worker }),
         }
     }

@@ -11,8 +11,8 @@ pub(crate) struct Settings {
     pub(crate) deadline: Duration,
     /// The time limit of the retrieval before a run.
     pub(crate) retrieval_timeout: Duration,
-    /// The share of runs that are given no memories.
-    pub(crate) control: f64,
+    /// The share of runs that are given no memories; that of the project by default.
+    pub(crate) control: Option<f64>,
     /// The retries of a finished run.
     pub(crate) submit_retry: RetryPolicy,
     /// The time limit of a finished run, from its first attempt.
@@ -37,7 +37,7 @@ impl Default for Settings {
             retry: RetryPolicy::default(),
             deadline: Duration::from_secs(120),
             retrieval_timeout: Duration::from_secs(5),
-            control: 0.0,
+            control: None,
             // No caller waits for these, so an outage of some minutes need not lose them.
             submit_retry: RetryPolicy::default()
                 .attempts(u32::MAX)

@@ -223,8 +223,8 @@ impl TraceBuilder {
         if !self.is_enabled() {
             return self.idle();
         }
-        let draw = self.draw();
-        let memories = self.retrieve_blocking(&draw);
+        let mut draw = self.draw();
+        let memories = self.retrieve_blocking(&mut draw);
         self.fail_open(draw, memories)
     }
 
@@ -232,8 +232,8 @@ impl TraceBuilder {
         if !self.is_enabled() {
             return self.idle();
         }
-        let draw = self.draw();
-        let memories = self.retrieve(&draw).await;
+        let mut draw = self.draw();
+        let memories = self.retrieve(&mut draw).await;
         self.fail_open(draw, memories)
     }
 
@@ -268,43 +268,51 @@ impl TraceBuilder {
     /// is in no arm.
     fn draw(&self) -> Draw {
         let share = self.query.control;
-        let share = share.unwrap_or(self.client.core().settings.control);
-        let is_compared = self.retrieve && Arm::check_share(share).is_ok();
-        if is_compared {
+        if self.retrieve && share.map_or(Ok(()), Arm::check_share).is_ok() {
             Draw::new(share, parent().as_ref().and_then(TraceContext::arm))
         } else {
-            Draw::new(0.0, None)
+            Draw::uncompared()
         }
     }
 
-    async fn retrieve(&self, draw: &Draw) -> Result<Vec<Memory>> {
+    async fn retrieve(&self, draw: &mut Draw) -> Result<Vec<Memory>> {
         let core = self.client.core();
-        match self.query(draw)? {
-            Some(query) => {
-                let memories = retrieve(Arc::clone(core), query, self.retrieval_timeout);
-                core.worker().spawn(memories)?.await?
-            }
-            None => Ok(Vec::new()),
-        }
+        let Some(query) = self.query()? else {
+            return Ok(Vec::new());
+        };
+        let memories = retrieve(
+            Arc::clone(core),
+            draw.clone(),
+            query,
+            self.retrieval_timeout,
+        );
+        let (closed, memories) = core.worker().spawn(memories)?.await??;
+        *draw = closed;
+        Ok(memories)
     }
 
-    fn retrieve_blocking(&self, draw: &Draw) -> Result<Vec<Memory>> {
+    fn retrieve_blocking(&self, draw: &mut Draw) -> Result<Vec<Memory>> {
         /// The I/O thread keeps the time limit; this covers for one that is starved.
         const GRACE: Duration = Duration::from_secs(1);
 
         let core = self.client.core();
-        match self.query(draw)? {
-            Some(query) => {
-                let memories = retrieve(Arc::clone(core), query, self.retrieval_timeout);
-                let limit = self.retrieval_timeout.saturating_add(GRACE);
-                core.worker().wait(memories, limit)
-            }
-            None => Ok(Vec::new()),
-        }
+        let Some(query) = self.query()? else {
+            return Ok(Vec::new());
+        };
+        let memories = retrieve(
+            Arc::clone(core),
+            draw.clone(),
+            query,
+            self.retrieval_timeout,
+        );
+        let limit = self.retrieval_timeout.saturating_add(GRACE);
+        let (closed, memories) = core.worker().wait(memories, limit)?;
+        *draw = closed;
+        Ok(memories)
     }
 
     /// The checked query; `None` without retrieval.
-    fn query(&self, draw: &Draw) -> Result<Option<QueryMemories>> {
+    fn query(&self) -> Result<Option<QueryMemories>> {
         if !self.retrieve {
             return Ok(None);
         }
@@ -313,14 +321,27 @@ impl TraceBuilder {
         let task = neutral::excerpt(&self.task, QueryMemories::MAX_TASK);
         let query = self.query.clone().query(task);
         query.validate()?;
-        Ok(Some(query).filter(|_| !draw.is_control()))
+        Ok(Some(query))
     }
 }
 
-/// Retrieves memories on the I/O thread, within the limit.
-async fn retrieve(core: Arc<Core>, query: QueryMemories, limit: Duration) -> Result<Vec<Memory>> {
-    let memories = core.call(query);
-    timeout(limit, memories).await.unwrap_or_else(|_| {
+/// Draws the arm of a run and retrieves its memories on the I/O thread, within the limit.
+async fn retrieve(
+    core: Arc<Core>,
+    mut draw: Draw,
+    query: QueryMemories,
+    limit: Duration,
+) -> Result<(Draw, Vec<Memory>)> {
+    let retrieved = async {
+        draw.close(&core).await;
+        let memories = if draw.is_control() {
+            Vec::new()
+        } else {
+            core.call(query).await?
+        };
+        Ok((draw, memories))
+    };
+    timeout(limit, retrieved).await.unwrap_or_else(|_| {
         Err(Error::Timeout {
             what: "asking for memories".to_owned(),
             after: limit,
@@ -352,8 +373,8 @@ impl StrictTrace {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let draw = self.0.draw();
-        let memories = self.0.retrieve_blocking(&draw)?;
+        let mut draw = self.0.draw();
+        let memories = self.0.retrieve_blocking(&mut draw)?;
         Ok(self.0.start(draw, Ok(memories)))
     }
 
@@ -361,8 +382,8 @@ impl StrictTrace {
         if !self.0.is_enabled() {
             return Ok(self.0.idle());
         }
-        let draw = self.0.draw();
-        let memories = self.0.retrieve(&draw).await?;
+        let mut draw = self.0.draw();
+        let memories = self.0.retrieve(&mut draw).await?;
         Ok(self.0.start(draw, Ok(memories)))
     }
 }

@@ -77,7 +77,7 @@ impl TraceContext {
         if let Some(parent) = parent.as_ref().and_then(Self::live) {
             parent.has_children.store(true, Ordering::Relaxed);
         }
-        let Draw { id, arm } = draw;
+        let Draw { id, arm, .. } = draw;
         let span = tracing::info_span!(
             target: "reflect",
             "reflect.run",

@@ -45,6 +45,7 @@ fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
         max_memories: given(form, "max_memories", "must be a whole number")?,
         ranking: chosen::<Ranking>(form, "ranking"),
         approve: chosen::<Approval>(form, "approve"),
+        control: given(form, "control", "must be a number from 0 to 1")?,
     })
 }
 

@@ -81,7 +81,7 @@ impl KeyedBank {
     async fn lower_alpha(&self, engine: &Engine, review: &mut Review) -> Result<(), ApiError> {
         let limits = [
             self.caller.max_alpha(),
-            engine.max_alpha(&self.project).await?,
+            engine.settings(&self.project).await?.max_alpha,
         ];
         let alpha = review.alpha.unwrap_or(engine.default_alpha());
         review.alpha = Some(limits.into_iter().flatten().fold(alpha, f64::min));

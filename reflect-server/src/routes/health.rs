@@ -3,7 +3,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse as _, Response};
-use reflect_engine::Engine;
 use reflect_types::{ErrorBody, ErrorCode, Health};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -21,7 +20,9 @@ struct Unready {
     error: ErrorBody,
 }
 
-/// Whether the server is ready: it can store runs. The check is a write, about every ten seconds at most.
+/// Whether the server is ready: it can store runs. The check is a write, about every ten seconds at most. `embedder` is
+/// `building` until all memories are embedded with the server's embedder, and then `active`; queries are answered from
+/// those that are.
 #[utoipa::path(
     get, path = "/health", operation_id = "health",
     responses(
@@ -34,7 +35,7 @@ struct Unready {
 )]
 pub(super) async fn ready(State(app): State<App>) -> Response {
     match app.readiness().check(app.engine()).await {
-        Ok(()) => Json(Engine::health()).into_response(),
+        Ok(()) => Json(app.engine().health()).into_response(),
         Err(reason) => {
             let unready = Unready {
                 status: "unavailable",
@@ -56,6 +57,6 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
         (status = 504, description = "Timed out", body = ErrorBody),
     )
 )]
-pub(super) async fn live() -> Json<Health> {
-    Json(Engine::health())
+pub(super) async fn live(State(app): State<App>) -> Json<Health> {
+    Json(app.engine().health())
 }

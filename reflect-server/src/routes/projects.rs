@@ -2,8 +2,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use reflect_types::{
-    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetReport, GetStats,
-    ProjectId, ProjectSummary, Report, Stats, UpdateProject,
+    BOOTSTRAP_TOKEN, Bootstrap, Bootstrapped, DeleteProject, DeletedProject, GetReport,
+    GetSettings, GetStats, ProjectId, ProjectSettings, ProjectSummary, Report, Stats,
+    UpdateProject,
 };
 use secrecy::ExposeSecret as _;
 
@@ -45,6 +46,20 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<ProjectSummary>>, ApiError> {
     let projects = app.engine().summarize_projects(caller.project()).await?;
     Ok(Json(projects))
+}
+
+/// The settings of the project. Clients read them before they retrieve memories.
+#[utoipa::path(
+    get, path = "/v1/projects/{project_id}/settings", operation_id = "project_settings",
+    params(("project_id" = ProjectId, Path)),
+    security(("key" = [])),
+    responses((status = 200, body = ProjectSettings), Refusals)
+)]
+pub(super) async fn settings(
+    State(app): State<App>,
+    access: Access<GetSettings>,
+) -> Result<Json<ProjectSettings>, ApiError> {
+    Ok(Json(app.engine().settings(&access.project).await?))
 }
 
 /// Changes the settings of the project. A review with a larger `alpha` than `max_alpha` is refused from

@@ -88,6 +88,7 @@ fn endpoints() -> Vec<Endpoint> {
             Some(json!({"key_id": "no-such-key"})),
         ),
         endpoint(Method::GET, "/undo", Scope::ProjectAdmin, None),
+        endpoint(Method::GET, "/settings", Scope::MemoryRead, None),
         endpoint(Method::GET, "/stats", Scope::TraceRead, None),
         endpoint(Method::GET, "/report", Scope::TraceRead, None),
         endpoint(Method::GET, "/memories", Scope::MemoryRead, None),

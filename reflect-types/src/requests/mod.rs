@@ -24,7 +24,7 @@ pub use self::keys::{CreateApiKey, ListApiKeys, RevokeApiKey};
 pub use self::memories::{ExplainMemories, GetMemory, ListMemories, QueryMemories};
 pub use self::memory_changes::{DeleteMemory, ListMemoryChanges, MemoryUpdate, UpdateMemory};
 pub use self::project::{
-    Bootstrap, DeleteProject, GetHealth, GetStats, ListProjects, UpdateProject,
+    Bootstrap, DeleteProject, GetHealth, GetSettings, GetStats, ListProjects, UpdateProject,
 };
 pub use self::report::{GetReport, Grouping};
 pub use self::reviews::{ChangeReview, ReviewByKey, ReviewTrace, WithdrawReview};
@@ -39,7 +39,7 @@ use crate::layout::{Layout, Method, Repeat, path};
 use crate::memory::{Memory, MemoryHistory};
 use crate::memory_change::{ChangeRecord, DeletedMemory};
 use crate::page::Page;
-use crate::project::{DeletedProject, Health, ProjectSummary, Stats};
+use crate::project::{DeletedProject, Health, ProjectSettings, ProjectSummary, Stats};
 use crate::report::Report;
 use crate::skill::Skill;
 use crate::trace::{DeletedTraces, Trace, TraceReceipt};
@@ -252,6 +252,9 @@ operations! {
 
     /// The projects that the key opens, by id.
     ListProjects -> Vec<ProjectSummary>: "list_projects" Get "/v1/projects" [] Freely;
+    /// The settings of the project.
+    GetSettings -> ProjectSettings:
+        "project_settings" Get "/v1/projects/{project_id}/settings" [MemoryRead] Freely;
     /// Changes the settings of the project.
     UpdateProject -> ProjectSummary:
         "update_project" Patch "/v1/projects/{project_id}" [ProjectAdmin] Freely;

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CreateApiKey;
 use crate::approval::Approval;
+use crate::arm::Arm;
 use crate::id::ProjectId;
 use crate::integer;
 use crate::key::Environment;
@@ -12,6 +13,10 @@ use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
 /// Asks whether the server is up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GetHealth;
+
+/// Reads the settings of the project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GetSettings;
 
 /// Reads the project's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +68,15 @@ pub struct UpdateProject {
     )]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Approval>))]
     pub approve: Option<Option<Approval>>,
+    /// The share of runs that are given no memories, for comparison, from 0 to 1; `null` for none. It is for
+    /// clients that set no share of their own.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
+    pub control: Option<Option<f64>>,
 }
 
 /// A value that is there, which may be null.
@@ -107,7 +121,7 @@ impl Validate for UpdateProject {
             let problem = format!("must be `first` or `models`, got `{other}`");
             return Err(InvalidField::new("approve", problem));
         }
-        Ok(())
+        self.control.flatten().map_or(Ok(()), Arm::check_share)
     }
 }
 
@@ -129,7 +143,13 @@ macro_rules! without_parts {
     )+};
 }
 
-without_parts!(GetHealth, GetStats, DeleteProject, ListProjects);
+without_parts!(
+    GetHealth,
+    GetSettings,
+    GetStats,
+    DeleteProject,
+    ListProjects
+);
 
 /// Creates the first key of a project, for the holder of the server's bootstrap token. It travels
 /// outside the table of operations: no key exists yet.

@@ -13,6 +13,19 @@ pub(crate) const CALL: Step = Step::new(
     check,
 );
 
+pub(crate) const QUICK: Step = Step::new(
+    "bench",
+    "queries, storing and the end of a run keep their ratios to baselines",
+    quick,
+);
+
+/// On the build of the tests, in which the engine is optimized.
+fn quick() -> Outcome {
+    let bench = ["bench", "--workspace", "--locked", "--profile", "dev"];
+    let which = ["--bench", "query", "--bench", "ingest", "--bench", "guard"];
+    cargo(&[&bench[..], &which, &["--", "--quick"]].concat(), &[])
+}
+
 /// How much more often a simulated agent passes with memories, by ranking.
 pub(crate) fn learn(options: &[&str]) -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-engine"];
@@ -46,5 +59,7 @@ pub(crate) fn exam(options: &[&str]) -> Outcome {
 fn check() -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];
     let benches = ["attribute", "guard"].into_iter();
-    all(benches.map(|name| cargo(&[&bench[..], &[name]].concat(), &[])))
+    // Valgrind finds what it counts by its name.
+    let symbols = [("CARGO_PROFILE_BENCH_STRIP", "none")];
+    all(benches.map(|name| cargo(&[&bench[..], &[name]].concat(), &symbols)))
 }

@@ -1,9 +1,10 @@
 //! Other projects' packages, measured with our payloads.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::python;
-use crate::run::{Outcome, captured, target};
+use crate::run::{Outcome, captured, cargo_program, target};
 
 pub(crate) fn run() -> Outcome {
     match output() {
@@ -36,5 +37,17 @@ pub(super) fn output() -> Result<String, String> {
             "skipped: the packages cannot be installed, pip {problem}\n"
         ));
     }
-    captured(Command::new(&interpreter).arg("xtask/peers/peers.py"))
+    let rust = rust_sdks(&home)?;
+    let python = captured(Command::new(&interpreter).arg("xtask/peers/peers.py"))?;
+    Ok(format!("{rust}{python}"))
+}
+
+/// Ours and OpenTelemetry's, in a workspace of their own.
+fn rust_sdks(home: &Path) -> Result<String, String> {
+    let mut run = Command::new(cargo_program());
+    run.args(["run", "--quiet", "--release", "--locked"])
+        .args(["--manifest-path", "xtask/peers/rust/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(home.join("rust"));
+    captured(&mut run)
 }

@@ -22,7 +22,7 @@ const PARTS: &[Part] = &[
         title: "A recorded call",
         about: "What `#[reflect_trace]` adds to a call, in instructions, beside `#[tracing::instrument]` and \
                 `#[fastrace::trace]`; and the end of a run beside a channel of the standard library.",
-        command: "cargo bench --package reflect-sdk --bench attribute --bench guard",
+        command: "cargo xtask bench call",
     },
     Part {
         title: "Other SDKs and stores",
@@ -53,6 +53,12 @@ const PARTS: &[Part] = &[
         command: "cargo bench --package reflect-cli --bench load -- 10",
     },
     Part {
+        title: "Clients, sizes, and all at once",
+        about: "The same server with 1 to 256 clients, runs of 1 kB to 1 MB, and requests of all kinds at once; five seconds \
+                each. From 16 clients on, the two processors are busy: more clients only wait longer.",
+        command: "cargo bench --package reflect-cli --bench load -- growth 5",
+    },
+    Part {
         title: "Learning",
         about: "Points of pass rate against MemRL's rule, with a simulated agent and two seeds; \
                 [how memories are ranked](ranking.md) has more seeds, and a real model.",
@@ -64,7 +70,7 @@ const PARTS: &[Part] = &[
 const ELSEWHERE: &str = "\
 Not in this run: a million memories (`cargo bench -p reflect-engine --bench growth -- 1000000`), several servers on \
 PostgreSQL ([scale](scale.md)), the console with 100,000 traces (`cargo xtask bench console`), and the exam with a real \
-model ([ranking](ranking.md#with-a-real-model)). OpenTelemetry's Rust SDK, runs of 1 MB and 256 clients are not measured.";
+model ([ranking](ranking.md#with-a-real-model)).";
 
 /// Runs all of them and writes the page.
 pub(crate) fn run() -> Outcome {

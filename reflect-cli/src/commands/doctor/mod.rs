@@ -93,6 +93,7 @@ async fn check_file(place: &Place, findings: &mut Findings) {
             findings.good("the database opens");
             check_permissions(place, findings);
             database::check(&file, findings).await;
+            check_embedders(&file, findings).await;
             check_contents(place, &file, findings).await;
             // The checks are done, so an error while closing changes nothing.
             let _ = file.engine.shutdown().await;
@@ -101,6 +102,26 @@ async fn check_file(place: &Place, findings: &mut Findings) {
             failure.to_string(),
             "set --data (REFLECT_DATA) to the file that `reflect serve` uses",
         ),
+    }
+}
+
+/// Says which embedders the memories have vectors of. A server with another one adds its own.
+async fn check_embedders(file: &File, findings: &mut Findings) {
+    let known = match file.engine.embedders().await {
+        Ok(known) => known,
+        Err(error) => return findings.bad(error.to_string(), "check the file"),
+    };
+    for (known, lacking) in known {
+        let (space, seen) = (&known.space, known.seen_at);
+        let name = format!("`{}` ({} dimensions)", space.embedder, space.dims);
+        if lacking == 0 {
+            findings.good(format!("all memories are embedded with {name}"));
+        } else {
+            findings.warn(
+                format!("{lacking} memories are not embedded with {name}, last used at {seen:.0}"),
+                "a server with it embeds them; without one, their vectors of it are deleted in time",
+            );
+        }
     }
 }
 

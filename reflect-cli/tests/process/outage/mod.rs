@@ -136,7 +136,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Waits until something is there.
 #[track_caller]
-fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let limit = Instant::now() + LIMIT;
     loop {
         if let Some(found) = look() {

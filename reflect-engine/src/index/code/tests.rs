@@ -9,7 +9,7 @@ proptest! {
     fn the_codes_give_the_vector_back(vector in prop::collection::vec(-1.0_f32..1.0, 1..300)) {
         let direction = direction(&vector);
         let code = encode(&direction);
-        let codes = whole(&code.coarse, &code.fine, vector.len());
+        let codes = code.planes().whole();
         prop_assert_eq!(codes.len(), vector.len());
         let quarter = f64::from(code.step) / 4.0;
         let (mut both, mut coarse) = (0.0, 0.0);
@@ -34,8 +34,7 @@ proptest! {
     ) {
         let exact: f64 = direction(&a).iter().zip(direction(&b)).map(|(a, b)| a * b).sum();
         let codes = [&a, &b].map(|v| encode(&direction(v)));
-        let wholes = codes.each_ref().map(|c| whole(&c.coarse, &c.fine, a.len()));
-        let [a, b] = [0, 1].map(|i| (wholes[i].as_slice(), codes[i].step));
+        let [a, b] = codes.each_ref().map(Code::planes);
         let margin: f64 = codes.iter().map(|c| f64::from(c.error) * 1.1).sum();
         prop_assert!((similarity(a, b) - exact).abs() <= margin);
     }

@@ -1,4 +1,4 @@
-//! Memories as an index follows them, and their vectors.
+//! Memories as an index follows them.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     let project = ProjectId::from("conformance/changes");
     let since = async |since| {
         store
-            .memory_changes(&project, EMBEDDER, since, 100)
+            .memory_changes(&project, &space(), since, 100)
             .await
             .unwrap()
     };
@@ -31,11 +31,11 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     let found = store.memories(&project, &[key, -1]).await.unwrap();
     assert_eq!((found.len(), found[0].0), (1, key));
     assert_eq!(found[0].1.id, "m-t-changes-0");
-    let vectors = store.vectors(&project, EMBEDDER, &[key, -1]).await.unwrap();
+    let vectors = store.vectors(&project, &space(), &[key, -1]).await.unwrap();
     assert_eq!(vectors, [(key, vector_of("t-changes-0"))]);
     let other = ProjectId::from("conformance/no such project");
     assert_eq!(store.memories(&other, &[key]).await.unwrap(), []);
-    assert_eq!(store.vectors(&other, EMBEDDER, &[key]).await.unwrap(), []);
+    assert_eq!(store.vectors(&other, &space(), &[key]).await.unwrap(), []);
 
     let quiet = since(first.revision).await;
     assert_eq!((quiet.reset, quiet.changes.len()), (false, 0));
@@ -97,7 +97,7 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
             (Revision::default(), std::collections::BTreeSet::new(), 0);
         loop {
             let changes = store
-                .memory_changes(&project, EMBEDDER, since, page)
+                .memory_changes(&project, &space(), since, page)
                 .await
                 .unwrap();
             assert!(changes.changes.len() <= page);
@@ -119,7 +119,7 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
         let keys: Vec<_> = known.into_iter().collect();
         assert_eq!(
             store
-                .vectors(&project, EMBEDDER, &keys)
+                .vectors(&project, &space(), &keys)
                 .await
                 .unwrap()
                 .len(),
@@ -134,7 +134,7 @@ pub(super) async fn a_recreated_project_resets_its_readers(store: &dyn Store) {
     judge(store, &project, "t-again-0", Verdict::Pass).await;
     let since = async |since| {
         store
-            .memory_changes(&project, EMBEDDER, since, 100)
+            .memory_changes(&project, &space(), since, 100)
             .await
             .unwrap()
     };
@@ -149,71 +149,4 @@ pub(super) async fn a_recreated_project_resets_its_readers(store: &dyn Store) {
     assert!(again.reset);
     assert_eq!(again.changes.len(), 1);
     assert_ne!(again.revision.epoch, first.epoch);
-}
-
-pub(super) async fn vectors_of_another_embedder_are_found_and_replaced(store: &dyn Store) {
-    let project = ProjectId::from("conformance/embedders");
-    for n in 0..3 {
-        let id = format!("t-embed-{n}");
-        insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
-        judge(store, &project, &id, Verdict::Pass).await;
-    }
-    assert_eq!(store.unembedded(EMBEDDER, 0, 100).await.unwrap(), []);
-    let known = store
-        .memory_changes(&project, EMBEDDER, Revision::default(), 100)
-        .await
-        .unwrap();
-    let keys: Vec<_> = known.changes.iter().map(key_of).collect();
-    for (space, others) in [("a-space", 2), ("z-space", 3)] {
-        let mut stale = store.unembedded(space, 0, 10_000).await.unwrap();
-        stale.retain(|memory| keys.contains(&memory.key));
-        assert_eq!(stale.len(), 3, "{space}");
-        assert!(
-            stale
-                .iter()
-                .all(|memory| memory.task.starts_with("the task of t-embed-"))
-        );
-        assert_eq!(store.unembedded(space, 0, 2).await.unwrap().len(), 2);
-        let vectors = vec![(keys[0], vec![1.0, 0.0, 0.0]), (-1, vec![0.0])];
-        store.set_vectors(space, vectors).await.unwrap();
-        let mut left = store.unembedded(space, 0, 10_000).await.unwrap();
-        left.retain(|memory| keys.contains(&memory.key));
-        assert_eq!(left.len(), 2, "{space} after {others}");
-        let found = store.vectors(&project, space, &keys).await.unwrap();
-        assert_eq!(found, [(keys[0], vec![1.0, 0.0, 0.0])]);
-    }
-    // A vector of another length is stale, even under the same embedder.
-    let lengths = async |dims| {
-        let mut stale = store.unembedded("z-space", dims, 10_000).await.unwrap();
-        stale.retain(|memory| keys.contains(&memory.key));
-        stale.iter().any(|memory| memory.key == keys[0])
-    };
-    assert!(!lengths(3).await && lengths(2).await && lengths(4).await && !lengths(0).await);
-    // The memory leaves the old space and enters the new one.
-    let old = store
-        .memory_changes(&project, EMBEDDER, known.revision, 100)
-        .await
-        .unwrap();
-    assert_eq!(old.changes, [MemoryChange::Gone(keys[0])]);
-    let new = store
-        .memory_changes(&project, "z-space", known.revision, 100)
-        .await
-        .unwrap();
-    assert!(matches!(&new.changes[..], [MemoryChange::Put(memory)] if memory.vector[0] == 1.0));
-}
-
-pub(super) async fn the_embedder_claimed_last_is_current(store: &dyn Store) {
-    assert_eq!(store.embedder().await.unwrap(), None);
-    let known = ProjectId::from("conformance/embedders");
-    for claimed in ["first-space", "second-space"] {
-        store.claim_embedder(claimed).await.unwrap();
-        assert_eq!(store.embedder().await.unwrap().as_deref(), Some(claimed));
-        for project in [known.clone(), ProjectId::from("conformance/none")] {
-            let changes = store
-                .memory_changes(&project, EMBEDDER, Revision::default(), 1)
-                .await
-                .unwrap();
-            assert_eq!(changes.embedder.as_deref(), Some(claimed));
-        }
-    }
 }

@@ -156,31 +156,11 @@ pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
         let claims = store.claim_jobs(kind, now(), &lease(owner, 60), 9).await;
         claims.unwrap().jobs
     };
-    // One re-embedding, however often it is queued.
-    store.queue_reembedding(seconds(500), false).await.unwrap();
-    store.queue_reembedding(now(), false).await.unwrap();
-    assert_eq!(claim(JobKind::Reembedding, "early").await, []);
-    // A restart makes it due, and leaves one that is held alone.
-    store.queue_reembedding(now(), true).await.unwrap();
-    let (one, two) = tokio::join!(
-        claim(JobKind::Reembedding, "one"),
-        claim(JobKind::Reembedding, "two")
-    );
-    let vectors = [one, two].concat();
-    assert_eq!(vectors.len(), 1);
-    assert_eq!(vectors[0].subject, Subject::Reembedding);
-    store.queue_reembedding(now(), true).await.unwrap();
-    assert_eq!(claim(JobKind::Reembedding, "late").await, []);
     let reflections = claim(JobKind::Reflection, "one").await;
     assert_eq!(ids(&reflections), ["t-kinds-1"]);
     let judged = claim(JobKind::Judgement, "one").await;
     assert_eq!(ids(&judged), ["t-kinds-0"]);
     store.release_jobs("one").await.unwrap();
-    store.release_jobs("two").await.unwrap();
-    let vectors = claim(JobKind::Reembedding, "one").await;
-    assert_eq!((vectors.len(), vectors[0].attempts), (1, 1));
-    store.finish_job("one", vectors[0].key).await.unwrap();
-    assert_eq!(claim(JobKind::Reembedding, "one").await, []);
     let judged = claim(JobKind::Judgement, "one").await;
     store.finish_job("one", judged[0].key).await.unwrap();
     drain(store).await;

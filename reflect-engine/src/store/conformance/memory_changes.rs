@@ -105,7 +105,7 @@ pub(super) async fn a_quarantined_memory_is_set_aside_and_keeps_learning(store: 
     assert_eq!(aside.unwrap().memory.status, MemoryStatus::Quarantined);
     assert_eq!(best(store, &project).await, ["m-other"]);
     let followed = async |since| {
-        let followed = store.memory_changes(&project, EMBEDDER, since, 100).await;
+        let followed = store.memory_changes(&project, &space(), since, 100).await;
         followed.unwrap()
     };
     let seen = followed(Revision::default()).await;

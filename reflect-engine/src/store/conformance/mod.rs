@@ -1,6 +1,7 @@
 //! The conformance suite of the [`Store`] port.
 
 mod browse;
+mod embedders;
 mod index_feed;
 mod jobs;
 mod judgements;
@@ -30,16 +31,17 @@ use reflect_types::{
     Approval, ArchivedMemory, ArchivedTrace, Arm, AuthoredReflection, ChangeKind, ChangeRecord,
     DeletedTraces, IngestStatus, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
     MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate, Message, Metadata,
-    ModelVerdict, ProjectId, ProjectSummary, Ranking, ReflectionEdit, ReviewMode, ReviewStatus,
-    Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport, UndoTotals,
-    UpdateProject, Verdict,
+    ModelVerdict, ProjectId, ProjectSettings, ProjectSummary, Ranking, ReflectionEdit, ReviewMode,
+    ReviewStatus, Reviewer, Skill, ToolCall, Trace, TraceId, Undo, UndoRecord, UndoReport,
+    UndoTotals, UpdateProject, Verdict,
 };
 use serde_json::{Value, json};
 
 use super::{
     ClaimedJob, EmbeddedPiece, Intake, JobKey, JobKind, Lease, MemoryChange, MemoryChanges,
     NewTrace, NewUndoRecord, Revision, SkillWrite, SpanAuthor, SpanBatch, SpanCounts, SpanPart,
-    SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, labels,
+    SpanTrace, Store, Subject, TraceDeletion, TraceKey, UndoRun, UnembeddedMemory, UnusedVectors,
+    VectorSpace, labels,
 };
 use crate::error::Error;
 use crate::learn;
@@ -131,7 +133,7 @@ pub async fn all(store: &dyn Store) {
     index_feed::changes_cover_what_an_index_holds(store).await;
     index_feed::changes_come_in_pages_that_miss_nothing(store).await;
     index_feed::a_recreated_project_resets_its_readers(store).await;
-    index_feed::vectors_of_another_embedder_are_found_and_replaced(store).await;
+    embedders::all(store).await;
     together::concurrent_submissions_with_one_key_store_one_trace(store).await;
     together::concurrent_reviews_all_move_a_shared_memory(store).await;
     together::concurrent_reviews_of_one_trace_leave_one_memory(store).await;
@@ -144,7 +146,6 @@ pub async fn all(store: &dyn Store) {
     spans::a_trace_is_of_one_key_and_of_one_project(store).await;
     spans::a_trace_has_limits(store).await;
     spans::concurrent_requests_and_claims_lose_and_share_nothing(store).await;
-    index_feed::the_embedder_claimed_last_is_current(store).await;
     memories::memories_are_listed_with_their_moves(store).await;
     memories::the_best_memories_come_first(store).await;
     memories::a_skill_counts_its_versions(store).await;

@@ -24,6 +24,6 @@ pub(super) async fn waiting_jobs_and_revisions_are_counted(store: &dyn Store) {
     let after = revision().await;
     assert_eq!(before.epoch, after.epoch);
     assert!(after.number > before.number);
-    let changes = store.memory_changes(&project, EMBEDDER, before, 10).await;
+    let changes = store.memory_changes(&project, &space(), before, 10).await;
     assert_eq!(changes.unwrap().revision, after);
 }

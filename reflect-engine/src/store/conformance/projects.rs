@@ -99,9 +99,13 @@ pub(super) async fn a_new_project_has_a_printable_id(store: &dyn Store) {
     }
 }
 
+async fn max_alpha(store: &dyn Store, project: &ProjectId) -> Option<f64> {
+    store.settings(project).await.unwrap().max_alpha
+}
+
 pub(super) async fn projects_are_summarized(store: &dyn Store) {
     let project = ProjectId::from("conformance/summary");
-    assert_eq!(store.max_alpha(&project).await.unwrap(), None);
+    assert_eq!(max_alpha(store, &project).await, None);
     let limit = |limit| UpdateProject {
         max_alpha: Some(limit),
         ..UpdateProject::default()
@@ -114,7 +118,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
     insert(store, &project, new_trace("learned"), Intake::Unreviewed).await;
     judge(store, &project, "learned", Verdict::Pass).await;
     store.update_project(&project, &half).await.unwrap();
-    assert_eq!(store.max_alpha(&project).await.unwrap(), Some(0.5));
+    assert_eq!(max_alpha(store, &project).await, Some(0.5));
     let expected = ProjectSummary {
         project_id: project.clone(),
         traces: 2,
@@ -123,6 +127,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         max_memories: None,
         ranking: None,
         approve: None,
+        control: None,
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one, std::slice::from_ref(&expected));
@@ -134,6 +139,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         max_memories: Some(Some(7)),
         ranking: Some(Some(Ranking::Classic)),
         approve: Some(Some(Approval::Models)),
+        control: Some(Some(0.1)),
         ..UpdateProject::default()
     };
     store.update_project(&project, &others).await.unwrap();
@@ -141,11 +147,21 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         max_memories: Some(7),
         ranking: Some(Ranking::Classic),
         approve: Some(Approval::Models),
+        control: Some(0.1),
         ..expected
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one, std::slice::from_ref(&expected));
+    let settings = store.settings(&project).await.unwrap();
+    let all = ProjectSettings {
+        max_alpha: Some(0.5),
+        max_memories: Some(7),
+        ranking: Some(Ranking::Classic),
+        approve: Some(Approval::Models),
+        control: Some(0.1),
+    };
+    assert_eq!(settings, all);
     let none = limit(None);
     store.update_project(&project, &none).await.unwrap();
-    assert_eq!(store.max_alpha(&project).await.unwrap(), None);
+    assert_eq!(max_alpha(store, &project).await, None);
 }

@@ -240,6 +240,11 @@ pub(super) fn reflection(of: &str) -> Reflection {
     }
 }
 
+/// The space of [`vector_of`].
+pub(super) fn space() -> VectorSpace {
+    VectorSpace::new(EMBEDDER, 3)
+}
+
 pub(super) fn vector_of(id: &str) -> Vec<f32> {
     let first = f32::from(id.bytes().fold(0_u8, u8::wrapping_add));
     vec![first, -0.1, f32::MIN_POSITIVE]

@@ -85,7 +85,7 @@ pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(stor
     let follow = async {
         let (mut known, mut since) = (BTreeSet::new(), Revision::default());
         while known.len() < 15 {
-            let changes = store.memory_changes(&project, EMBEDDER, since, 2).await;
+            let changes = store.memory_changes(&project, &space(), since, 2).await;
             let changes = changes.unwrap();
             known.extend(changes.changes.iter().map(key_of));
             since = changes.revision;

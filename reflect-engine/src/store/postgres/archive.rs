@@ -8,13 +8,14 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
+use super::revisions::next_revisions;
 use super::row::TRACE_COLUMNS;
 use super::sql::Db;
 use super::transaction::{read, write};
 use super::value::params;
 use super::{
     Postgres, asides, events, histories, jobs, memories, memory_changes, past_reviews, projects,
-    reviews, row, trace_labels, traces, undo_records, words,
+    reviews, row, trace_labels, traces, undo_records, vectors, words,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -174,7 +175,7 @@ pub(super) async fn restore(
     let memories = pieces.iter();
     let memories = memories.filter(|piece| matches!(piece, EmbeddedPiece::Memory { .. }));
     let count = i64::try_from(memories.count()).unwrap_or(i64::MAX);
-    let mut revisions = memories::next_revisions(db, key, count).await?..;
+    let mut revisions = next_revisions(db, key, count).await?..;
     let mut stored = 0;
     for piece in pieces {
         let new = match piece {
@@ -185,7 +186,7 @@ pub(super) async fn restore(
                 vector,
             } => {
                 let revision = revisions.next().unwrap_or_default();
-                restore_memory(db, key, revision, memory, (embedder, vector)).await?
+                restore_memory(db, (key, revision), memory, (embedder, vector), now).await?
             }
             EmbeddedPiece::Skill(skill) => restore_skill(db, key, skill).await?,
             EmbeddedPiece::Undo(record) => undo_records::insert(db, key, record).await?,
@@ -265,10 +266,10 @@ async fn restore_trace(
 
 async fn restore_memory(
     db: &Db<'_>,
-    project: i64,
-    revision: i64,
+    (project, revision): (i64, i64),
     archived: &ArchivedMemory,
     (embedder, vector): (&str, &[f32]),
+    now: Timestamp,
 ) -> Result<bool, Fault> {
     let ArchivedMemory {
         history,
@@ -329,7 +330,7 @@ async fn restore_memory(
         )
         .await?
         .get(0)?;
-    memories::embed(db, key, embedder, vector).await?;
+    vectors::put(db, key, embedder, vector, now).await?;
     let mut aside = set_aside.iter().peekable();
     for (position, event) in (0..).zip(&history.events) {
         while let Some(earlier) = aside.next_if(|aside| aside.position <= position) {

@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::memory_changes::{Change, insert};
 use super::sql::Db;
 use super::value::params;
-use super::{memories, projects, row, skills};
+use super::{memories, projects, revisions, row, skills};
 use crate::clock;
 use crate::store::{AsideWrite, MemoryKey, merges};
 
@@ -52,7 +52,7 @@ async fn write_one(
     }
     let at = clock::text(now);
     let status = decision.status.as_ref().map(MemoryStatus::as_str);
-    let revision = memories::next_revision(db, project).await?;
+    let revision = revisions::next_revision(db, project).await?;
     db.execute(
         "UPDATE memory SET aside = $2, aside_reason = $3, aside_at = $4, revision = $5, \
              aside_into = $6 WHERE key = $1",
@@ -174,7 +174,7 @@ pub(super) async fn touch_merged(db: &Db<'_>, project: i64, into: &MemoryId) -> 
         let key: MemoryKey = row.get(0)?;
         db.execute(
             "UPDATE memory SET revision = $2 WHERE key = $1",
-            params![key, memories::next_revision(db, project).await?],
+            params![key, revisions::next_revision(db, project).await?],
         )
         .await?;
     }

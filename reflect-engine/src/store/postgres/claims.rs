@@ -68,8 +68,8 @@ async fn due(
 ) -> Result<Vec<JobKey>, Fault> {
     let rows = db
         .query(
-            "SELECT key, owner IS NOT NULL FROM queue WHERE kind = $1 AND due_at <= $2 ORDER \
-             BY due_at, key LIMIT $3 FOR UPDATE SKIP LOCKED",
+            "SELECT key, owner IS NOT NULL FROM queue WHERE kind = $1 AND trace IS NOT NULL AND due_at \
+             <= $2 ORDER BY due_at, key LIMIT $3 FOR UPDATE SKIP LOCKED",
             params![kind.as_str(), now.as_millisecond(), row::limit(limit)],
         )
         .await?;
@@ -147,7 +147,7 @@ pub(super) async fn renew(db: &Db<'_>, lease: &Lease, key: JobKey) -> Result<boo
 
 async fn subject(db: &Db<'_>, kind: JobKind, trace: Option<i64>) -> Result<Option<Subject>, Fault> {
     let Some(key) = trace else {
-        return Ok((kind == JobKind::Reembedding).then_some(Subject::Reembedding));
+        return Ok(None);
     };
     let rows = db
         .query(

@@ -126,12 +126,12 @@ impl Postgres {
             .isolation_level(IsolationLevel::RepeatableRead)
             .read_only(true)
             .start();
-        Ok(Db(transaction.await?))
+        Ok(Db::new(transaction.await?))
     }
 
     /// Begins a transaction that writes. Each statement sees what was committed before it.
     pub(super) async fn begin_writing(connection: &mut Object) -> Result<Db<'_>, Fault> {
-        Ok(Db(connection.transaction().await?))
+        Ok(Db::new(connection.transaction().await?))
     }
 
     /// Whether a transaction that failed may run once more.

@@ -1,28 +1,23 @@
-//! What an index follows: changed memories, and memories without a current vector.
+//! What an index follows: changed memories.
 
 use reflect_types::{MemoryId, ProjectId};
 
 use super::fault::Fault;
-use super::memories::{embed, next_revision};
 use super::sql::Db;
 use super::value::params;
-use super::{projects, row};
-use crate::store::{
-    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
-};
+use super::{embedders, projects, row};
+use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, Revision, VectorSpace};
 
 pub(super) async fn since_revision(
     db: &Db<'_>,
     project: &ProjectId,
-    embedder: &str,
+    space: &VectorSpace,
     since: Revision,
     limit: usize,
 ) -> Result<MemoryChanges, Fault> {
-    let claimed = self::embedder(db).await?;
     let Some((project, number)) = projects::revision(db, project).await? else {
         return Ok(MemoryChanges {
             reset: since.epoch != 0,
-            embedder: claimed,
             ..MemoryChanges::default()
         });
     };
@@ -32,7 +27,6 @@ pub(super) async fn since_revision(
             epoch: project,
             number,
         },
-        embedder: claimed,
         settings: projects::recall_settings(db, project).await?,
         ..MemoryChanges::default()
     };
@@ -40,6 +34,7 @@ pub(super) async fn since_revision(
     if since >= number {
         return Ok(answer);
     }
+    let embedder = embedders::key(db, space).await?;
     let mut changes = put_since(db, project, embedder, since, limit).await?;
     changes.extend(gone_since(db, project, since, limit).await?);
     changes.sort_unstable_by_key(|(revision, _)| *revision);
@@ -55,91 +50,17 @@ pub(super) async fn since_revision(
     Ok(answer)
 }
 
-pub(super) async fn claim_embedder(db: &Db<'_>, embedder: &str) -> Result<(), Fault> {
-    db.execute(
-        "INSERT INTO setting (name, value) VALUES ('embedder', $1) ON CONFLICT (name) DO \
-             UPDATE SET value = excluded.value",
-        params![embedder],
-    )
-    .await?;
-    Ok(())
-}
-
-pub(super) async fn embedder(db: &Db<'_>) -> Result<Option<String>, Fault> {
-    db.value("SELECT value FROM setting WHERE name = 'embedder'", &[])
-        .await
-}
-
-pub(super) async fn unembedded(
-    db: &Db<'_>,
-    embedder: &str,
-    dims: usize,
-    limit: usize,
-) -> Result<Vec<UnembeddedMemory>, Fault> {
-    // Ranges of the index: `<>` would read every row.
-    let (shortest, longest) = match dims {
-        0 => (0, i64::MAX),
-        _ => (row::limit(dims), row::limit(dims)),
-    };
-    let found = db
-        .query(
-            "SELECT m.key, m.task FROM memory m JOIN ( \
-                 SELECT memory FROM embedding WHERE embedder < $1 UNION ALL \
-                 SELECT memory FROM embedding WHERE embedder > $1 UNION ALL \
-                 SELECT memory FROM embedding \
-                     WHERE embedder = $1 AND vector_dims(vector) < $3::bigint UNION ALL \
-                 SELECT memory FROM embedding \
-                     WHERE embedder = $1 AND vector_dims(vector) > $4::bigint LIMIT $2 \
-             ) stale ON stale.memory = m.key",
-            params![embedder, row::limit(limit), shortest, longest],
-        )
-        .await?;
-    let found = found.iter().map(|row| {
-        let (key, task) = (row.get(0)?, row.get(1)?);
-        Ok(UnembeddedMemory { key, task })
-    });
-    found.collect()
-}
-
-pub(super) async fn set_vectors(
-    db: &Db<'_>,
-    embedder: &str,
-    vectors: &[(MemoryKey, Vec<f32>)],
-) -> Result<(), Fault> {
-    // In the order of their projects, so that two of these do not wait for each other.
-    let keys: Vec<MemoryKey> = vectors.iter().map(|(key, _)| *key).collect();
-    db.execute(
-        "SELECT FROM project WHERE key IN (SELECT project FROM memory WHERE key = \
-             ANY($1)) ORDER BY key FOR NO KEY UPDATE",
-        params![keys.as_slice()],
-    )
-    .await?;
-    for (key, vector) in vectors {
-        let project = db
-            .value("SELECT project FROM memory WHERE key = $1", params![key])
-            .await?;
-        let Some(project) = project else { continue };
-        embed(db, *key, embedder, vector).await?;
-        db.execute(
-            "UPDATE memory SET revision = $2 WHERE key = $1",
-            params![key, next_revision(db, project).await?],
-        )
-        .await?;
-    }
-    Ok(())
-}
-
 async fn put_since(
     db: &Db<'_>,
     project: i64,
-    embedder: &str,
+    embedder: Option<i64>,
     since: i64,
     limit: usize,
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let rows = db
         .query(
             "SELECT m.revision, m.key, m.q, m.metadata, \
-                 CASE WHEN e.embedder = $2 AND m.status <> 'withdrawn' THEN e.vector END, m.id, \
+                 CASE WHEN m.status <> 'withdrawn' THEN e.vector END, m.id, \
                  m.success, m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, \
                  m.uses, CASE WHEN restored.at IS NOT NULL THEN ( \
                      SELECT count(*) FROM utility_event u WHERE u.memory = m.key \
@@ -151,7 +72,8 @@ async fn put_since(
                      (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
                          AND c.memory_id = m.id AND NOT c.closed AND NOT c.automatic \
                          AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
-             FROM memory m JOIN embedding e ON e.memory = m.key JOIN project p ON p.key = m.project \
+             FROM memory m JOIN project p ON p.key = m.project \
+                 LEFT JOIN embedding e ON e.memory = m.key AND e.embedder = $2 \
                  CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
                      WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
                          AND c.kind = 'restored' AND NOT c.automatic) restored \

@@ -246,33 +246,3 @@ pub(super) async fn queue_judgements(
     }
     Ok(())
 }
-
-pub(super) async fn reembedding_is_queued(db: &Db<'_>) -> Result<bool, Fault> {
-    Ok(db
-        .first("SELECT 1 FROM queue WHERE kind = 'reembedding'", &[])
-        .await?
-        .is_some())
-}
-
-pub(super) async fn queue_reembedding(
-    db: &Db<'_>,
-    now: Timestamp,
-    restart: bool,
-) -> Result<(), Fault> {
-    let now = now.as_millisecond();
-    db.execute(
-        "INSERT INTO queue (kind, due_at) VALUES ('reembedding', $1) ON CONFLICT (kind) \
-             WHERE trace IS NULL DO NOTHING",
-        params![now],
-    )
-    .await?;
-    if restart {
-        db.execute(
-            "UPDATE queue SET due_at = $1, attempts = 0 WHERE kind = 'reembedding' AND owner \
-             IS NULL",
-            params![now],
-        )
-        .await?;
-    }
-    Ok(())
-}

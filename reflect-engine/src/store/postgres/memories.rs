@@ -1,4 +1,4 @@
-//! Memories, their events and their vectors.
+//! Memories and their events.
 
 use reflect_types::{
     KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
@@ -6,9 +6,10 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
+use super::revisions::next_revision;
 use super::sql::{Db, Row};
 use super::value::params;
-use super::{histories, ignored, memory_changes, projects, row, skills};
+use super::{histories, ignored, memory_changes, projects, row, skills, vectors};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -62,7 +63,15 @@ pub(super) async fn insert(
         )
         .await?;
     match key {
-        Some(key) => embed(db, key, &memory.embedder, &memory.vector).await,
+        Some(key) => {
+            let NewMemory {
+                embedder,
+                vector,
+                created_at,
+                ..
+            } = memory;
+            vectors::put(db, key, embedder, vector, *created_at).await
+        }
         None => Err(Fault::Data("a memory has no trace".to_owned())),
     }
 }
@@ -77,6 +86,7 @@ pub(super) async fn rewrite(
     alpha: f64,
     teacher: &Teacher,
 ) -> Result<(), Fault> {
+    vectors::forget_other_task(db, key, &memory.task).await?;
     let revision = next_revision(db, project).await?;
     let id: Option<String> = db
         .value(
@@ -101,7 +111,13 @@ pub(super) async fn rewrite(
     if let Some(id) = id {
         skills::remove_of(db, project, &MemoryId::new(id)).await?;
     }
-    embed(db, key, &memory.embedder, &memory.vector).await
+    let NewMemory {
+        embedder,
+        vector,
+        created_at,
+        ..
+    } = memory;
+    vectors::put(db, key, embedder, vector, *created_at).await
 }
 
 pub(super) async fn set_utility(
@@ -313,26 +329,6 @@ pub(super) async fn best(
     Ok(best)
 }
 
-pub(super) async fn vectors(
-    db: &Db<'_>,
-    project: &ProjectId,
-    embedder: &str,
-    keys: &[MemoryKey],
-) -> Result<Vec<(MemoryKey, Vec<f32>)>, Fault> {
-    // Not of the memory, which need not be read: a key is never used again. A key of a project that is
-    // gone is gone too.
-    let rows = db
-        .query(
-            "SELECT e.memory, e.vector FROM embedding e WHERE e.memory = ANY($1) AND \
-             e.embedder = $2 AND EXISTS (SELECT 1 FROM project p WHERE p.id = $3)",
-            params![keys, embedder, project.as_str()],
-        )
-        .await?;
-    rows.iter()
-        .map(|row| Ok((row.get(0)?, row.get(1)?)))
-        .collect()
-}
-
 pub(super) async fn by_key(
     db: &Db<'_>,
     project: &ProjectId,
@@ -347,32 +343,4 @@ pub(super) async fn by_key(
     rows.iter()
         .map(|row| Ok((row.get(0)?, row::memory(row)?)))
         .collect()
-}
-
-pub(super) async fn embed(
-    db: &Db<'_>,
-    key: MemoryKey,
-    embedder: &str,
-    vector: &[f32],
-) -> Result<(), Fault> {
-    db.execute(
-        "INSERT INTO embedding (memory, embedder, vector) VALUES ($1, $2, $3) ON CONFLICT \
-             (memory) DO UPDATE SET embedder = excluded.embedder, vector = excluded.vector",
-        params![key, embedder, vector],
-    )
-    .await?;
-    Ok(())
-}
-
-/// The next revision of the project's memories.
-pub(super) async fn next_revision(db: &Db<'_>, project: i64) -> Result<i64, Fault> {
-    next_revisions(db, project, 1).await
-}
-
-/// The first of as many new revisions of the project's memories. One update for all: each leaves a version of
-/// the project's row behind, which the rest of the transaction has to pass over.
-pub(super) async fn next_revisions(db: &Db<'_>, project: i64, count: i64) -> Result<i64, Fault> {
-    let next = "UPDATE project SET revision = revision + $2 WHERE key = $1 \
-         RETURNING revision - $2 + 1";
-    db.one(next, params![project, count]).await?.get(0)
 }

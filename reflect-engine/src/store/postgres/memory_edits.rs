@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::memory_changes::{Change, insert, recorded};
 use super::sql::Db;
 use super::value::params;
-use super::{asides, memories, projects, row, skills};
+use super::{asides, memories, projects, revisions, row, skills};
 use crate::clock;
 use crate::review::{self, Act, MemoryState, NewChange, RestoredState};
 use crate::store::MemoryKey;
@@ -189,7 +189,7 @@ async fn write_state(
             key,
             row::to_json(reflection)?,
             status.map(MemoryStatus::as_str),
-            memories::next_revision(db, project).await?,
+            revisions::next_revision(db, project).await?,
             text_sketch(reflection),
         ],
     )

@@ -7,11 +7,13 @@ use super::sql::Db;
 use super::trace_labels;
 use crate::error::Error;
 
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0001_initial.sql"),
     include_str!("../../../migrations/postgres/0002_directions.sql"),
     include_str!("../../../migrations/postgres/0003_spans.sql"),
     include_str!("../../../migrations/postgres/0004_trace_labels.sql"),
+    include_str!("../../../migrations/postgres/0005_vectors_by_embedder.sql"),
+    include_str!("../../../migrations/postgres/0006_control.sql"),
 ];
 
 /// The first format with labels of traces.
@@ -62,7 +64,7 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     }
     db.execute("UPDATE reflect_format SET format = $1", &[&current()])
         .await?;
-    let db = Db(db);
+    let db = Db::new(db);
     if found < LABELS {
         trace_labels::insert_all(&db).await?;
     }

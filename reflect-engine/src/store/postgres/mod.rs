@@ -12,15 +12,16 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
     NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
-    UnembeddedMemory,
+    VectorSpace,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -33,6 +34,7 @@ mod claims;
 mod clock;
 mod database;
 mod deleted_reviews;
+mod embedders;
 mod events;
 mod examination;
 mod fault;
@@ -49,13 +51,16 @@ mod monitoring;
 mod nearest;
 mod past_reviews;
 mod projects;
+mod reembeddings;
 mod reviews;
+mod revisions;
 mod row;
 #[cfg(any(test, feature = "test-support"))]
 mod scratch;
 mod skills;
 mod spans;
 mod sql;
+mod taken_revisions;
 mod tallies;
 mod together;
 mod trace_labels;
@@ -65,6 +70,7 @@ mod undo;
 mod undo_records;
 mod undone;
 mod value;
+mod vectors;
 mod words;
 
 use fault::Fault;
@@ -89,8 +95,8 @@ impl Store for Postgres {
         read!(self, |db| projects::summaries(db, only))
     }
 
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
-        read!(self, |db| projects::max_alpha(db, project))
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
+        read!(self, |db| projects::settings(db, project))
     }
 
     async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
@@ -240,13 +246,6 @@ impl Store for Postgres {
         Ok(())
     }
 
-    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
-        if !restart && read!(self, |db| jobs::reembedding_is_queued(db))? {
-            return Ok(());
-        }
-        write!(self, |db| jobs::queue_reembedding(db, now, restart))
-    }
-
     async fn release_jobs(&self, owner: &str) -> Result<()> {
         write!(self, |db| jobs::release(db, owner))
     }
@@ -263,22 +262,13 @@ impl Store for Postgres {
     async fn memory_changes(
         &self,
         project: &ProjectId,
-        embedder: &str,
+        space: &VectorSpace,
         since: Revision,
         limit: usize,
     ) -> Result<MemoryChanges> {
         read!(self, |db| index_feed::since_revision(
-            db, project, embedder, since, limit
+            db, project, space, since, limit
         ))
-    }
-
-    async fn vectors(
-        &self,
-        project: &ProjectId,
-        embedder: &str,
-        keys: &[MemoryKey],
-    ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
-        read!(self, |db| memories::vectors(db, project, embedder, keys))
     }
 
     async fn memories(
@@ -348,27 +338,6 @@ impl Store for Postgres {
         limit: usize,
     ) -> Result<Vec<MemoryRecord>> {
         read!(self, |db| memories::best(db, project, success, limit))
-    }
-
-    async fn claim_embedder(&self, embedder: &str) -> Result<()> {
-        write!(self, |db| index_feed::claim_embedder(db, embedder))
-    }
-
-    async fn embedder(&self) -> Result<Option<String>> {
-        read!(self, |db| index_feed::embedder(db))
-    }
-
-    async fn unembedded(
-        &self,
-        embedder: &str,
-        dims: usize,
-        limit: usize,
-    ) -> Result<Vec<UnembeddedMemory>> {
-        read!(self, |db| index_feed::unembedded(db, embedder, dims, limit))
-    }
-
-    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
-        write!(self, |db| index_feed::set_vectors(db, embedder, &vectors))
     }
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {

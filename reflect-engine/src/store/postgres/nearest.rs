@@ -9,7 +9,7 @@ use super::transaction::read;
 use super::value::params;
 use super::{Postgres, row};
 use crate::error::Result;
-use crate::store::{Nearest, Proposals};
+use crate::store::{Nearest, Proposals, VectorSpace};
 
 #[async_trait]
 impl Proposals for Postgres {
@@ -20,30 +20,35 @@ impl Proposals for Postgres {
     async fn nearest(
         &self,
         project: &ProjectId,
-        embedder: &str,
+        space: &VectorSpace,
         probe: &[f32],
         count: usize,
     ) -> Result<Nearest> {
-        read!(self, |db| nearest(db, project, embedder, probe, count))
+        read!(self, |db| nearest(db, project, space, probe, count))
     }
 }
 
 async fn nearest(
     db: &Db<'_>,
     project: &ProjectId,
-    embedder: &str,
+    space: &VectorSpace,
     probe: &[f32],
     count: usize,
 ) -> Result<Nearest, Fault> {
-    let dims = i64::try_from(probe.len()).unwrap_or(i64::MAX);
     // The direction of the probe is a query of its own, or it would be computed for every row.
     let rows = db
         .query(
             "SELECT memory, direction <#> (SELECT l2_normalize($3::vector)::halfvec) AS distance \
              FROM direction WHERE project = (SELECT key FROM project WHERE id = $1) \
-                 AND embedder = $2 AND vector_dims(direction) = $4::bigint \
+                 AND embedder = (SELECT key FROM embedder WHERE id = $2 AND dims = $4) \
              ORDER BY distance LIMIT $5",
-            params![project.as_str(), embedder, probe, dims, row::limit(count)],
+            params![
+                project.as_str(),
+                space.embedder,
+                *probe,
+                row::limit(probe.len()),
+                row::limit(count)
+            ],
         )
         .await?;
     let mut memories = Vec::with_capacity(rows.len());

@@ -1,6 +1,8 @@
 //! Projects and their counts.
 
-use reflect_types::{Approval, ProjectId, ProjectSummary, Ranking, Stats, UpdateProject};
+use reflect_types::{
+    Approval, ProjectId, ProjectSettings, ProjectSummary, Ranking, Stats, UpdateProject,
+};
 
 use super::fault::Fault;
 use super::row;
@@ -26,7 +28,7 @@ pub(super) async fn summaries(
         .query(
             "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), (SELECT \
              count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories, p.ranking, p.approve FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
+             p.max_alpha, p.max_memories, p.ranking, p.approve, p.control FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
             params![only.map(ProjectId::as_str)],
         )
         .await?;
@@ -40,19 +42,29 @@ pub(super) async fn summaries(
             max_memories: row::optional_count(found, 4)?,
             ranking: row::ranking(found, 5)?,
             approve: row::approval(found, 6)?,
+            control: found.get(7)?,
         });
     }
     Ok(summaries)
 }
 
-pub(super) async fn max_alpha(db: &Db<'_>, id: &ProjectId) -> Result<Option<f64>, Fault> {
+pub(super) async fn settings(db: &Db<'_>, id: &ProjectId) -> Result<ProjectSettings, Fault> {
     let found = db
         .first(
-            "SELECT max_alpha FROM project WHERE id = $1",
+            "SELECT max_alpha, max_memories, ranking, approve, control FROM project WHERE id = $1",
             params![id.as_str()],
         )
         .await?;
-    found.map_or(Ok(None), |row| row.get(0))
+    let Some(found) = found else {
+        return Ok(ProjectSettings::default());
+    };
+    Ok(ProjectSettings {
+        max_alpha: found.get(0)?,
+        max_memories: row::optional_count(&found, 1)?,
+        ranking: row::ranking(&found, 2)?,
+        approve: row::approval(&found, 3)?,
+        control: found.get(4)?,
+    })
 }
 
 pub(super) async fn update(
@@ -81,6 +93,10 @@ pub(super) async fn update(
         let set = "UPDATE project SET approve = $2 WHERE key = $1";
         db.execute(set, params![key, approve.as_ref().map(Approval::as_str)])
             .await?;
+    }
+    if let Some(share) = update.control {
+        let set = "UPDATE project SET control = $2 WHERE key = $1";
+        db.execute(set, params![key, share]).await?;
     }
     Ok(())
 }
@@ -120,7 +136,8 @@ pub(super) async fn revision(db: &Db<'_>, id: &ProjectId) -> Result<Option<(i64,
 }
 
 /// The key of a project to store traces in, after creating it if it is missing and `creates`. Until the
-/// end of the transaction, [`key_alone`] waits.
+/// end of the transaction, [`key_alone`] waits. No lock of the row, which would keep reviews waiting as long as traces
+/// are stored.
 pub(super) async fn key_to_fill(db: &Db<'_>, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
     let key =
         "SELECT key, pg_advisory_xact_lock_shared(1, hashint8(key)) FROM project WHERE id = $1";
@@ -134,7 +151,7 @@ pub(super) async fn key_to_fill(db: &Db<'_>, id: &ProjectId, creates: bool) -> R
     created.ok_or_else(|| Error::NoProject(id.clone()).into())
 }
 
-/// The project's key, once all that store traces in it have ended.
+/// The project's key, once all that store traces in it have ended. Others wait until the end of the transaction.
 pub(super) async fn key_alone(db: &Db<'_>, id: &ProjectId) -> Result<Option<i64>, Fault> {
     let key = "SELECT key, pg_advisory_xact_lock(1, hashint8(key)) FROM project WHERE id = $1";
     db.value(key, params![id.as_str()]).await
@@ -173,13 +190,6 @@ pub(super) async fn lock_key(db: &Db<'_>, key: i64) -> Result<(), Fault> {
         params![key],
     )
     .await?;
-    Ok(())
-}
-
-/// Keeps others from [`lock`]ing a project; many transactions may.
-pub(super) async fn share(db: &Db<'_>, key: i64) -> Result<(), Fault> {
-    db.execute("SELECT FROM project WHERE key = $1 FOR SHARE", params![key])
-        .await?;
     Ok(())
 }
 

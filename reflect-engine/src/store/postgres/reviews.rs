@@ -1,6 +1,6 @@
 //! The rows that a review's decision reads and writes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 
@@ -133,30 +133,37 @@ pub(super) async fn given(
     project: i64,
     ids: Vec<MemoryId>,
 ) -> Result<Vec<GivenMemory>, Fault> {
-    let (mut given, mut seen) = (Vec::new(), HashSet::new());
-    for id in ids {
-        if !seen.insert(id.clone()) {
-            continue;
-        }
-        let rows = db
-            .query(
-                "SELECT key, q, uses, status = 'withdrawn' FROM memory WHERE id = $1 AND project \
-             = $2",
-                params![id.as_str(), project],
-            )
-            .await?;
-        let utility = match rows.first() {
-            Some(found) => Some(Utility {
-                memory: found.get(0)?,
-                q: found.get(1)?,
-                uses: row::count(found, 2)?,
-                withdrawn: found.get(3)?,
-            }),
-            None => None,
-        };
-        given.push(GivenMemory { id, utility });
+    let mut seen = HashSet::new();
+    let ids: Vec<MemoryId> = ids
+        .into_iter()
+        .filter(|id| seen.insert(id.clone()))
+        .collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(given)
+    let names: Vec<String> = ids.iter().map(|id| id.as_str().to_owned()).collect();
+    let rows = db
+        .query(
+            "SELECT id, key, q, uses, status = 'withdrawn' FROM memory WHERE id = ANY($1) AND \
+             project = $2",
+            params![names.as_slice(), project],
+        )
+        .await?;
+    let mut utilities = HashMap::new();
+    for found in &rows {
+        let utility = Utility {
+            memory: found.get(1)?,
+            q: found.get(2)?,
+            uses: row::count(found, 3)?,
+            withdrawn: found.get(4)?,
+        };
+        utilities.insert(found.get::<String>(0)?, utility);
+    }
+    let given = ids.into_iter().map(|id| GivenMemory {
+        utility: utilities.remove(id.as_str()),
+        id,
+    });
+    Ok(given.collect())
 }
 
 /// The project's memories with an event of this review. Other projects may have the same review:

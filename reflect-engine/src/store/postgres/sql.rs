@@ -6,15 +6,25 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 
 use super::fault::Fault;
+use super::taken_revisions::TakenRevisions;
 use super::value::{Value, original};
 
 /// The rows that are fetched at a time where a page may end early.
 const PORTION: i32 = 32;
 
 /// A transaction. Statements are prepared once a connection.
-pub(super) struct Db<'a>(pub(super) Transaction<'a>);
+pub(super) struct Db<'a>(pub(super) Transaction<'a>, TakenRevisions);
 
-impl Db<'_> {
+impl<'a> Db<'a> {
+    pub(super) fn new(transaction: Transaction<'a>) -> Self {
+        Self(transaction, TakenRevisions::default())
+    }
+
+    /// The revisions that it has taken ahead.
+    pub(super) fn taken(&self) -> &TakenRevisions {
+        &self.1
+    }
+
     /// The rows of a query.
     pub(super) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
         let statement = self.0.prepare_cached(sql).await?;

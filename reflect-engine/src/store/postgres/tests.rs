@@ -4,8 +4,8 @@ use tokio_postgres::Client;
 
 use super::super::conformance;
 use super::scratch::scratch_database as database;
-use super::{Postgres, Store as _};
-use crate::store::{Intake, NewTrace};
+use super::{Postgres, Store as _, migrations};
+use crate::store::{Intake, NewTrace, Proposals as _, VectorSpace, Vectors as _};
 
 fn address() -> String {
     std::env::var("DATABASE_URL").expect("DATABASE_URL names a database")
@@ -172,4 +172,44 @@ async fn postgres_keeps_serving_while_a_newer_version_migrates() {
     assert_eq!(running.stats(&project).await.unwrap().traces, 2);
     // It may not start again.
     assert!(refusal(&address).await.contains("upgrade Reflect"));
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_migrates_the_vectors_of_an_older_format() {
+    let address = database("older").await;
+    let older = tokio_postgres::connect(&address, tokio_postgres::NoTls);
+    let (older, connection) = older.await.unwrap();
+    tokio::spawn(connection);
+    for step in &migrations::MIGRATIONS[..4] {
+        older.batch_execute(step).await.unwrap();
+    }
+    let filled = "CREATE TABLE reflect_format (format BIGINT NOT NULL); \
+         INSERT INTO reflect_format VALUES (4); \
+         INSERT INTO project (id, revision) VALUES ('p', 2); \
+         INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, alpha, \
+             metadata, task, reflection) \
+         VALUES (1, 'm-1', 't-1', true, 0.5, 1, '2026-01-01T00:00:00Z', 0.3, '{}', 'a', '{}'), \
+             (1, 'm-2', 't-2', true, 0.5, 2, '2026-01-01T00:00:00Z', 0.3, '{}', 'b', '{}'); \
+         INSERT INTO embedding (memory, embedder, vector) \
+             VALUES (1, 'old', '[1,0]'), (2, 'new', '[0,2,0]'); \
+         INSERT INTO queue (kind, due_at) VALUES ('reembedding', 0)";
+    older.batch_execute(filled).await.unwrap();
+
+    let store = Postgres::connect(&address).await.unwrap();
+    let project = ProjectId::from("p");
+    let (old, new) = (VectorSpace::new("old", 2), VectorSpace::new("new", 3));
+    let known = store.embedders().await.unwrap();
+    assert!(known.len() == 2 && known.iter().all(|known| known.completed_at.is_none()));
+    for (space, vectors) in [
+        (&old, (1, vec![1.0, 0.0])),
+        (&new, (2, vec![0.0, 2.0, 0.0])),
+    ] {
+        let found = store.vectors(&project, space, &[1, 2]).await.unwrap();
+        assert_eq!(found, [vectors]);
+        let lacking = store.unembedded(space, 0, 9).await.unwrap();
+        assert_eq!(lacking.len(), 1);
+    }
+    let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9).await;
+    assert_eq!(nearest.unwrap().memories, [(2, 1.0)]);
 }

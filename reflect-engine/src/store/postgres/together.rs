@@ -8,8 +8,9 @@ use reflect_types::{ProjectId, TraceId, TraceReceipt};
 
 use super::fault::{Fault, unreachable};
 use super::group::Groups;
+use super::revisions::expect_revisions;
 use super::sql::Db;
-use super::{Postgres, projects, reviews, traces};
+use super::{Postgres, projects, reviews, row, traces};
 use crate::error::Result;
 use crate::review::{Action, Decision};
 use crate::store::Intake;
@@ -108,8 +109,10 @@ async fn insert(db: &Db<'_>, writes: Vec<Arc<TraceWrite>>) -> Result<Vec<TraceRe
 /// Changes reviews of a project one after another, because each depends on those before.
 async fn review(db: &Db<'_>, writes: Vec<Arc<ReviewWrite>>) -> Result<Vec<Decision>, Fault> {
     let mut decisions = Vec::with_capacity(writes.len());
-    if let Some(first) = writes.first() {
-        projects::lock(db, &first.project).await?;
+    if let Some(first) = writes.first()
+        && let Some(project) = projects::lock(db, &first.project).await?
+    {
+        expect_revisions(db, project, row::limit(writes.len())).await?;
     }
     for write in writes {
         let ReviewWrite {

@@ -35,11 +35,8 @@ pub(super) async fn insert(
     {
         return Ok(first);
     }
-    match intake {
-        Intake::Unreviewed => {}
-        // An undo that does not see this review must be seen by it.
-        Intake::Unjudged | Intake::Queued(_) => projects::share(db, project).await?,
-        Intake::Learned(_) => projects::lock_key(db, project).await?,
+    if matches!(intake, Intake::Learned(_)) {
+        projects::lock_key(db, project).await?;
     }
     let is_undone = is_undone(db, project, trace, intake).await?;
     let intake = if is_undone {

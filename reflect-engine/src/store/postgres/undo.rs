@@ -28,7 +28,11 @@ pub(super) async fn undo(
 ) -> Result<UndoReport, Fault> {
     let project = match run {
         UndoRun::Dry => projects::key(db, project).await?,
-        UndoRun::Real { .. } => projects::lock(db, project).await?,
+        UndoRun::Real { .. } => {
+            // A review that is being stored is seen here, or sees this undo.
+            projects::key_alone(db, project).await?;
+            projects::lock(db, project).await?
+        }
     };
     let taught = match project {
         Some(project) => load(db, project, selection).await?,

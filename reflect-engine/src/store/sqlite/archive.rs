@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::row::{MEMORY_COLUMNS, TRACE_COLUMNS};
 use super::{
     Sqlite, asides, events, jobs, memories, memory_changes, past_reviews, projects, reviews, row,
-    trace_labels, traces, undo_records,
+    trace_labels, traces, undo_records, vectors,
 };
 use crate::clock;
 use crate::error::{Error, Result};
@@ -171,7 +171,7 @@ pub(super) fn restore(
                 memory,
                 embedder,
                 vector,
-            } => restore_memory(db, key, memory, embedder, vector)?,
+            } => restore_memory(db, key, memory, (embedder, vector), now)?,
             EmbeddedPiece::Skill(skill) => restore_skill(db, key, skill)?,
             EmbeddedPiece::Undo(record) => undo_records::insert(db, key, record)?,
         };
@@ -249,8 +249,8 @@ fn restore_memory(
     db: &Connection,
     project: i64,
     archived: &ArchivedMemory,
-    embedder: &str,
-    vector: &[f32],
+    (embedder, vector): (&str, &[f32]),
+    now: Timestamp,
 ) -> Result<bool, Fault> {
     let ArchivedMemory {
         history,
@@ -310,7 +310,7 @@ fn restore_memory(
         memory.status == MemoryStatus::Staged,
     ])?;
     let key = db.last_insert_rowid();
-    memories::embed(db, key, embedder, vector)?;
+    vectors::add(db, key, embedder, vector, now)?;
     let mut aside = set_aside.iter().peekable();
     for (position, event) in (0..).zip(&history.events) {
         while let Some(earlier) = aside.next_if(|aside| aside.position <= position) {

@@ -1,28 +1,23 @@
-//! What an index follows: changed memories, and memories without a current vector.
+//! What an index follows: changed memories.
 
 use reflect_types::{MemoryId, ProjectId};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::fault::Fault;
-use super::memories::{embed, next_revision};
-use super::{blob, projects, row};
+use super::{blob, embedders, projects, row};
 use crate::sketch::{NotASketch, Sketch};
-use crate::store::{
-    IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, UnembeddedMemory,
-};
+use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, VectorSpace};
 
 pub(super) fn since_revision(
     db: &Connection,
     project: &ProjectId,
-    embedder: &str,
+    space: &VectorSpace,
     since: Revision,
     limit: usize,
 ) -> Result<MemoryChanges, Fault> {
-    let claimed = self::embedder(db)?;
     let Some((project, number)) = projects::revision(db, project)? else {
         return Ok(MemoryChanges {
             reset: since.epoch != 0,
-            embedder: claimed,
             ..MemoryChanges::default()
         });
     };
@@ -32,7 +27,6 @@ pub(super) fn since_revision(
             epoch: project,
             number,
         },
-        embedder: claimed,
         settings: projects::recall_settings(db, project)?,
         ..MemoryChanges::default()
     };
@@ -40,6 +34,7 @@ pub(super) fn since_revision(
     if since >= number {
         return Ok(answer);
     }
+    let embedder = embedders::key(db, space)?;
     let mut changes = put_since(db, project, embedder, since, limit)?;
     changes.extend(gone_since(db, project, since, limit)?);
     changes.sort_unstable_by_key(|(revision, _)| *revision);
@@ -55,77 +50,16 @@ pub(super) fn since_revision(
     Ok(answer)
 }
 
-pub(super) fn claim_embedder(db: &Connection, embedder: &str) -> Result<(), Fault> {
-    db.prepare_cached("INSERT OR REPLACE INTO setting (name, value) VALUES ('embedder', ?1)")?
-        .execute([embedder])?;
-    Ok(())
-}
-
-pub(super) fn embedder(db: &Connection) -> Result<Option<String>, Fault> {
-    Ok(db
-        .prepare_cached("SELECT value FROM setting WHERE name = 'embedder'")?
-        .query_row([], |row| row.get(0))
-        .optional()?)
-}
-
-pub(super) fn unembedded(
-    db: &Connection,
-    embedder: &str,
-    dims: usize,
-    limit: usize,
-) -> Result<Vec<UnembeddedMemory>, Fault> {
-    // Ranges of the index: `<>` would read every row.
-    let mut select = db.prepare_cached(
-        "SELECT m.key, m.task FROM memory m JOIN ( \
-             SELECT memory FROM embedding WHERE embedder < ?1 UNION ALL \
-             SELECT memory FROM embedding WHERE embedder > ?1 UNION ALL \
-             SELECT memory FROM embedding WHERE embedder = ?1 AND length(vector) < ?3 UNION ALL \
-             SELECT memory FROM embedding WHERE embedder = ?1 AND length(vector) > ?4 LIMIT ?2 \
-         ) stale ON stale.memory = m.key",
-    )?;
-    let bytes = row::limit(dims.saturating_mul(size_of::<f32>()));
-    let (shortest, longest) = match dims {
-        0 => (0, i64::MAX),
-        _ => (bytes, bytes),
-    };
-    let found = select.query_map(
-        params![embedder, row::limit(limit), shortest, longest],
-        |row| {
-            let (key, task) = (row.get(0)?, row.get(1)?);
-            Ok(UnembeddedMemory { key, task })
-        },
-    )?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
-pub(super) fn set_vectors(
-    db: &Connection,
-    embedder: &str,
-    vectors: &[(MemoryKey, Vec<f32>)],
-) -> Result<(), Fault> {
-    for (key, vector) in vectors {
-        let project = db
-            .prepare_cached("SELECT project FROM memory WHERE key = ?1")?
-            .query_row([key], |row| row.get(0))
-            .optional()?;
-        let Some(project) = project else { continue };
-        embed(db, *key, embedder, vector)?;
-        db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
-            .execute(params![key, next_revision(db, project)?])?;
-    }
-    Ok(())
-}
-
 fn put_since(
     db: &Connection,
     project: i64,
-    embedder: &str,
+    embedder: Option<i64>,
     since: i64,
     limit: usize,
 ) -> Result<Vec<(i64, MemoryChange)>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT m.revision, m.key, m.q, m.metadata, \
-             iif(e.embedder = ?2 AND m.status <> 'withdrawn', e.vector, NULL), m.id, m.success, \
+             iif(m.status <> 'withdrawn', e.vector, NULL), m.id, m.success, \
              m.given, m.alpha, m.status = 'active' AND m.aside IS NULL, m.aside, m.uses, \
              (SELECT max(c.created_at) FROM memory_change c WHERE c.project = m.project \
                  AND c.memory_id = m.id AND c.closed = 0 AND c.kind = 'restored' \
@@ -136,7 +70,8 @@ fn put_since(
                  (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
                      AND c.memory_id = m.id AND c.closed = 0 AND c.automatic = 0 \
                      AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
-         FROM memory m JOIN embedding e ON e.memory = m.key JOIN project p ON p.key = m.project \
+         FROM memory m JOIN project p ON p.key = m.project \
+             LEFT JOIN embedding e ON e.memory = m.key AND e.embedder = ?2 \
          WHERE m.project = ?1 AND m.revision > ?3 ORDER BY m.revision LIMIT ?4",
     )?;
     let mut rows = select.query(params![project, embedder, since, row::limit(limit)])?;

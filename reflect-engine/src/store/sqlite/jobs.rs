@@ -101,7 +101,7 @@ fn due(
 ) -> Result<Vec<ClaimedRow>, Fault> {
     let mut select = db.prepare_cached(
         "SELECT key, trace, attempts + 1, owner IS NOT NULL FROM queue \
-         WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
+         WHERE kind = ?1 AND trace IS NOT NULL AND due_at <= ?2 ORDER BY due_at, key LIMIT ?3",
     )?;
     let mut rows = select.query(params![
         kind.as_str(),
@@ -339,33 +339,9 @@ pub(super) fn queue_judgements(
     Ok(())
 }
 
-pub(super) fn reembedding_is_queued(db: &Connection) -> Result<bool, Fault> {
-    Ok(db
-        .prepare_cached("SELECT 1 FROM queue WHERE kind = 'reembedding'")?
-        .exists([])?)
-}
-
-pub(super) fn queue_reembedding(
-    db: &Connection,
-    now: Timestamp,
-    restart: bool,
-) -> Result<(), Fault> {
-    let now = now.as_millisecond();
-    db.prepare_cached("INSERT OR IGNORE INTO queue (kind, due_at) VALUES ('reembedding', ?1)")?
-        .execute([now])?;
-    if restart {
-        db.prepare_cached(
-            "UPDATE queue SET due_at = ?1, attempts = 0 \
-             WHERE kind = 'reembedding' AND owner IS NULL",
-        )?
-        .execute([now])?;
-    }
-    Ok(())
-}
-
 fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<Subject>, Fault> {
     let Some(key) = trace else {
-        return Ok((kind == JobKind::Reembedding).then_some(Subject::Reembedding));
+        return Ok(None);
     };
     let mut select = db.prepare_cached(&format!(
         "SELECT {}, p.id FROM trace t JOIN project p ON p.key = t.project \

@@ -1,4 +1,4 @@
-//! Memories, their events and their vectors.
+//! Memories and their events.
 
 use reflect_types::{
     KeyId, ListMemories, MemoryHistory, MemoryId, MemoryRecord, MemoryStatus, Page, ProjectId,
@@ -7,7 +7,7 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{blob, events, memory_changes, merged, projects, row, skills};
+use super::{events, memory_changes, merged, projects, row, skills, vectors};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -69,7 +69,13 @@ pub(super) fn insert(
         ":staged": staged,
         ":reason": STAGED,
     })?;
-    embed(db, db.last_insert_rowid(), &memory.embedder, &memory.vector)
+    vectors::add(
+        db,
+        db.last_insert_rowid(),
+        &memory.embedder,
+        &memory.vector,
+        memory.created_at,
+    )
 }
 
 /// Replaces the content of a memory, and deletes a skill that was written from it.
@@ -82,6 +88,7 @@ pub(super) fn rewrite(
     alpha: f64,
     teacher: &Teacher,
 ) -> Result<(), Fault> {
+    vectors::forget_other_task(db, key, &memory.task)?;
     let revision = next_revision(db, project)?;
     let rewritten = params![
         key,
@@ -103,7 +110,7 @@ pub(super) fn rewrite(
         )?
         .query_row(rewritten, |row| row.get::<_, String>(0))?;
     skills::remove_of(db, project, &MemoryId::new(id))?;
-    embed(db, key, &memory.embedder, &memory.vector)
+    vectors::put(db, key, &memory.embedder, &memory.vector, memory.created_at)
 }
 
 pub(super) fn set_utility(
@@ -326,28 +333,6 @@ pub(super) fn best(
     Ok(best)
 }
 
-pub(super) fn vectors(
-    db: &Connection,
-    project: &ProjectId,
-    embedder: &str,
-    keys: &[MemoryKey],
-) -> Result<Vec<(MemoryKey, Vec<f32>)>, Fault> {
-    if projects::key(db, project)?.is_none() {
-        return Ok(Vec::new());
-    }
-    // The memory itself need not be read: a key is never used again.
-    let mut select =
-        db.prepare_cached("SELECT vector FROM embedding WHERE memory = ?1 AND embedder = ?2")?;
-    let mut found = Vec::with_capacity(keys.len());
-    for key in keys {
-        let mut rows = select.query(params![key, embedder])?;
-        if let Some(row) = rows.next()? {
-            found.push((*key, blob::decode(row, 0)?));
-        }
-    }
-    Ok(found)
-}
-
 pub(super) fn by_key(
     db: &Connection,
     project: &ProjectId,
@@ -369,20 +354,6 @@ pub(super) fn by_key(
         }
     }
     Ok(found)
-}
-
-pub(super) fn embed(
-    db: &Connection,
-    key: MemoryKey,
-    embedder: &str,
-    vector: &[f32],
-) -> Result<(), Fault> {
-    db.prepare_cached(
-        "INSERT INTO embedding (memory, embedder, vector) VALUES (?1, ?2, ?3) \
-         ON CONFLICT (memory) DO UPDATE SET embedder = excluded.embedder, vector = excluded.vector",
-    )?
-    .execute(params![key, embedder, blob::encode(vector)])?;
-    Ok(())
 }
 
 /// The next revision of the project's memories.

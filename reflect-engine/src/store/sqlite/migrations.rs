@@ -79,6 +79,10 @@ const MIGRATIONS: &[Migration] = &[
         schema: include_str!("../../../migrations/sqlite/0026_trace_labels.sql"),
         convert: Some(label_traces),
     },
+    schema(include_str!(
+        "../../../migrations/sqlite/0027_vectors_by_embedder.sql"
+    )),
+    schema(include_str!("../../../migrations/sqlite/0028_control.sql")),
 ];
 
 /// The current format: the number of migrations.

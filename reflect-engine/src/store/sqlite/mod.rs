@@ -7,15 +7,16 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
     ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
-    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSummary, Skill,
-    Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport, UpdateProject,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
 };
 
 use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
     NewTrace, Proposals, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
-    UnembeddedMemory,
+    VectorSpace,
 };
 use crate::error::Result;
 use crate::review::{Action, Decision, Selection, Setback};
@@ -27,6 +28,7 @@ mod browse;
 mod claims;
 mod database;
 mod deleted_reviews;
+mod embedders;
 mod events;
 mod fault;
 mod file;
@@ -41,6 +43,7 @@ mod monitoring;
 mod past_reviews;
 mod projects;
 mod readers;
+mod reembeddings;
 mod reviews;
 mod row;
 mod skills;
@@ -51,6 +54,7 @@ mod traces;
 mod undo;
 mod undo_records;
 mod undone;
+mod vectors;
 mod writer;
 
 pub use database::Sqlite;
@@ -70,9 +74,9 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn max_alpha(&self, project: &ProjectId) -> Result<Option<f64>> {
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
         let project = project.clone();
-        self.read(move |db| projects::max_alpha(db, &project)).await
+        self.read(move |db| projects::settings(db, &project)).await
     }
 
     async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
@@ -209,14 +213,6 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    async fn queue_reembedding(&self, now: Timestamp, restart: bool) -> Result<()> {
-        if !restart && self.read(jobs::reembedding_is_queued).await? {
-            return Ok(());
-        }
-        self.write(move |db| jobs::queue_reembedding(db, now, restart))
-            .await
-    }
-
     async fn release_jobs(&self, owner: &str) -> Result<()> {
         let owner = owner.to_owned();
         self.write(move |db| jobs::release(db, &owner)).await
@@ -236,23 +232,12 @@ impl Store for Sqlite {
     async fn memory_changes(
         &self,
         project: &ProjectId,
-        embedder: &str,
+        space: &VectorSpace,
         since: Revision,
         limit: usize,
     ) -> Result<MemoryChanges> {
-        let (project, embedder) = (project.clone(), embedder.to_owned());
-        self.read(move |db| index_feed::since_revision(db, &project, &embedder, since, limit))
-            .await
-    }
-
-    async fn vectors(
-        &self,
-        project: &ProjectId,
-        embedder: &str,
-        keys: &[MemoryKey],
-    ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
-        let (project, embedder, keys) = (project.clone(), embedder.to_owned(), keys.to_vec());
-        self.read(move |db| memories::vectors(db, &project, &embedder, &keys))
+        let (project, space) = (project.clone(), space.clone());
+        self.read(move |db| index_feed::since_revision(db, &project, &space, since, limit))
             .await
     }
 
@@ -336,33 +321,6 @@ impl Store for Sqlite {
     ) -> Result<Vec<MemoryRecord>> {
         let project = project.clone();
         self.read(move |db| memories::best(db, &project, success, limit))
-            .await
-    }
-
-    async fn claim_embedder(&self, embedder: &str) -> Result<()> {
-        let embedder = embedder.to_owned();
-        self.write(move |db| index_feed::claim_embedder(db, &embedder))
-            .await
-    }
-
-    async fn embedder(&self) -> Result<Option<String>> {
-        self.read(index_feed::embedder).await
-    }
-
-    async fn unembedded(
-        &self,
-        embedder: &str,
-        dims: usize,
-        limit: usize,
-    ) -> Result<Vec<UnembeddedMemory>> {
-        let embedder = embedder.to_owned();
-        self.read(move |db| index_feed::unembedded(db, &embedder, dims, limit))
-            .await
-    }
-
-    async fn set_vectors(&self, embedder: &str, vectors: Vec<(MemoryKey, Vec<f32>)>) -> Result<()> {
-        let embedder = embedder.to_owned();
-        self.write(move |db| index_feed::set_vectors(db, &embedder, &vectors))
             .await
     }
 

@@ -1,6 +1,8 @@
 //! Projects and their counts.
 
-use reflect_types::{Approval, ProjectId, ProjectSummary, Ranking, Stats, UpdateProject};
+use reflect_types::{
+    Approval, ProjectId, ProjectSettings, ProjectSummary, Ranking, Stats, UpdateProject,
+};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::fault::Fault;
@@ -22,7 +24,7 @@ pub(super) fn summaries(
     let mut select = db.prepare_cached(
         "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), \
              (SELECT count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories, p.ranking, p.approve FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
+             p.max_alpha, p.max_memories, p.ranking, p.approve, p.control FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
     )?;
     let mut rows = select.query([only.map(ProjectId::as_str)])?;
     let mut summaries = Vec::new();
@@ -35,17 +37,27 @@ pub(super) fn summaries(
             max_memories: row::optional_count(found, 4)?,
             ranking: row::named(found, 5)?,
             approve: row::named(found, 6)?,
+            control: found.get(7)?,
         });
     }
     Ok(summaries)
 }
 
-pub(super) fn max_alpha(db: &Connection, id: &ProjectId) -> Result<Option<f64>, Fault> {
-    let limit = db
-        .prepare_cached("SELECT max_alpha FROM project WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    Ok(limit.flatten())
+pub(super) fn settings(db: &Connection, id: &ProjectId) -> Result<ProjectSettings, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT max_alpha, max_memories, ranking, approve, control FROM project WHERE id = ?1",
+    )?;
+    let mut rows = select.query([id.as_str()])?;
+    let Some(found) = rows.next()? else {
+        return Ok(ProjectSettings::default());
+    };
+    Ok(ProjectSettings {
+        max_alpha: found.get(0)?,
+        max_memories: row::optional_count(found, 1)?,
+        ranking: row::named(found, 2)?,
+        approve: row::named(found, 3)?,
+        control: found.get(4)?,
+    })
 }
 
 pub(super) fn update(db: &Connection, id: &ProjectId, update: &UpdateProject) -> Result<(), Fault> {
@@ -65,6 +77,9 @@ pub(super) fn update(db: &Connection, id: &ProjectId, update: &UpdateProject) ->
     }
     if let Some(approve) = &update.approve {
         set("approve", &approve.as_ref().map(Approval::as_str))?;
+    }
+    if let Some(share) = update.control {
+        set("control", &share)?;
     }
     Ok(())
 }

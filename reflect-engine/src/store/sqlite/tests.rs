@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::*;
 use crate::error::Error;
 use crate::review::NewReview;
-use crate::store::Archive as _;
+use crate::store::{Archive as _, Vectors as _};
 
 mod groups;
 
@@ -56,10 +56,10 @@ async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
 async fn a_reembedding_that_waits_is_looked_at_without_a_write() {
     let (_folder, store) = store();
     let now = Timestamp::UNIX_EPOCH;
-    store.queue_reembedding(now, false).await.unwrap();
+    store.queue_reembedding("e", now, false).await.unwrap();
     let release = hold(&store).await;
     let limit = std::time::Duration::from_secs(20);
-    let looked = tokio::time::timeout(limit, store.queue_reembedding(now, false)).await;
+    let looked = tokio::time::timeout(limit, store.queue_reembedding("e", now, false)).await;
     looked.expect("it waits for the writing thread").unwrap();
     drop(release);
 }

@@ -256,7 +256,11 @@ async fn a_memory_that_waits_is_approved_in_the_console() {
     let trace = service.trace("Refund order 7").await;
     let browser = Browser::sign_in(&service, &service.master.clone()).await;
     let path = format!("/p/{PROJECT}/settings");
-    let choices = [("ranking", "classic"), ("approve", "first")];
+    let choices = [
+        ("ranking", "classic"),
+        ("approve", "first"),
+        ("control", "0.1"),
+    ];
     assert_eq!(browser.post(&path, &choices).await.status, 303);
     let page = browser.page(&path).await;
     for chosen in ["classic", "first"] {
@@ -265,7 +269,14 @@ async fn a_memory_that_waits_is_approved_in_the_console() {
             "{page}"
         );
     }
-    for unknown in [("ranking", "random"), ("approve", "never")] {
+    assert!(page.contains(
+        "name=\"control\" type=\"number\" min=\"0\" max=\"1\" step=\"any\" value=\"0.1\""
+    ));
+    for unknown in [
+        ("ranking", "random"),
+        ("approve", "never"),
+        ("control", "1.5"),
+    ] {
         assert_eq!(browser.post(&path, &[unknown]).await.status, 422);
     }
     let review = at(&format!("/traces/{trace}/review"));

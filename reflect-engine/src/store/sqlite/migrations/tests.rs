@@ -36,7 +36,11 @@ const REVIEWS_BY: &str = "
         (5, 'r-5', 'pass', '[judge of all things] fine', 0.3, 'inline', '2026-01-01T00:00:00Z',
             NULL, NULL, NULL);";
 
-/// A file of an older format, with six traces, five reviews, a verdict that was withdrawn and a job.
+/// The first format with a vector for each embedder.
+const EMBEDDERS: usize = 27;
+
+/// A file of an older format, with six traces, five reviews, a verdict that was withdrawn, a job and two memories
+/// with vectors of different embedders.
 fn older(path: &Path, formats: usize) {
     let db = Connection::open(path).unwrap();
     for step in &MIGRATIONS[..formats] {
@@ -75,6 +79,19 @@ fn older(path: &Path, formats: usize) {
          VALUES ('reflection', 6, 100, 2, 'one')"
     };
     db.execute_batch(job).unwrap();
+    db.execute_batch(
+        "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, metadata, task, reflection)
+             VALUES (1, 'm-1', 't-1', 1, 0.5, 1, '2026-01-01T00:00:00Z', '{}', 'Refund order 7', '{}'),
+                 (1, 'm-2', 't-2', 1, 0.5, 2, '2026-01-01T00:00:00Z', '{}', 'Refund order 8', '{}')",
+    )
+    .unwrap();
+    let vectors = if formats < EMBEDDERS {
+        "INSERT INTO embedding (memory, embedder, vector) VALUES (1, 'a', zeroblob(8)), (2, 'b', zeroblob(12))"
+    } else {
+        "INSERT INTO embedder (id, dims, seen_at) VALUES ('a', 2, 0), ('b', 3, 0);
+         INSERT INTO embedding (memory, embedder, vector) VALUES (1, 1, zeroblob(8)), (2, 2, zeroblob(12))"
+    };
+    db.execute_batch(vectors).unwrap();
     file::stamp(&db, i64::try_from(formats).unwrap()).unwrap();
 }
 
@@ -152,6 +169,24 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
             .unwrap();
         let expected = ("reflection".to_owned(), 6, 100, 2, "one".to_owned());
         assert_eq!(job, expected, "from format {formats}");
+        let mut vectors = db
+            .prepare(
+                "SELECT v.memory, e.id, e.dims, e.completed_at, length(v.vector) FROM embedding v \
+                     JOIN embedder e ON e.key = v.embedder ORDER BY v.memory",
+            )
+            .unwrap();
+        let vectors = vectors.query_map([], |row| {
+            let (memory, id, dims) = (row.get(0)?, row.get::<_, String>(1)?, row.get(2)?);
+            let (completed, length) = (row.get::<_, Option<i64>>(3)?, row.get(4)?);
+            Ok((memory, id, dims, completed, length))
+        });
+        let vectors: Vec<(i64, String, i64, Option<i64>, i64)> =
+            vectors.unwrap().collect::<Result<_, _>>().unwrap();
+        let expected = [
+            (1, "a".to_owned(), 2, None, 8),
+            (2, "b".to_owned(), 3, None, 12),
+        ];
+        assert_eq!(vectors, expected, "from format {formats}");
         if formats < LABELS {
             let labels = crate::store::labels(&Metadata::from_iter([("n".to_owned(), 3.into())]));
             let trace: i64 = db

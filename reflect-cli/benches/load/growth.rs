@@ -1,0 +1,81 @@
+//! How the cost of a request grows with the number of clients and the size of a run, and what requests of all kinds
+//! at once cost each other.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::requests::{Load, Taken, send};
+use super::server::Server;
+use super::{CONNECTIONS, rate, reviewed, trace};
+
+const CLIENTS: [usize; 5] = [1, 4, 16, 64, 256];
+/// In kilobytes.
+const SIZES: [usize; 4] = [1, 16, 128, 1_000];
+/// Few, so that large runs do not wait for each other's bytes.
+const SENDERS: usize = 8;
+
+/// Measures each for that long.
+pub(super) async fn run(time: Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path().join("reflect.db"), &[]);
+    let servers = [server.address.clone()];
+    println!("Clients that store traces of 4 kB");
+    for clients in CLIENTS {
+        let taken = send(load("/traces", &trace(), clients), &servers, time).await;
+        show(&format!("{clients} clients"), &taken, time);
+    }
+    println!("\nRuns by their size, {SENDERS} clients");
+    for kilobytes in SIZES {
+        let taken = send(
+            load("/traces", &of_size(kilobytes), SENDERS),
+            &servers,
+            time,
+        )
+        .await;
+        show(&format!("{kilobytes} kB"), &taken, time);
+    }
+    println!("\nAll kinds at once, {CONNECTIONS} clients");
+    let query = json!({"task": "Refund order 8", "limit": 10});
+    let (stored, learned, queried) = tokio::join!(
+        send(load("/traces", &trace(), CONNECTIONS / 2), &servers, time),
+        send(
+            load("/traces", &reviewed(), CONNECTIONS / 4),
+            &servers,
+            time
+        ),
+        send(
+            load("/memory/query", &query, CONNECTIONS / 4),
+            &servers,
+            time
+        ),
+    );
+    show("store a trace of 4 kB", &stored, time);
+    show("store a reviewed trace", &learned, time);
+    show("query memories", &queried, time);
+}
+
+fn load(path: &'static str, body: &Value, connections: usize) -> Load {
+    let body = body.to_string();
+    Load {
+        path,
+        body: Box::new(move |_| body.clone()),
+        connections,
+    }
+}
+
+fn of_size(kilobytes: usize) -> Value {
+    let word = "The customer asked for a refund of an order that came late. ";
+    let mut trace = trace();
+    trace["trajectory"][0]["content"] = word.repeat(kilobytes * 1_000 / word.len()).into();
+    trace
+}
+
+fn show(what: &str, taken: &Taken, time: Duration) {
+    println!(
+        "{what:<24} {:>8.0}/s {:>9.2} ms p50 {:>9.2} ms p99",
+        rate(taken.count(), time),
+        taken.at(50),
+        taken.at(99)
+    );
+}
