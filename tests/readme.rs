@@ -15,3 +15,5 @@ pub mod rust_frameworks {}
 
 #[cfg(test)]
 mod links;
+#[cfg(test)]
+mod snippets;

@@ -1,4 +1,4 @@
-//! Two examples as people run them: what they print, and what they record.
+//! Examples as people run them: what they print, and what they record.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -146,4 +146,18 @@ fn the_pass_rate_of_the_batch_rises() {
     };
     assert!(first < last, "{said}");
     assert!(rates.is_sorted(), "{said}");
+}
+
+#[test]
+fn an_agent_of_async_openai_learns() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = run("frameworks", folder.path(), "");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Refund order 7, please: 0 memories, refunded: true",
+            "Refund order 12, please: 1 memories, refunded: false",
+        ]
+    );
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the fixtures of `Trajectory::from_…`: runs as the libraries themselves write them.
 
-    pip install openai anthropic langchain openai-agents reflect-sdk==0.3.3
+    pip install openai anthropic langchain deepagents openai-agents reflect-sdk==0.3.3
     python3 tests/python/make_conversations.py
 
 Each library runs one agent against a scripted model, and its own serialization is stored in
@@ -18,6 +18,7 @@ from importlib.metadata import version
 import agents
 import anthropic
 import openai
+from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.load import dumpd
@@ -142,6 +143,20 @@ def langchain():
             "published_client": from_deepagents(messages)}
 
 
+def deepagents():
+    model = Scripted(answers=[
+        AIMessage(content="", tool_calls=[{"id": "call_0", "name": "ls", "args": {"path": "/"}}]),
+        AIMessage(content="I look it up.",
+                  tool_calls=[{"id": "call_1", "name": "weather", "args": {"city": "Oslo"}}]),
+        AIMessage(content=ANSWER),
+    ])
+    done = create_deep_agent(model=model, tools=[weather]).invoke({"messages": [{"role": "user", "content": TASK}]})
+    messages = done["messages"]
+    return {"made_with": f"deepagents {version('deepagents')}",
+            "messages_to_dict": messages_to_dict(messages),
+            "published_client": from_deepagents(messages)}
+
+
 class ScriptedAgentModel(agents.Model):
     def __init__(self, answers):
         self.answers = iter(answers)
@@ -174,7 +189,7 @@ def openai_agents():
 
 
 for name, made in [("openai_chat", openai_chat()), ("anthropic", anthropic_messages()),
-                   ("langchain", langchain()), ("openai_agents", openai_agents())]:
+                   ("langchain", langchain()), ("deepagents", deepagents()), ("openai_agents", openai_agents())]:
     path = FIXTURES / f"{name}.json"
     path.write_text(json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     print(path.name, "by", made["made_with"])

@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod budget;
 mod compile_time;
+mod frameworks;
 mod package;
 mod postgres;
 mod python;

@@ -3,6 +3,7 @@
 use crate::bench;
 use crate::browser;
 use crate::budget;
+use crate::frameworks;
 use crate::package;
 use crate::postgres;
 use crate::python;
@@ -37,6 +38,11 @@ pub(crate) const ALL: &[Step] = &[
     ),
     bench::QUICK,
     Step::new("examples", "every offline example runs", examples),
+    Step::new(
+        "frameworks",
+        "agents of rig learn, by spans and by a hook",
+        frameworks::check,
+    ),
     Step::new("docs", "the documentation builds without warnings", docs),
 ];
 

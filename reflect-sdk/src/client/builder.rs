@@ -123,7 +123,7 @@ impl ClientBuilder {
     }
 
     /// The share of runs, from 0 to 1, that are given no memories; by default that of
-    /// [the project](crate::Admin::set_control), which a client reads at most once a minute.
+    /// [the project](crate::admin::Admin::set_control), which a client reads at most once a minute.
     ///
     /// These runs are the control arm: a report compares their pass rate with that of the others, and so
     /// tells whether memories help. Which runs they are depends on their

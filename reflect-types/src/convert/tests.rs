@@ -133,6 +133,14 @@ fn messages_of_langchain_become_what_the_published_client_makes_of_them() {
 }
 
 #[test]
+fn messages_of_deep_agents_become_what_the_published_client_makes_of_them() {
+    let made = fixture(include_str!("fixtures/deepagents.json"));
+    let run = Trajectory::from_langchain(made["messages_to_dict"].clone()).into_messages();
+    assert_eq!(run[1].calls()[0].function.name, "ls");
+    assert_eq!(essence(&run), made["published_client"]);
+}
+
+#[test]
 fn what_a_message_says_besides_is_kept() {
     let message = json!([{"type": "ai", "content": "42", "usage_metadata": {"input_tokens": 3},
         "response_metadata": {}, "invalid_tool_calls": []}]);

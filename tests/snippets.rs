@@ -1,0 +1,41 @@
+//! Code of a page that is not compiled with it is part of a program that is.
+
+use std::path::Path;
+
+/// A page, and the programs that its code is from.
+const PAGES: [(&str, &[&str]); 2] = [
+    (
+        "rust-frameworks.md",
+        &[
+            "frameworks/rig.rs",
+            "frameworks/genai.rs",
+            "frameworks/rig_hook.rs",
+        ],
+    ),
+    ("tutorial.md", &["tutorial.rs"]),
+];
+
+#[test]
+fn uncompiled_code_of_pages_is_part_of_an_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for (page, programs) in PAGES {
+        let text = std::fs::read_to_string(root.join("docs").join(page)).unwrap();
+        let programs = programs.iter().map(|program| {
+            let program = root.join("examples").join(program);
+            unindented(&std::fs::read_to_string(program).unwrap())
+        });
+        let programs: Vec<String> = programs.collect();
+        let blocks = text.split("```rust,ignore\n").skip(1);
+        let blocks = blocks.filter_map(|rest| rest.split("```").next());
+        let blocks: Vec<String> = blocks.map(unindented).collect();
+        assert!(!blocks.is_empty(), "{page}");
+        for block in blocks {
+            let is_there = programs.iter().any(|program| program.contains(&block));
+            assert!(is_there, "{page}: no example has\n{block}");
+        }
+    }
+}
+
+fn unindented(code: &str) -> String {
+    code.lines().flat_map(|line| [line.trim(), "\n"]).collect()
+}
