@@ -63,7 +63,7 @@ document.addEventListener("htmx:responseError", (event) => {
   const reply = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
   notice((reply.querySelector("[role=alert]") || reply.body).textContent.trim());
 });
-document.addEventListener("htmx:sendError", () => notice("The server cannot be reached. Nothing was changed."));
+document.addEventListener("htmx:sendError", () => notice("The server does not answer. Load the page again to see whether it was saved."));
 
 // A slider shows its value.
 document.addEventListener("input", (event) => {

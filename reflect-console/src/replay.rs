@@ -43,12 +43,26 @@ pub(crate) struct Call {
     pub(crate) arguments: String,
 }
 
-/// The steps of a run.
-pub(crate) fn steps(trajectory: &[Message]) -> Vec<Step> {
-    (1..)
-        .zip(trajectory)
+/// The steps of a run, with its answer as the last one where no message has it.
+pub(crate) fn steps(trajectory: &[Message], answer: &str) -> Vec<Step> {
+    let messages = (1..).zip(trajectory);
+    let mut steps: Vec<_> = messages
         .map(|(number, message)| step(number, message))
-        .collect()
+        .collect();
+    let answer = answer.trim();
+    let is_there = |message: &Message| message.text().trim() == answer;
+    if !answer.is_empty() && !trajectory.iter().any(is_there) {
+        steps.push(Step {
+            number: steps.len() + 1,
+            who: "agent".to_owned(),
+            kind: "final response".to_owned(),
+            text: Some(Text::new(answer, false)),
+            calls: Vec::new(),
+            is_error: false,
+            is_code: false,
+        });
+    }
+    steps
 }
 
 fn step(number: usize, message: &Message) -> Step {
@@ -185,37 +199,58 @@ mod tests {
     #[test]
     fn arguments_are_readable_and_long_results_folded() {
         let long: Vec<_> = (0..40).map(|n| format!("line {n}")).collect();
-        let steps = steps(&messages(json!([
-            {"role": "assistant", "content": null, "tool_calls": [
-                {"id": "1", "function": {"name": "get", "arguments": "{\"id\":\"JV3K9P\",\"n\":1}"}}]},
-            {"role": "tool", "tool_call_id": "1", "content": long.join("\n")},
-            {"role": "assistant", "content": "Done."}
-        ])));
+        let steps = steps(
+            &messages(json!([
+                {"role": "assistant", "content": null, "tool_calls": [
+                    {"id": "1", "function": {"name": "get", "arguments": "{\"id\":\"JV3K9P\",\"n\":1}"}}]},
+                {"role": "tool", "tool_call_id": "1", "content": long.join("\n")},
+                {"role": "assistant", "content": "Done."}
+            ])),
+            "Done.",
+        );
         assert_eq!(steps[0].calls[0].arguments, r#"{ "id": "JV3K9P", "n": 1 }"#);
         assert!(steps[0].text.is_none());
         let folded = steps[1].text.as_ref().unwrap().folded.as_deref();
         assert_eq!(folded, Some("40 lines"));
         assert!(steps[2].text.as_ref().unwrap().folded.is_none());
+        assert_eq!(steps.len(), 3);
+    }
+
+    #[test]
+    fn an_answer_that_no_message_has_is_the_last_step() {
+        let asked = messages(json!([{"role": "user", "content": "Refund order 7"}]));
+        let steps = steps(&asked, "Refunded.");
+        assert_eq!(
+            (steps.len(), steps[1].number, steps[1].kind.as_str()),
+            (2, 2, "final response")
+        );
+        assert_eq!(steps[1].text.as_ref().unwrap().whole, "Refunded.");
     }
 
     #[test]
     fn errors_of_tools_are_marked() {
-        let steps = steps(&messages(json!([
-            {"role": "tool", "content": "Error: certificate cannot be used"},
-            {"role": "tool", "content": "ValueError: no such flight"},
-            {"role": "tool", "content": "{\"error\": \"gone\"}"},
-            {"role": "tool", "content": "broken", "is_error": true},
-            {"role": "tool", "content": "{\"error\": null, \"ok\": 1}"},
-            {"role": "tool", "content": "no errors found"},
-            {"role": "assistant", "content": "Error handling is done"}
-        ])));
+        let steps = steps(
+            &messages(json!([
+                {"role": "tool", "content": "Error: certificate cannot be used"},
+                {"role": "tool", "content": "ValueError: no such flight"},
+                {"role": "tool", "content": "{\"error\": \"gone\"}"},
+                {"role": "tool", "content": "broken", "is_error": true},
+                {"role": "tool", "content": "{\"error\": null, \"ok\": 1}"},
+                {"role": "tool", "content": "no errors found"},
+                {"role": "assistant", "content": "Error handling is done"}
+            ])),
+            "",
+        );
         let marked: Vec<_> = steps.iter().map(|step| step.is_error).collect();
         assert_eq!(marked, [true, true, true, true, false, false, false]);
     }
 
     #[test]
     fn a_message_of_another_shape_is_shown_as_json() {
-        let steps = steps(&messages(json!([{"thought": "hm", "observation": [1, 2]}])));
+        let steps = steps(
+            &messages(json!([{"thought": "hm", "observation": [1, 2]}])),
+            "",
+        );
         assert_eq!(steps[0].who, "data");
         assert!(
             steps[0]

@@ -88,6 +88,11 @@ impl ApiError {
         Self::new(ErrorCode::NotFound, detail)
     }
 
+    /// It contradicts what is stored.
+    pub(crate) fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Conflict, detail)
+    }
+
     /// An unsupported method.
     pub(crate) fn method(method: &Method) -> Self {
         Self::new(

@@ -105,7 +105,12 @@ pub(crate) async fn read(request: Request, app: &App) -> Result<Bytes, ApiError>
     read_up_to(app.settings().body_limit, request, app).await
 }
 
-async fn read_up_to(limit: usize, mut request: Request, app: &App) -> Result<Bytes, ApiError> {
+/// The raw body, up to this size.
+pub(crate) async fn read_up_to(
+    limit: usize,
+    mut request: Request,
+    app: &App,
+) -> Result<Bytes, ApiError> {
     // Of a gzip body, the decompression has removed the header.
     if let Some(encoding) = request.headers().get(CONTENT_ENCODING)
         && encoding != "identity"

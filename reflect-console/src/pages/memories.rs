@@ -170,7 +170,7 @@ impl MemoriesPage {
         first: FirstTrace,
     ) -> Self {
         Self {
-            floor: format!("{:.2}", search.floor.unwrap_or(0.2)),
+            floor: format!("{:.2}", search.floor.unwrap_or_default()),
             lambda: format!("{:.2}", search.lambda),
             variety: format!("{:.2}", search.variety),
             frame: frame.on("memories"),
@@ -284,7 +284,14 @@ fn kinds(evidence: &Evidence) -> String {
 /// Such as `given to 84 runs, 51 passed; of 9 like this one, 8 passed`.
 fn evidence(memory: &ExplainedMemory) -> String {
     let overall = match memory.evidence {
-        None | Some(Evidence { runs: 0, .. }) => return "never tested".to_owned(),
+        None if memory.similar_runs == 0 => {
+            return "what its runs say is no part of this ranking".to_owned();
+        }
+        None => {
+            let (runs, passed) = (memory.similar_runs, memory.similar_passed);
+            return format!("of {runs} runs like this one, {passed} passed");
+        }
+        Some(Evidence { runs: 0, .. }) => return "never tested".to_owned(),
         Some(evidence) => match evidence.runs {
             1 => format!("given to 1 run, {} passed", evidence.passed),
             runs => format!("given to {runs} runs, {} passed", evidence.passed),

@@ -2,7 +2,7 @@ use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::store::TraceSearch;
 use reflect_engine::{Appraisal, QueuedReview};
-use reflect_types::{Trace, TraceId, Verdict};
+use reflect_types::{Reviewer, Trace, TraceId, Verdict};
 
 use super::FirstTrace;
 use super::trace::{Head, ReviewView, verdict};
@@ -107,12 +107,16 @@ impl ReviewPage {
             Desk {
                 id: shown(trace.id.as_str()),
                 head: Head::new(trace, now),
-                steps: steps(&trace.trajectory),
+                steps: steps(&trace.trajectory, &trace.final_response),
                 given: given
                     .iter()
                     .map(|memory| MemoryCard::appraised(&frame, memory))
                     .collect(),
-                suggestion: trace.review.as_ref().map(ReviewView::new),
+                suggestion: trace
+                    .review
+                    .as_ref()
+                    .filter(|review| matches!(review.reviewer, Some(Reviewer::Model(_))))
+                    .map(ReviewView::new),
                 action: in_project(&frame.project, &["review", trace.id.as_str()]),
                 skip,
                 reason: queued

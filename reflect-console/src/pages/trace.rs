@@ -89,7 +89,7 @@ impl TracePage {
         Self {
             id: shown(trace.id.as_str()),
             head: Head::new(trace, now),
-            steps: steps(&trace.trajectory),
+            steps: steps(&trace.trajectory, &trace.final_response),
             given: given
                 .iter()
                 .map(|appraisal| MemoryCard::appraised(&frame, appraisal))

@@ -1,6 +1,6 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ApiKey, UndoRecord, UndoReport};
+use reflect_types::{ApiKey, KeyId, Undo, UndoRecord, UndoReport};
 
 use crate::frame::Frame;
 use crate::text::{grouped, line, shown};
@@ -66,10 +66,7 @@ impl UndoPage {
                 .as_ref()
                 .map(|key| label(key.as_str()));
             Record {
-                what: key.map_or_else(
-                    || "a selection of reviews".to_owned(),
-                    |key| format!("everything that key {key} taught"),
-                ),
+                what: what(&record.request, key.as_deref()),
                 changed: format!(
                     "{} reviews, {} memories removed, {} moved",
                     grouped(record.totals.traces),
@@ -83,11 +80,23 @@ impl UndoPage {
             keys: keys
                 .iter()
                 .map(|key| (key.id.as_str().to_owned(), shown(&key.label)))
+                .chain([(KeyId::MASTER.to_owned(), "the server's own key".to_owned())])
                 .collect(),
             preview: preview.map(|preview| Preview::new(label(preview.key), preview)),
             records: records.collect(),
             frame: frame.on("settings"),
         }
+    }
+}
+
+/// What an undo was asked for.
+fn what(request: &Undo, key: Option<&str>) -> String {
+    let is_part = request.reviewer.is_some() || request.since.is_some() || request.until.is_some();
+    match key {
+        _ if request.trace_id.is_some() => "the review of one run".to_owned(),
+        Some(key) if is_part => format!("some of what key {key} taught"),
+        Some(key) => format!("everything that key {key} taught"),
+        None => "a selection of reviews".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{KeyId, ProjectId, Validate};
+use reflect_types::{KeyId, ProjectId, Ranking, Validate};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -54,6 +54,16 @@ impl Engine {
     /// The learning rate of reviews that do not set one.
     pub fn default_alpha(&self) -> f64 {
         self.core().alpha
+    }
+
+    /// The ranking of queries in a project that sets none.
+    pub fn default_ranking(&self) -> &Ranking {
+        &self.core().ranking
+    }
+
+    /// The lowest similarity of queries that set none.
+    pub fn similarity_floor(&self) -> f64 {
+        self.core().floor
     }
 
     /// Whether memories keep values that identify a person or a case: see

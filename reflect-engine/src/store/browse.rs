@@ -19,7 +19,7 @@ pub trait Browse {
         search: &TraceSearch,
     ) -> Result<Page<TraceOverview>>;
 
-    /// The models of the project's traces, sorted.
+    /// The models of the project's traces, sorted, at most [`TraceSearch::MAX_MODELS`].
     async fn trace_models(&self, project: &ProjectId) -> Result<Vec<String>>;
 
     /// The number of traces without a review, at most [`TraceSearch::MAX_COUNTED`].
@@ -60,6 +60,8 @@ impl TraceSearch {
     pub const MAX_LIMIT: usize = 1_000;
     /// Traces without a review are counted up to here: a page says that there are more.
     pub const MAX_COUNTED: u64 = 1_000;
+    /// The most models that a list of them has.
+    pub const MAX_MODELS: usize = 200;
 }
 
 /// A kind of traces.

@@ -4,12 +4,22 @@ use axum::http::HeaderMap;
 
 use crate::error::ApiError;
 
+/// The largest form, in bytes.
+pub(super) const MAX_FORM: usize = 1024 * 1024;
+/// The largest form of a visitor who has not signed in: a key and an address.
+pub(super) const MAX_SIGN_IN: usize = 16 * 1024;
+/// The most fields of a form.
+const MAX_FIELDS: usize = 100;
+
 /// The fields of a form or of a query string, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<(String, String)>);
 
 impl Fields {
     pub(super) fn parse(text: &[u8]) -> Result<Self, ApiError> {
+        if text.split(|byte| *byte == b'&').nth(MAX_FIELDS).is_some() {
+            return Err(ApiError::malformed("the form has too many fields"));
+        }
         let fields = serde_urlencoded::from_bytes(text);
         fields
             .map(Self)

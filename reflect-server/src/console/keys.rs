@@ -60,9 +60,9 @@ fn new_key(form: &Fields) -> Result<CreateApiKey, ApiError> {
             let days: i64 = days
                 .parse()
                 .map_err(|_| ApiError::field("days", "must be a number of days"))?;
-            let end =
-                Timestamp::now().checked_add(SignedDuration::from_hours(days.saturating_mul(24)));
-            let end = end.map_err(|_| ApiError::field("days", "is too far in the future"))?;
+            let time = SignedDuration::try_from_hours(days.saturating_mul(24));
+            let end = time.and_then(|time| Timestamp::now().checked_add(time).ok());
+            let end = end.ok_or_else(|| ApiError::field("days", "is too far in the future"))?;
             Some(end.to_string())
         }
     };

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use reflect_console::{
     MemoriesPage, MemoryPage, MemorySearch, SimilarMemories, in_project, shown_memories, status_of,
 };
+use reflect_engine::Engine;
 use reflect_types::{
     DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
-    ReflectionEdit, UpdateMemory,
+    Ranking, ReflectionEdit, UpdateMemory,
 };
 
 use super::answer::{Problem, page, redirect};
@@ -25,8 +26,8 @@ const MAX_SIMILAR: u32 = 5;
 /// The list, or the answer to a search.
 pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     visit.require::<ListMemories>()?;
-    let search = search(&visit.query);
     let engine = visit.engine();
+    let search = search(&visit, &engine).await?;
     let first = visit.first_trace();
     let Some(query) = search.query() else {
         let list = ListMemories {
@@ -194,15 +195,28 @@ fn memory_id(visit: &Visit) -> MemoryId {
     MemoryId::new(visit.segment("memory_id"))
 }
 
-fn search(query: &Fields) -> MemorySearch {
+/// The search of the address; what it leaves out is as for an agent that asks for memories.
+async fn search(visit: &Visit, engine: &Engine) -> Result<MemorySearch, Problem> {
+    let query = &visit.query;
     let number = |name: &str| query.get(name).parse::<f64>().ok();
-    MemorySearch {
+    let ranking = match query.get("ranking") {
+        "" => {
+            let settings = engine.settings(&visit.project).await?;
+            settings.ranking.unwrap_or(engine.default_ranking().clone())
+        }
+        ranking => Ranking::from(ranking),
+    };
+    let usual = match ranking {
+        Ranking::Classic => 1.0 - QueryMemories::DEFAULT_MMR_LAMBDA,
+        _ => 0.0,
+    };
+    Ok(MemorySearch {
         q: query.text("q"),
-        ranking: query.text("ranking"),
+        ranking: ranking.to_string(),
         lambda: number("lambda").unwrap_or(QueryMemories::DEFAULT_LAMBDA),
-        floor: number("floor"),
-        variety: number("variety").unwrap_or_default(),
+        floor: Some(number("floor").unwrap_or(engine.similarity_floor())),
+        variety: number("variety").unwrap_or(usual),
         status: query.text("status"),
         before: query.text("before"),
-    }
+    })
 }

@@ -3,7 +3,10 @@
 use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{ReviewDesk, ReviewPage, next, review_address};
-use reflect_types::{ListTraces, Review, ReviewTrace, Reviewer, Trace, TraceId, Undo, Verdict};
+use reflect_types::{
+    ListMemories, ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo,
+    Verdict,
+};
 
 use super::answer::{Problem, page, redirect};
 use super::visit::{Change, Visit};
@@ -26,11 +29,11 @@ pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
         None => None,
     };
     let given = match &open {
-        Some(trace) => {
+        Some(trace) if visit.may::<ListMemories>() => {
             let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
             engine.appraise(&visit.project, task, ids).await?
         }
-        None => Vec::new(),
+        _ => Vec::new(),
     };
     let last = match visit.query.get("last") {
         "" => None,
@@ -78,6 +81,11 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     bounded.map_err(|error| visit.refused(error))?;
     let id = TraceId::new(visit.segment("trace_id"));
     let engine = visit.engine();
+    let open = read(&visit, &id).await?;
+    if open.review.as_ref().is_some_and(is_by_a_person) {
+        let problem = "a person has reviewed this run meanwhile: yours was not saved. Copy your words, and load the page again";
+        return Err(visit.refused(ApiError::conflict(problem)));
+    }
     // Before the review, which takes the trace out of the queue.
     let queue = engine.review_queue(&visit.project).await?;
     let next = next(&queue, Some(&id)).map_or("", TraceId::as_str);
@@ -127,10 +135,11 @@ async fn read(visit: &Visit, id: &TraceId) -> Result<Trace, Problem> {
 fn is_own(trace: &Trace, visit: &Visit) -> bool {
     let review = trace.review.as_ref();
     review.is_some_and(|review| {
-        review.key_id.as_ref() == Some(visit.caller.key())
-            && review
-                .reviewer
-                .as_ref()
-                .is_none_or(|by| *by == Reviewer::Human)
+        review.key_id.as_ref() == Some(visit.caller.key()) && is_by_a_person(review)
     })
+}
+
+fn is_by_a_person(review: &ReviewRecord) -> bool {
+    let by = review.reviewer.as_ref();
+    by.is_none_or(|by| *by == Reviewer::Human)
 }

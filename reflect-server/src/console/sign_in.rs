@@ -8,7 +8,7 @@ use reflect_console::{ProjectsPage, SignInPage, in_project};
 use reflect_types::Scope;
 
 use super::answer::{Problem, html, page as shown, redirect};
-use super::form::{Fields, refuse_other_sites};
+use super::form::{Fields, MAX_FORM, MAX_SIGN_IN, refuse_other_sites};
 use super::visit::{COOKIE_NAME, Visit, Visitor, check_csrf, is_secure, token};
 use crate::app::App;
 use crate::error::ApiError;
@@ -79,7 +79,8 @@ pub(super) async fn once(State(app): State<App>, request: Request) -> Result<Res
 pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     refuse_other_sites(&parts.headers)?;
-    let body = extract::read(Request::from_parts(parts.clone(), body), &app).await?;
+    let request = Request::from_parts(parts.clone(), body);
+    let body = extract::read_up_to(MAX_SIGN_IN, request, &app).await?;
     let form = Fields::parse(&body)?;
     let next = form.text("next");
     match access::authenticate(form.get("key").trim(), &parts, &app).await {
@@ -108,7 +109,7 @@ pub(super) async fn sign_out(
 ) -> Result<Response, Problem> {
     let headers = request.headers().clone();
     refuse_other_sites(&headers)?;
-    let form = Fields::parse(&extract::read(request, &app).await?)?;
+    let form = Fields::parse(&extract::read_up_to(MAX_FORM, request, &app).await?)?;
     check_csrf(form.get("csrf").as_bytes(), &visitor.session)?;
     if let Some(token) = token(&headers) {
         app.sessions().end(token);

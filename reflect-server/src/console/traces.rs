@@ -6,7 +6,7 @@ use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use reflect_console::{RawTrace, TraceFilters, TracePage, TraceSource, TracesPage};
-use reflect_types::{GetTrace, ListApiKeys, ListTraces, Trace, TraceId};
+use reflect_types::{GetTrace, ListApiKeys, ListMemories, ListTraces, Trace, TraceId};
 
 use super::answer::{Problem, page, protected};
 use super::visit::Visit;
@@ -43,9 +43,12 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     let trace = trace(&visit).await?;
     let engine = visit.engine();
     let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
-    let given = engine.appraise(&visit.project, task, ids).await?;
-    let learned = trace.created_memory_id.as_slice();
-    let learned = engine.find_memories(&visit.project, learned).await?;
+    let (mut given, mut learned) = (Vec::new(), Vec::new());
+    if visit.may::<ListMemories>() {
+        given = engine.appraise(&visit.project, task, ids).await?;
+        let id = trace.created_memory_id.as_slice();
+        learned = engine.find_memories(&visit.project, id).await?;
+    }
     let label = key_label(&visit, &trace).await?;
     let source = TraceSource {
         trace: &trace,

@@ -15,7 +15,7 @@ use reflect_types::{
 };
 
 use super::answer::Problem;
-use super::form::{Fields, refuse_other_sites};
+use super::form::{Fields, MAX_FORM, refuse_other_sites};
 use crate::access;
 use crate::app::App;
 use crate::error::ApiError;
@@ -180,7 +180,7 @@ impl FromRequest<App> for Change {
         let visit = Visit::from_request_parts(&mut parts, app).await?;
         refuse_other_sites(&parts.headers)?;
         let header = parts.headers.get(CSRF_HEADER).cloned();
-        let body = extract::read(Request::from_parts(parts, body), app).await?;
+        let body = extract::read_up_to(MAX_FORM, Request::from_parts(parts, body), app).await?;
         let form = Fields::parse(&body)?;
         let given = match &header {
             Some(header) => header.as_bytes(),

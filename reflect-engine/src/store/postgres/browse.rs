@@ -138,6 +138,9 @@ async fn models(db: &Db<'_>, project: &ProjectId) -> Result<Vec<String>, Fault> 
     {
         models.push(model.clone());
         last = model;
+        if models.len() >= TraceSearch::MAX_MODELS {
+            break;
+        }
     }
     Ok(models)
 }

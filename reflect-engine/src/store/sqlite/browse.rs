@@ -151,10 +151,14 @@ fn traces(
 }
 
 /// The search for tasks of the project that have a word with each of these beginnings.
+/// The words of a search beyond which it ignores the rest.
+const MAX_WORDS: usize = 32;
+
 fn words(text: &str, project: i64) -> Option<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words: Vec<String> = words
         .filter(|word| !word.is_empty())
+        .take(MAX_WORDS)
         .map(|word| format!("\"{word}\"*"))
         .collect();
     if words.is_empty() {
@@ -176,6 +180,9 @@ fn models(db: &Connection, project: &ProjectId) -> Result<Vec<String>, Fault> {
     })? {
         models.push(model.clone());
         last = model;
+        if models.len() >= TraceSearch::MAX_MODELS {
+            break;
+        }
     }
     Ok(models)
 }

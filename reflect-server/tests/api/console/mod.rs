@@ -111,6 +111,12 @@ async fn a_wrong_key_is_refused_with_the_reason() {
             .contains("unknown or revoked")
     );
     assert!(!refused.headers.contains_key(header::SET_COOKIE));
+    let long = "x".repeat(20_000);
+    let refused = post(&service, "/sign-in", "", &[("key", &long)]).await;
+    assert_eq!(refused.status, 413);
+    let many: Vec<_> = (0..200).map(|_| ("a", "")).collect();
+    let refused = post(&service, "/sign-in", "", &many).await;
+    assert_eq!(refused.status, 400);
 }
 
 #[tokio::test]

@@ -168,6 +168,8 @@ async fn a_key_is_made_within_the_visitors_rights_and_what_it_taught_is_undone()
         ("days", "30"),
         ("max_alpha", "0.2"),
     ];
+    let never = [("label", "x"), ("days", "9223372036854775807")];
+    assert_eq!(browser.post(&path, &never).await.status, 422);
     let made = browser.post(&path, &fields).await;
     assert_eq!(made.status, 200, "{made:?}");
     let page = made.body.as_str().unwrap();

@@ -17,9 +17,21 @@ async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
     });
     let stored = service.post(&at("/traces"), body).await;
     let id = stored.body["trace_id"].as_str().unwrap();
-    let scopes = [Scope::TraceRead, Scope::ReviewWrite, Scope::KeyAdmin];
-    let browser = Browser::sign_in(&service, &service.key(PROJECT, &scopes).await).await;
     let path = format!("/p/{PROJECT}/traces/{id}");
+    let blind = [Scope::TraceRead, Scope::ReviewWrite];
+    let blind = Browser::sign_in(&service, &service.key(PROJECT, &blind).await).await;
+    for page in [&path, &format!("/p/{PROJECT}/review?trace={id}")] {
+        let page = blind.page(page).await;
+        assert!(page.contains("may not read"), "{page}");
+        assert!(!page.contains("similarity"), "{page}");
+    }
+    let scopes = [
+        Scope::TraceRead,
+        Scope::ReviewWrite,
+        Scope::KeyAdmin,
+        Scope::MemoryRead,
+    ];
+    let browser = Browser::sign_in(&service, &service.key(PROJECT, &scopes).await).await;
     let page = browser.page(&path).await;
     assert!(page.contains("a run keeps the order only"), "{page}");
     assert!(
@@ -37,4 +49,11 @@ async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
         "{page}"
     );
     assert!(!page.contains("Review this run"), "{page}");
+    // Another person with the run still open does not lose words without being told.
+    let late = [("verdict", "fail"), ("feedback", "Ask for the receipt")];
+    let review = format!("/p/{PROJECT}/review/{id}");
+    let refused = blind.post(&review, &late).await;
+    assert_eq!(refused.status, 409);
+    let said = refused.body.as_str().unwrap();
+    assert!(said.contains("reviewed this run meanwhile"), "{said}");
 }
