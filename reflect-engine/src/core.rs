@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use reflect_types::{KeyId, Ranking};
 use tokio::sync::{Notify, watch};
 
+use crate::backfill::Backfill;
 use crate::clock::Clock;
-use crate::embedding::Backfill;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::key_limits::KeyLimits;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod backfill;
 pub mod clock;
 mod core;
 mod credit;

@@ -10,9 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
+use crate::backfill::Backfill;
 use crate::clock::{self, Clock};
 use crate::core::Core;
-use crate::embedding::Backfill;
 use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::ingest;

@@ -10,7 +10,7 @@ use tracing::Span;
 use super::draw::Draw;
 use super::handle::TraceHandle;
 #[cfg(feature = "tracing")]
-use super::heard::HeardSpans;
+use super::heard_spans::HeardSpans;
 use super::output::TraceOutput;
 use crate::client::{Style, augmented, idempotency_key};
 use crate::error::Error;

@@ -24,6 +24,8 @@ mod handle;
 #[cfg(feature = "tracing")]
 mod heard;
 #[cfg(feature = "tracing")]
+mod heard_spans;
+#[cfg(feature = "tracing")]
 mod layer;
 mod open;
 mod options;

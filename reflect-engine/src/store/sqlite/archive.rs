@@ -285,7 +285,7 @@ fn restore_memory(
         memory.success,
         memory.q_value,
         row::stored_count(memory.uses),
-        memories::next_revision(db, project)?,
+        projects::next_revision(db, project)?,
         memory.created_at,
         row::to_json(&memory.metadata)?,
         memory.task,

@@ -58,7 +58,7 @@ fn write_one(
         status,
         decision.reason,
         at,
-        memories::next_revision(db, project)?,
+        projects::next_revision(db, project)?,
         decision.merged_into,
     ])?;
     if decision.status.is_some() {
@@ -168,7 +168,7 @@ pub(super) fn touch_merged(db: &Connection, project: i64, into: &MemoryId) -> Re
     let keys: Vec<MemoryKey> = keys.collect::<rusqlite::Result<_>>()?;
     for key in keys {
         db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
-            .execute(params![key, memories::next_revision(db, project)?])?;
+            .execute(params![key, projects::next_revision(db, project)?])?;
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) fn insert(
         ":id": memory.id.as_str(),
         ":success": success,
         ":q": learn::INITIAL,
-        ":revision": next_revision(db, project)?,
+        ":revision": projects::next_revision(db, project)?,
         ":created_at": clock::text(memory.created_at),
         ":task": memory.task,
         ":reflection": row::to_json(&memory.reflection)?,
@@ -89,7 +89,7 @@ pub(super) fn rewrite(
     teacher: &Teacher,
 ) -> Result<(), Fault> {
     vectors::forget_other_task(db, key, &memory.task)?;
-    let revision = next_revision(db, project)?;
+    let revision = projects::next_revision(db, project)?;
     let rewritten = params![
         key,
         row::to_json(&memory.reflection)?,
@@ -122,7 +122,7 @@ pub(super) fn set_utility(
 ) -> Result<(), Fault> {
     let uses = i64::try_from(uses).unwrap_or(i64::MAX);
     db.prepare_cached("UPDATE memory SET q = ?2, uses = ?3, revision = ?4 WHERE key = ?1")?
-        .execute(params![key, q, uses, next_revision(db, project)?])?;
+        .execute(params![key, q, uses, projects::next_revision(db, project)?])?;
     Ok(())
 }
 
@@ -135,7 +135,7 @@ pub(super) fn withdraw(db: &Connection, project: i64, id: &MemoryId) -> Result<(
     ignore(db, project, key, id)?;
     skills::remove_of(db, project, id)?;
     db.prepare_cached("UPDATE memory SET status = 'withdrawn', revision = ?2 WHERE key = ?1")?
-        .execute(params![key, next_revision(db, project)?])?;
+        .execute(params![key, projects::next_revision(db, project)?])?;
     Ok(())
 }
 
@@ -167,7 +167,7 @@ pub(super) fn restore(
         teacher.key_id.as_ref().map(KeyId::as_str),
         teacher.reviewer.model_name(),
         learned.generation,
-        next_revision(db, project)?,
+        projects::next_revision(db, project)?,
         alpha,
         text_sketch(&learned.reflection),
     ])?;
@@ -240,7 +240,7 @@ pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
     db.prepare_cached(
         "INSERT INTO deleted_memory (memory, project, revision) VALUES (?1, ?2, ?3)",
     )?
-    .execute(params![key, project, next_revision(db, project)?])?;
+    .execute(params![key, project, projects::next_revision(db, project)?])?;
     Ok(())
 }
 
@@ -354,13 +354,4 @@ pub(super) fn by_key(
         }
     }
     Ok(found)
-}
-
-/// The next revision of the project's memories.
-pub(super) fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
-    db.prepare_cached("UPDATE project SET revision = revision + 1 WHERE key = ?1")?
-        .execute([project])?;
-    Ok(db
-        .prepare_cached("SELECT revision FROM project WHERE key = ?1")?
-        .query_row([project], |row| row.get(0))?)
 }

@@ -181,7 +181,7 @@ fn write_state(
         key,
         row::to_json(reflection)?,
         status.map(MemoryStatus::as_str),
-        memories::next_revision(db, project)?,
+        projects::next_revision(db, project)?,
         text_sketch(reflection),
     ])?;
     Ok(())

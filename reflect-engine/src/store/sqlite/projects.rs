@@ -112,6 +112,15 @@ pub(super) fn revision(db: &Connection, id: &ProjectId) -> Result<Option<(i64, i
         .optional()?)
 }
 
+/// The next revision of the project's memories.
+pub(super) fn next_revision(db: &Connection, project: i64) -> Result<i64, Fault> {
+    db.prepare_cached("UPDATE project SET revision = revision + 1 WHERE key = ?1")?
+        .execute([project])?;
+    Ok(db
+        .prepare_cached("SELECT revision FROM project WHERE key = ?1")?
+        .query_row([project], |row| row.get(0))?)
+}
+
 /// The project's key, after creating it if it is missing and `creates`.
 pub(super) fn row(db: &Connection, id: &ProjectId, creates: bool) -> Result<i64, Fault> {
     if creates {

@@ -7,7 +7,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::embedders::dims;
 use super::fault::Fault;
-use super::memories::next_revision;
 use super::{Sqlite, blob, embedders, projects, reembeddings, row};
 use crate::error::Result;
 use crate::store::{
@@ -202,7 +201,7 @@ fn set(
         let Some(project) = project else { continue };
         put(db, *key, &space.embedder, vector, now)?;
         db.prepare_cached("UPDATE memory SET revision = ?2 WHERE key = ?1")?
-            .execute(params![key, next_revision(db, project)?])?;
+            .execute(params![key, projects::next_revision(db, project)?])?;
     }
     Ok(())
 }
