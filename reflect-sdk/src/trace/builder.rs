@@ -276,17 +276,11 @@ impl TraceBuilder {
     }
 
     async fn retrieve(&self, draw: &mut Draw) -> Result<Vec<Memory>> {
-        let core = self.client.core();
-        let Some(query) = self.query()? else {
+        let Some(retrieval) = self.retrieval(draw)? else {
             return Ok(Vec::new());
         };
-        let memories = retrieve(
-            Arc::clone(core),
-            draw.clone(),
-            query,
-            self.retrieval_timeout,
-        );
-        let (closed, memories) = core.worker().spawn(memories)?.await??;
+        let worker = self.client.core().worker();
+        let (closed, memories) = worker.spawn(retrieval)?.await??;
         *draw = closed;
         Ok(memories)
     }
@@ -295,20 +289,25 @@ impl TraceBuilder {
         /// The I/O thread keeps the time limit; this covers for one that is starved.
         const GRACE: Duration = Duration::from_secs(1);
 
-        let core = self.client.core();
-        let Some(query) = self.query()? else {
+        let Some(retrieval) = self.retrieval(draw)? else {
             return Ok(Vec::new());
         };
-        let memories = retrieve(
-            Arc::clone(core),
-            draw.clone(),
-            query,
-            self.retrieval_timeout,
-        );
         let limit = self.retrieval_timeout.saturating_add(GRACE);
-        let (closed, memories) = core.worker().wait(memories, limit)?;
+        let worker = self.client.core().worker();
+        let (closed, memories) = worker.wait(retrieval, limit)?;
         *draw = closed;
         Ok(memories)
+    }
+
+    /// Draws the arm and asks for memories; `None` without retrieval.
+    fn retrieval(
+        &self,
+        draw: &Draw,
+    ) -> Result<Option<impl Future<Output = Retrieved> + Send + use<>>> {
+        let query = self.query()?;
+        let core = Arc::clone(self.client.core());
+        let (draw, limit) = (draw.clone(), self.retrieval_timeout);
+        Ok(query.map(|query| retrieve(core, draw, query, limit)))
     }
 
     /// The checked query; `None` without retrieval.
@@ -325,13 +324,16 @@ impl TraceBuilder {
     }
 }
 
+/// The drawn run and its memories.
+type Retrieved = Result<(Draw, Vec<Memory>)>;
+
 /// Draws the arm of a run and retrieves its memories on the I/O thread, within the limit.
 async fn retrieve(
     core: Arc<Core>,
     mut draw: Draw,
     query: QueryMemories,
     limit: Duration,
-) -> Result<(Draw, Vec<Memory>)> {
+) -> Retrieved {
     let retrieved = async {
         draw.close(&core).await;
         let memories = if draw.is_control() {
