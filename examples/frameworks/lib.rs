@@ -39,7 +39,7 @@ impl Provider {
     }
 }
 
-/// A model that knows only what it is told.
+/// A scripted model that uses only its prompt.
 fn scripted(request: &ModelRequest) -> Act {
     if request.text().contains("30 days") {
         return Act::Say("When was it bought?".to_owned());

@@ -17,7 +17,7 @@ const MAX_OUTPUT: usize = 1024 * 1024;
 const MAX_ERRORS: usize = 16 * 1024;
 /// The longest environment variable; Linux takes 131,071 bytes.
 const MAX_VARIABLE: usize = 100_000;
-/// How long a command that is told to end may take.
+/// The time between the signal that ends a command and the one that kills it.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How a command ended.

@@ -40,7 +40,7 @@ impl Batch {
         self.runs.len()
     }
 
-    /// Adds a run. If there is no room for it, the batch starts anew with it, and the full one is returned.
+    /// Adds a run. Returns the batch as it was, and starts one with the run, if there is no room for it.
     pub(super) fn add(&mut self, run: CarriedRun) -> Option<Self> {
         let has_room = self.runs.len() < RUNS && self.bytes + run.bytes <= BYTES;
         let full = (!has_room && !self.is_empty()).then(|| std::mem::take(self));

@@ -9,7 +9,7 @@ use super::ledger::Moves;
 use super::time;
 
 /// The parts of a run: its memory, if it was found, and the trace. A review whose memory was not found
-/// waits in the queue, so that its memory is written anew.
+/// waits in the queue, which writes its memory again.
 pub(super) fn of_run(
     mut trace: Trace,
     memory: Option<Memory>,
