@@ -65,6 +65,31 @@ document.addEventListener("htmx:responseError", (event) => {
 });
 document.addEventListener("htmx:sendError", () => notice("The server does not answer. Load the page again to see whether it was saved."));
 
+// Words that were not sent outlive a lost session or connection, in this tab.
+const draftOf = (field) => `feedback of ${field.form.dataset.trace}`;
+const restoreDraft = () => {
+  const field = document.getElementById("feedback");
+  if (field && !field.value) field.value = sessionStorage.getItem(draftOf(field)) ?? "";
+};
+document.addEventListener("input", (event) => {
+  if (event.target.id === "feedback") sessionStorage.setItem(draftOf(event.target), event.target.value);
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { elt, successful, xhr } = event.detail;
+  const field = elt.querySelector("#feedback");
+  if (field && successful && !xhr.getResponseHeader("HX-Redirect")) sessionStorage.removeItem(draftOf(field));
+});
+document.addEventListener("submit", (event) => {
+  if (event.target.matches('[action="/sign-out"]')) sessionStorage.clear();
+});
+restoreDraft();
+
+// The next run is read out, and the keyboard goes on from its heading.
+document.addEventListener("htmx:afterSettle", () => {
+  restoreDraft();
+  if (!isWriting(document.activeElement)) document.querySelector("#desk h1")?.focus({ preventScroll: true });
+});
+
 // A slider shows its value.
 document.addEventListener("input", (event) => {
   const output = document.getElementById(event.target.dataset?.output ?? "");

@@ -13,6 +13,8 @@ const MAX_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// A further session ends the one that has been idle longest.
 const MAX_SESSIONS: usize = 10_000;
+/// A further session of a key ends the one of that key that has been idle longest.
+const MAX_SESSIONS_OF_A_KEY: usize = 200;
 /// A link that signs in is valid for this time.
 const LINK_AGE: Duration = Duration::from_secs(10 * 60);
 
@@ -47,12 +49,10 @@ impl Sessions {
         let now = Instant::now();
         let mut table = lock(&self.table);
         table.retain(|_, entry| entry.is_open(now));
-        if table.len() >= MAX_SESSIONS {
-            let oldest = table.iter().min_by_key(|(_, entry)| entry.last_used);
-            if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
-                table.remove(&oldest);
-            }
-        }
+        end_oldest(&mut table, MAX_SESSIONS_OF_A_KEY, |entry| {
+            entry.session.key_name == key_name
+        });
+        end_oldest(&mut table, MAX_SESSIONS, |_| true);
         let session = Session {
             key_name: key_name.to_owned(),
             csrf,
@@ -121,6 +121,22 @@ impl fmt::Debug for Session {
     }
 }
 
+/// Makes room for one more of the sessions that are counted.
+fn end_oldest(
+    table: &mut HashMap<[u8; 32], Entry>,
+    most: usize,
+    is_counted: impl Fn(&Entry) -> bool,
+) {
+    let counted = || table.iter().filter(|(_, entry)| is_counted(entry));
+    if counted().count() < most {
+        return;
+    }
+    let oldest = counted().min_by_key(|(_, entry)| entry.last_used);
+    if let Some(oldest) = oldest.map(|(hash, _)| *hash) {
+        table.remove(&oldest);
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -130,7 +146,7 @@ fn hash(token: &str) -> [u8; 32] {
 }
 
 /// 256 random bits in hexadecimal.
-fn random() -> Result<String, getrandom::Error> {
+pub(crate) fn random() -> Result<String, getrandom::Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes)?;
     Ok(bytes
@@ -154,6 +170,19 @@ mod tests {
         assert!(sessions.find(&one).is_none());
         assert!(sessions.find(&two).is_some());
         assert!(sessions.find("").is_none());
+    }
+
+    #[test]
+    fn many_sessions_of_a_key_end_no_session_of_another_one() {
+        let sessions = Sessions::default();
+        let other = sessions.start("other").unwrap();
+        let first = sessions.start("busy").unwrap();
+        for _ in 0..MAX_SESSIONS_OF_A_KEY {
+            sessions.start("busy").unwrap();
+        }
+        assert!(sessions.find(&first).is_none());
+        assert!(sessions.find(&other).is_some());
+        assert_eq!(lock(&sessions.table).len(), MAX_SESSIONS_OF_A_KEY + 1);
     }
 
     #[test]

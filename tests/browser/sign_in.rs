@@ -1,6 +1,6 @@
 //! Signing in and out, and a trace that attacks.
 
-use reflect_sdk::{Message, ReflectClient};
+use reflect_sdk::{Message, ReflectClient, Review};
 
 use crate::demo::Demo;
 use crate::driver::Browser;
@@ -39,9 +39,9 @@ async fn browser_a_hostile_trace_is_shown_as_text() {
     let hostile = "<script>window.owned=1</script>\"'><img src=x onerror=window.owned=1>\u{202e}dia\u{1b}[31m{{7*7}}";
     let client = ReflectClient::builder()
         .project("airline")
-        .http(&demo.url, &demo.key);
+        .http(&demo.url, &demo.key)
+        .unwrap();
     let stored = client
-        .unwrap()
         .create_trace(
             hostile,
             vec![Message::user(hostile), Message::tool(hostile, hostile)],
@@ -50,14 +50,11 @@ async fn browser_a_hostile_trace_is_shown_as_text() {
         .metadata("x", hostile)
         .await
         .unwrap();
+    let id = &stored.trace_id;
     browser.go(&demo.link).await;
-    let trace = format!("traces/{}", stored.trace_id);
-    for path in [
-        "traces",
-        &trace,
-        "review",
-        &format!("review?trace={}", stored.trace_id),
-    ] {
+    let trace = format!("traces/{id}");
+    let review = format!("review?trace={id}");
+    for path in ["traces", &trace, "review", &review] {
         browser.go(&demo.at(path)).await;
         let text = browser.text().await;
         assert!(
@@ -80,5 +77,20 @@ async fn browser_a_hostile_trace_is_shown_as_text() {
         .await;
     assert!(browser.run("return window.owned ?? null").await.is_null());
     browser.picture("hostile").await;
+
+    let review = Review::fail(hostile);
+    client.review_trace(id.clone(), review).await.unwrap();
+    let reviewed = client.get_trace(id.clone()).await.unwrap();
+    let learned = reviewed.created_memory_id;
+    let memory = format!("memories/{}", learned.unwrap());
+    for path in ["memories", "memories?q=script", &memory, &trace] {
+        browser.go(&demo.at(path)).await;
+        assert!(
+            browser.run("return window.owned ?? null").await.is_null(),
+            "{path}"
+        );
+    }
+    browser.go(&demo.at(&memory)).await;
+    assert!(browser.text().await.contains("window.owned=1"));
     assert_eq!(browser.errors().await, [""; 0]);
 }

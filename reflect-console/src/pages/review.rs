@@ -59,6 +59,8 @@ struct Last {
     text: String,
     moved: String,
     undo: String,
+    /// The review that is undone, and no later one.
+    review: String,
 }
 
 /// What the page of the queue shows.
@@ -143,7 +145,8 @@ impl ReviewPage {
 
 impl Last {
     fn new(frame: &Frame, trace: &Trace) -> Option<Self> {
-        let word = match trace.review.as_ref()?.result {
+        let review = trace.review.as_ref()?;
+        let word = match review.result {
             Verdict::Pass => "Passed",
             _ => "Failed",
         };
@@ -159,6 +162,7 @@ impl Last {
                 moved => format!("{} moved", count(moved, "memory", "memories")),
             },
             undo: in_project(&frame.project, &["review", trace.id.as_str(), "undo"]),
+            review: review.id.clone(),
         })
     }
 }

@@ -11,6 +11,8 @@ pub struct SignInPage {
     pub problem: Option<String>,
     /// Where to go after signing in.
     pub next: String,
+    /// Also in a cookie of this browser.
+    pub token: String,
 }
 
 /// The projects that a master key opens.

@@ -20,10 +20,16 @@ impl Fields {
         if text.split(|byte| *byte == b'&').nth(MAX_FIELDS).is_some() {
             return Err(ApiError::malformed("the form has too many fields"));
         }
-        let fields = serde_urlencoded::from_bytes(text);
-        fields
-            .map(Self)
-            .map_err(|error| ApiError::malformed(format!("the form cannot be read: {error}")))
+        let fields: Result<Vec<(String, String)>, _> = serde_urlencoded::from_bytes(text);
+        let mut fields = fields
+            .map_err(|error| ApiError::malformed(format!("the form cannot be read: {error}")))?;
+        for (_, value) in &mut fields {
+            // Browsers end each line of a text with both.
+            if value.contains("\r\n") {
+                *value = value.replace("\r\n", "\n");
+            }
+        }
+        Ok(Self(fields))
     }
 
     /// The first value of a field, or `""`.

@@ -5,7 +5,8 @@ use std::time::Instant;
 use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{
-    MemoriesPage, MemoryPage, MemorySearch, SimilarMemories, in_project, shown_memories, status_of,
+    MemoriesPage, MemoryPage, MemorySearch, SimilarMemories, in_project, shown, shown_memories,
+    status_of,
 };
 use reflect_engine::Engine;
 use reflect_types::{
@@ -125,18 +126,41 @@ pub(super) async fn merge(change: Change) -> Result<Response, Problem> {
     Ok(show(&visit, &into))
 }
 
-/// Edits a memory.
+/// Edits what the visitor changed. The form says what each text was when the page was read, so that nobody
+/// overwrites what somebody else has written meanwhile.
 pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
+    visit.require::<UpdateMemory>()?;
+    let engine = visit.engine();
+    let id = [memory_id(&visit)];
+    let found = engine.find_memories(&visit.project, &id).await?;
+    let Some(memory) = found.first() else {
+        return Err(visit.refused(ApiError::not_found("there is no such memory")));
+    };
+    let edited = |name: &str, stored: &str| {
+        let (text, was) = (form.text(name), form.get(&format!("was_{name}")));
+        if text == was {
+            return Ok(None);
+        }
+        if was != shown(stored) {
+            let problem = "somebody has edited this memory meanwhile: yours was not saved. Copy your words, and load the page again";
+            return Err(visit.refused(ApiError::conflict(problem)));
+        }
+        Ok(Some(text))
+    };
+    let stored = &memory.reflection;
     // A blank one of these stays as it is: a memory says at least what happened or what to do.
-    let said = |name: &str| Some(form.text(name)).filter(|text| !text.trim().is_empty());
+    let is_said = |text: &String| !text.trim().is_empty();
     let reflection = ReflectionEdit {
-        summary: said("summary"),
-        guidance: said("guidance"),
-        key_mistake: Some(form.text("key_mistake")),
-        correct_action: Some(form.text("correct_action")),
+        summary: edited("summary", &stored.summary)?.filter(is_said),
+        guidance: edited("guidance", &stored.guidance)?.filter(is_said),
+        key_mistake: edited("key_mistake", &stored.key_mistake)?,
+        correct_action: edited("correct_action", &stored.correct_action)?,
         ..ReflectionEdit::default()
     };
+    if reflection == ReflectionEdit::default() {
+        return Ok(show(&visit, &memory.id));
+    }
     let update = MemoryUpdate {
         reflection: Some(reflection),
         ..MemoryUpdate::default()

@@ -5,6 +5,7 @@
 
 mod answer;
 mod assets;
+mod cookie;
 mod export;
 mod form;
 mod keys;

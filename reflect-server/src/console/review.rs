@@ -17,6 +17,8 @@ use crate::error::ApiError;
 pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
     visit.require::<ListTraces>()?;
     visit.require::<ReviewTrace>()?;
+    // The page has the whole trace.
+    let _slot = visit.app.replies().acquire().await?;
     let engine = visit.engine();
     let queue = engine.review_queue(&visit.project).await?;
     let chosen = visit.query.get("trace");
@@ -98,10 +100,19 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
 /// Undoes a review of this visitor: utilities become what they were, and the trace waits again, or has the
 /// review of a model that it had before.
 pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
-    let visit = change.visit;
+    let Change { visit, form } = change;
     visit.require::<ReviewTrace>()?;
     let id = TraceId::new(visit.segment("trace_id"));
     let trace = read(&visit, &id).await?;
+    let shown = form.get("review");
+    if trace
+        .review
+        .as_ref()
+        .is_none_or(|review| review.id != shown)
+    {
+        let problem = "this review was replaced or withdrawn meanwhile: load the page again";
+        return Err(visit.refused(ApiError::conflict(problem)));
+    }
     if !is_own(&trace, &visit) {
         let problem = "only a review of your own key can be undone here: see Undo";
         return Err(visit.refused(ApiError::forbidden(problem)));

@@ -1,18 +1,19 @@
 //! Signing in and out.
 
 use axum::extract::{Request, State};
-use axum::http::header::{HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reflect_console::{ProjectsPage, SignInPage, in_project};
 use reflect_types::Scope;
 
 use super::answer::{Problem, html, page as shown, redirect};
+use super::cookie::{SIGN_IN_COOKIE, cookie, session_cookie, set_cookie};
 use super::form::{Fields, MAX_FORM, MAX_SIGN_IN, refuse_other_sites};
-use super::visit::{COOKIE_NAME, Visit, Visitor, check_csrf, is_secure, token};
+use super::visit::{Visit, Visitor, check_csrf, token};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::keys::Caller;
+use crate::sessions::random;
 use crate::{access, extract};
 
 /// The start: the visitor's project, or the projects of a master key.
@@ -47,58 +48,104 @@ fn first_page(caller: &Caller) -> &'static str {
 }
 
 /// The page that asks for a key.
-pub(super) async fn page(request: Request) -> Result<Response, Problem> {
+pub(super) async fn page(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let query = request.uri().query().unwrap_or_default();
     let next = Fields::parse(query.as_bytes())?.text("next");
-    let problem = None;
-    Ok(shown(&SignInPage { problem, next }))
+    ask(StatusCode::OK, None, next, request.headers(), &app)
 }
 
 /// Signs in with a link, which is used up.
 pub(super) async fn once(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let query = request.uri().query().unwrap_or_default();
     let token = Fields::parse(query.as_bytes())?.text("token");
+    let headers = request.headers();
     let Some(key_name) = app.sessions().use_link(&token) else {
         let problem = "this link was used already or is too old: sign in with a key";
         let (problem, next) = (Some(problem.to_owned()), String::new());
-        return Ok(html(
-            StatusCode::UNAUTHORIZED,
-            &SignInPage { problem, next },
-        ));
+        return ask(StatusCode::UNAUTHORIZED, problem, next, headers, &app);
     };
-    let token = app
-        .sessions()
-        .start(&key_name)
-        .map_err(ApiError::internal)?;
-    let mut response = redirect("/");
-    set_cookie(&mut response, &token, request.headers(), &app);
-    Ok(response)
+    begin(&key_name, "/", headers, &app)
 }
 
 /// Signs in with a key.
 pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    refuse_other_sites(&parts.headers)?;
+    let headers = &parts.headers;
+    refuse_other_sites(headers)?;
     let request = Request::from_parts(parts.clone(), body);
     let body = extract::read_up_to(MAX_SIGN_IN, request, &app).await?;
     let form = Fields::parse(&body)?;
     let next = form.text("next");
-    match access::authenticate(form.get("key").trim(), &parts, &app).await {
-        Ok(caller) => {
-            let token = app
-                .sessions()
-                .start(caller.name())
-                .map_err(ApiError::internal)?;
-            let mut response = redirect(local(&next));
-            set_cookie(&mut response, &token, &parts.headers, &app);
-            Ok(response)
-        }
+    let signed_in = match check_form(&form, headers) {
+        Ok(()) => access::authenticate(form.get("key").trim(), &parts, &app).await,
+        Err(error) => Err(error),
+    };
+    let admitted = signed_in.and_then(|caller| {
+        app.rate().admit(caller.name())?;
+        Ok(caller)
+    });
+    match admitted {
+        Ok(caller) => begin(caller.name(), local(&next), headers, &app),
         Err(error) => {
             error.log();
             let problem = Some(error.detail().to_owned());
-            Ok(html(error.status(), &SignInPage { problem, next }))
+            ask(error.status(), problem, next, headers, &app)
         }
     }
+}
+
+/// The page that asks for a key. Its form and a cookie have the same token: another site, whose form could sign a
+/// visitor in with a key of its own, can neither read nor set it.
+fn ask(
+    status: StatusCode,
+    problem: Option<String>,
+    next: String,
+    headers: &HeaderMap,
+    app: &App,
+) -> Result<Response, Problem> {
+    let known = cookie(headers, SIGN_IN_COOKIE).filter(|token| is_token(token));
+    let token = match known {
+        Some(token) => token.to_owned(),
+        None => random().map_err(ApiError::internal)?,
+    };
+    let page = SignInPage {
+        problem,
+        next,
+        token: token.clone(),
+    };
+    let mut response = html(status, &page);
+    set_cookie(&mut response, SIGN_IN_COOKIE, &token, headers, app);
+    Ok(response)
+}
+
+/// Refuses a form that is not of the page that this browser was shown.
+fn check_form(form: &Fields, headers: &HeaderMap) -> Result<(), ApiError> {
+    let token = form.get("token");
+    if is_token(token) && cookie(headers, SIGN_IN_COOKIE) == Some(token) {
+        return Ok(());
+    }
+    Err(ApiError::forbidden(
+        "the browser sent no cookie with this form: allow cookies of this site, and sign in again",
+    ))
+}
+
+/// Whether a text could be a token of this server.
+fn is_token(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Starts a session and goes on at an address.
+fn begin(key_name: &str, next: &str, headers: &HeaderMap, app: &App) -> Result<Response, Problem> {
+    let token = app.sessions().start(key_name).map_err(ApiError::internal)?;
+    let mut response = redirect(next);
+    set_cookie(
+        &mut response,
+        &session_cookie(headers),
+        &token,
+        headers,
+        app,
+    );
+    Ok(response)
 }
 
 /// Ends the session.
@@ -115,26 +162,8 @@ pub(super) async fn sign_out(
         app.sessions().end(token);
     }
     let mut response = redirect("/sign-in");
-    set_cookie(&mut response, "", &headers, &app);
+    set_cookie(&mut response, &session_cookie(&headers), "", &headers, &app);
     Ok(response)
-}
-
-/// Sets the cookie of a session, or deletes it if the token is empty.
-fn set_cookie(response: &mut Response, token: &str, headers: &HeaderMap, app: &App) {
-    let age = if token.is_empty() { "; Max-Age=0" } else { "" };
-    let secure = if is_secure(headers, app) {
-        "; Secure"
-    } else {
-        ""
-    };
-    let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
-    match HeaderValue::from_str(&cookie) {
-        Ok(cookie) => {
-            response.headers_mut().insert(SET_COOKIE, cookie);
-        }
-        // A token is hexadecimal.
-        Err(_) => *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR,
-    }
 }
 
 /// The address if it is one of this site: a link must not lead to another one after signing in.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::HeaderMap;
-use axum::http::header::{COOKIE, HOST};
+use axum::http::header::HOST;
 use axum::http::request::Parts;
 use reflect_console::{Abilities, FirstTrace, Frame};
 use reflect_engine::Engine;
@@ -15,6 +15,7 @@ use reflect_types::{
 };
 
 use super::answer::Problem;
+use super::cookie::{cookie, is_secure, session_cookie};
 use super::form::{Fields, MAX_FORM, refuse_other_sites};
 use crate::access;
 use crate::app::App;
@@ -23,8 +24,6 @@ use crate::extract;
 use crate::keys::Caller;
 use crate::sessions::Session;
 
-/// The name of the cookie.
-pub(super) const COOKIE_NAME: &str = "reflect_session";
 const CSRF_HEADER: &str = "x-csrf-token";
 
 /// A signed-in visitor.
@@ -201,22 +200,9 @@ pub(super) fn check_csrf(given: &[u8], session: &Session) -> Result<(), ApiError
     ))
 }
 
-/// The token in the cookie.
+/// The token of the session.
 pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(COOKIE).iter();
-    let cookies = cookies.filter_map(|header| header.to_str().ok());
-    let mut pairs = cookies.flat_map(|header| header.split(';'));
-    pairs.find_map(|pair| {
-        let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE_NAME).then_some(value)
-    })
-}
-
-/// Whether the connection of the browser is encrypted, here or at a proxy. A client that pretends so
-/// harms only itself.
-pub(super) fn is_secure(headers: &HeaderMap, app: &App) -> bool {
-    let forwarded = headers.get("x-forwarded-proto");
-    app.settings().tls.is_some() || forwarded.is_some_and(|scheme| scheme == "https")
+    cookie(headers, &session_cookie(headers))
 }
 
 fn is_by_script(headers: &HeaderMap) -> bool {

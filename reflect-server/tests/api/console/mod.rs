@@ -21,18 +21,16 @@ pub(crate) struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     pub(crate) async fn sign_in(service: &'a Service, key: &str) -> Self {
-        let signed_in = post(service, "/sign-in", "", &[("key", key)]).await;
+        let signed_in = sign_in(service, &[("key", key)]).await;
         assert_eq!(signed_in.status, 303, "{signed_in:?}");
-        let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
-        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let cookie = cookie_of(&signed_in);
         let unknown = Self {
             service,
             cookie,
             csrf: String::new(),
         };
         let page = unknown.page(&format!("/p/{PROJECT}/traces")).await;
-        let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap();
-        let csrf = rest.split('"').next().unwrap().to_owned();
+        let csrf = hidden_field(&page, "csrf");
         Self { csrf, ..unknown }
     }
 
@@ -59,6 +57,29 @@ impl<'a> Browser<'a> {
         )
         .await
     }
+}
+
+/// Sends the form of the sign-in page with its token and these fields.
+async fn sign_in(service: &Service, fields: &[(&str, &str)]) -> Answer {
+    let page = service
+        .send(Request::get("/sign-in").body("".into()).unwrap())
+        .await;
+    let token = hidden_field(page.body.as_str().unwrap(), "token");
+    let fields = [&[("token", token.as_str())][..], fields].concat();
+    post(service, "/sign-in", &cookie_of(&page), &fields).await
+}
+
+/// The cookie that an answer sets.
+fn cookie_of(answer: &Answer) -> String {
+    let cookie = answer.headers[header::SET_COOKIE].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+/// The value of a hidden field of a page.
+fn hidden_field(page: &str, name: &str) -> String {
+    let start = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&start).unwrap();
+    rest.split('"').next().unwrap().to_owned()
 }
 
 async fn post(service: &Service, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Answer {
@@ -101,7 +122,7 @@ async fn a_key_signs_in_and_the_session_ends_with_it() {
 #[tokio::test]
 async fn a_wrong_key_is_refused_with_the_reason() {
     let service = Service::start().await;
-    let refused = post(&service, "/sign-in", "", &[("key", "rf_live_no")]).await;
+    let refused = sign_in(&service, &[("key", "rf_live_no")]).await;
     assert_eq!(refused.status, 401);
     assert!(
         refused
@@ -110,7 +131,7 @@ async fn a_wrong_key_is_refused_with_the_reason() {
             .unwrap()
             .contains("unknown or revoked")
     );
-    assert!(!refused.headers.contains_key(header::SET_COOKIE));
+    assert!(!cookie_of(&refused).starts_with("reflect_session"));
     let long = "x".repeat(20_000);
     let refused = post(&service, "/sign-in", "", &[("key", &long)]).await;
     assert_eq!(refused.status, 413);
@@ -123,13 +144,8 @@ async fn a_wrong_key_is_refused_with_the_reason() {
 async fn the_cookie_is_kept_from_scripts_and_other_sites() {
     let service = Service::start().await;
     let master = service.master.clone();
-    let signed_in = post(
-        &service,
-        "/sign-in",
-        "",
-        &[("key", &master), ("next", "//evil.example")],
-    )
-    .await;
+    let fields = [("key", master.as_str()), ("next", "//evil.example")];
+    let signed_in = sign_in(&service, &fields).await;
     let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
     assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
     assert_eq!(signed_in.headers[header::LOCATION], "/");
@@ -138,6 +154,70 @@ async fn the_cookie_is_kept_from_scripts_and_other_sites() {
         .header("sec-fetch-site", "cross-site")
         .body(format!("key={master}").into());
     assert_eq!(service.send(elsewhere.unwrap()).await.status, 403);
+}
+
+#[tokio::test]
+async fn only_the_page_of_this_browser_signs_in() {
+    let service = Service::start().await;
+    let master = service.master.clone();
+    // A form of another site has neither the token nor the cookie; its own token does not help.
+    let own = "a".repeat(64);
+    let cookie = format!("reflect_sign_in={}", "b".repeat(64));
+    for (cookie, token) in [
+        ("", ""),
+        ("", own.as_str()),
+        (cookie.as_str(), own.as_str()),
+    ] {
+        let fields = [("key", master.as_str()), ("token", token)];
+        let refused = post(&service, "/sign-in", cookie, &fields).await;
+        assert_eq!(refused.status, 403, "{refused:?}");
+        assert!(cookie_of(&refused).starts_with("reflect_sign_in="));
+    }
+}
+
+#[tokio::test]
+async fn every_change_needs_the_token_and_a_scope() {
+    let service = Service::start().await;
+    let trace = service.trace("Refund order 7").await;
+    let review = json!({"result": "pass"});
+    service
+        .post(&at(&format!("/traces/{trace}/review")), review)
+        .await;
+    let memory = service.get(&at("/memories")).await.body[0]["id"].clone();
+    let memory = memory.as_str().unwrap();
+    let forged = Browser {
+        csrf: "guess".to_owned(),
+        ..Browser::sign_in(&service, &service.master.clone()).await
+    };
+    let reader = service
+        .key(PROJECT, &[Scope::TraceRead, Scope::MemoryRead])
+        .await;
+    let reader = Browser::sign_in(&service, &reader).await;
+    let key = service.get(&at("/api-keys")).await.body[0]["id"].clone();
+    let key = key.as_str().unwrap();
+    let before = service.get(&at(&format!("/memories/{memory}"))).await.body;
+    for page in [
+        format!("review/{trace}"),
+        format!("review/{trace}/undo"),
+        format!("memories/{memory}/edit"),
+        format!("memories/{memory}/status"),
+        format!("memories/{memory}/merge"),
+        format!("memories/{memory}/delete"),
+        "keys".to_owned(),
+        format!("keys/{key}/revoke"),
+        "undo".to_owned(),
+        "settings".to_owned(),
+    ] {
+        let path = format!("/p/{PROJECT}/{page}");
+        let fields = [("verdict", "fail"), ("action", "quarantine")];
+        assert_eq!(forged.post(&path, &fields).await.status, 403, "{page}");
+        assert_eq!(reader.post(&path, &fields).await.status, 403, "{page}");
+        let stranger = post(&service, &path, "", &fields).await;
+        assert_eq!(stranger.status, 303, "{page}");
+        assert_eq!(stranger.headers[header::LOCATION], "/sign-in?next=%2F");
+    }
+    let after = service.get(&at(&format!("/memories/{memory}"))).await.body;
+    assert_eq!(before, after);
 }
 
 #[tokio::test]
@@ -158,9 +238,7 @@ async fn a_session_sees_its_project_and_scopes_only() {
     let service = Service::start().await;
     let id = service.trace("Refund order 7").await;
     let other = service.key("other", &[Scope::TraceRead]).await;
-    let signed_in = post(&service, "/sign-in", "", &[("key", &other)]).await;
-    let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
-    let cookie = cookie.split(';').next().unwrap();
+    let cookie = &cookie_of(&sign_in(&service, &[("key", &other)]).await);
     for path in [
         "traces".to_owned(),
         format!("traces/{id}"),
@@ -171,9 +249,7 @@ async fn a_session_sees_its_project_and_scopes_only() {
         assert_eq!(refused.status, 403, "{path}");
     }
     let writer = service.key("other", &[Scope::TraceWrite]).await;
-    let signed_in = post(&service, "/sign-in", "", &[("key", &writer)]).await;
-    let cookie = signed_in.headers[header::SET_COOKIE].to_str().unwrap();
-    let cookie = cookie.split(';').next().unwrap();
+    let cookie = &cookie_of(&sign_in(&service, &[("key", &writer)]).await);
     let request = Request::get("/p/other/traces").header(header::COOKIE, cookie);
     let refused = service.send(request.body("".into()).unwrap()).await;
     assert_eq!(refused.status, 403);
@@ -226,10 +302,10 @@ async fn an_empty_project_shows_how_to_send_a_first_trace() {
     let browser = Browser::sign_in(&service, &key).await;
     let request = Request::get(format!("/p/{PROJECT}/traces"))
         .header(header::COOKIE, &browser.cookie)
-        .header(header::HOST, "reflect.example:8000");
+        .header(header::HOST, "reflect.example");
     let page = service.send(request.body("".into()).unwrap()).await;
     let page = page.body.as_str().unwrap();
-    assert!(page.contains("http://reflect.example:8000"), "{page}");
+    assert!(page.contains("http://reflect.example"), "{page}");
     assert!(page.contains("client.create_trace("), "{page}");
 }
 

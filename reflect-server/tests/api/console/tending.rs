@@ -52,11 +52,22 @@ async fn a_review_leads_to_the_next_trace_and_its_undo_puts_utilities_back() {
         "{done}"
     );
 
-    let undone = browser.post(&format!("{path}/undo"), &[]).await;
+    let earlier = browser
+        .post(&format!("{path}/undo"), &[("review", "rev_earlier")])
+        .await;
+    assert_eq!(earlier.status, 409);
+    let review = hidden_field(&done, "review");
+    let undone = browser
+        .post(&format!("{path}/undo"), &[("review", &review)])
+        .await;
     assert_eq!(undone.status, 303, "{undone:?}");
     assert_eq!(utility().await, before);
+    let others = service.get(&at(&format!("/traces/{first}"))).await.body["review"]["id"].clone();
     let others = browser
-        .post(&format!("/p/{PROJECT}/review/{first}/undo"), &[])
+        .post(
+            &format!("/p/{PROJECT}/review/{first}/undo"),
+            &[("review", others.as_str().unwrap())],
+        )
         .await;
     assert_eq!(others.status, 403);
 }
@@ -84,7 +95,11 @@ async fn a_person_replaces_a_judges_verdict_and_the_undo_brings_it_back() {
     let verdict =
         async || service.get(&at(&format!("/traces/{id}"))).await.body["review"]["result"].clone();
     assert_eq!(verdict().await, "pass");
-    let undone = browser.post(&format!("{path}/undo"), &[]).await;
+    let next = given.headers[header::LOCATION].to_str().unwrap();
+    let review = hidden_field(&browser.page(next).await, "review");
+    let undone = browser
+        .post(&format!("{path}/undo"), &[("review", &review)])
+        .await;
     assert_eq!(undone.status, 303, "{undone:?}");
     assert_eq!(verdict().await, "fail");
 }
@@ -114,19 +129,36 @@ async fn a_memory_is_found_edited_set_aside_and_deleted() {
 
     let path = format!("/p/{PROJECT}/memories/{id}");
     let fields = [
+        ("was_guidance", "Ask for a card."),
         ("guidance", "Ask for a card first."),
+        ("was_summary", "Refused."),
         ("summary", ""),
         ("note", "clearer"),
     ];
-    assert_eq!(
-        browser.post(&format!("{path}/edit"), &fields).await.status,
-        303
-    );
+    let edit = format!("{path}/edit");
+    assert_eq!(browser.post(&edit, &fields).await.status, 303);
     let page = browser.page(&path).await;
     assert!(
         page.contains("Ask for a card first.") && page.contains("clearer"),
         "{page}"
     );
+    assert_eq!(hidden_field(&page, "was_summary"), "Refused.");
+    // A page that was read before: what it did not change stays, what somebody else changed is not overwritten.
+    let early = [
+        ("was_guidance", "Ask for a card."),
+        ("guidance", "Ask for a card."),
+        ("was_key_mistake", ""),
+        ("key_mistake", "It took\r\na certificate."),
+    ];
+    assert_eq!(browser.post(&edit, &early).await.status, 303);
+    let late = [
+        ("was_guidance", "Ask for a card."),
+        ("guidance", "Ask nothing."),
+    ];
+    assert_eq!(browser.post(&edit, &late).await.status, 409);
+    let edited = service.get(&at(&format!("/memories/{id}"))).await.body;
+    assert_eq!(edited["guidance"], "Ask for a card first.");
+    assert_eq!(edited["key_mistake"], "It took\na certificate.");
     let aside = [("action", "quarantine")];
     assert_eq!(
         browser.post(&format!("{path}/status"), &aside).await.status,
