@@ -28,7 +28,7 @@ fn quick() -> Outcome {
 
 /// How much more often a simulated agent passes with memories, by ranking.
 pub(crate) fn learn(options: &[&str]) -> Outcome {
-    let bench = ["bench", "--locked", "--package", "reflect-engine"];
+    let bench = ["bench", "--locked", "--workspace"];
     cargo(
         &[&bench[..], &["--bench", "learn", "--"], options].concat(),
         &[],
@@ -38,7 +38,7 @@ pub(crate) fn learn(options: &[&str]) -> Outcome {
 /// SQLite beside PostgreSQL with one, two and three servers.
 pub(crate) fn scale(options: &[&str]) -> Outcome {
     postgres::with_database(|url| {
-        let bench = ["bench", "--locked", "--package", "reflect-cli", "--bench"];
+        let bench = ["bench", "--locked", "--workspace", "--bench"];
         let which = ["load", "--", "scale"];
         cargo(
             &[&bench[..], &which, options].concat(),

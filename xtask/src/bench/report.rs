@@ -34,29 +34,29 @@ const PARTS: &[Part] = &[
         title: "Storing and learning",
         about: "Durable traces of 64 submitters, alone and with reviews that are learned, beside one transaction each; \
                 then a file of 100,000 memories from opening to its queries.",
-        command: "cargo bench --package reflect-engine --bench ingest",
+        command: "cargo bench --workspace --bench ingest",
     },
     Part {
         title: "A query",
         about: "CPU time of a shortlist and its ranking, beside a scan of all vectors.",
-        command: "cargo bench --package reflect-engine --bench query",
+        command: "cargo bench --workspace --bench query",
     },
     Part {
         title: "How cost grows",
         about: "A whole query through the engine from a file, answers compared with the exact ranking. \
                 ![CPU time of a query by the number of memories](images/growth.svg)",
-        command: "cargo bench --package reflect-engine --bench growth",
+        command: "cargo bench --workspace --bench growth",
     },
     Part {
         title: "The server under load",
         about: "64 connections, each kind of request for ten seconds.",
-        command: "cargo bench --package reflect-cli --bench load -- 10",
+        command: "cargo bench --workspace --bench load -- 10",
     },
     Part {
         title: "Clients, sizes, and all at once",
         about: "The same server with 1 to 256 clients, runs of 1 kB to 1 MB, and requests of all kinds at once; five seconds \
                 each. From 16 clients on, the two processors are busy: more clients only wait longer.",
-        command: "cargo bench --package reflect-cli --bench load -- growth 5",
+        command: "cargo bench --workspace --bench load -- growth 5",
     },
     Part {
         title: "Learning",
@@ -68,7 +68,7 @@ const PARTS: &[Part] = &[
 
 /// What this run leaves out, and where it is.
 const ELSEWHERE: &str = "\
-Not in this run: a million memories (`cargo bench -p reflect-engine --bench growth -- 1000000`), several servers on \
+Not in this run: a million memories (`cargo bench --workspace --bench growth -- 1000000`), several servers on \
 PostgreSQL ([scale](scale.md)), the console with 100,000 traces (`cargo xtask bench console`), and the exam with a real \
 model ([ranking](ranking.md#with-a-real-model)).";
 
