@@ -21,19 +21,28 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// The command line whose help lists commands in groups, and is short with `--help` too.
 pub(crate) fn grouped(command: Command) -> Command {
-    let mut command = command.disable_help_flag(true).arg(
-        Arg::new("help")
-            .short('h')
-            .long("help")
-            .action(ArgAction::HelpShort)
-            .help("Print help; `reflect COMMAND --help` has that of a command"),
-    );
+    let about = "Print help; `reflect COMMAND --help` has that of a command";
+    // Clap hands the missing flag down to all commands.
+    let mut command = command
+        .disable_help_flag(true)
+        .mut_subcommands(with_help)
+        .arg(flag(ArgAction::HelpShort, about));
     command.build();
     let template = format!(
         "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
         listing(&command)
     );
     command.help_template(template)
+}
+
+fn with_help(command: Command) -> Command {
+    let flag = flag(ArgAction::Help, "Print help");
+    command.mut_subcommands(with_help).arg(flag)
+}
+
+fn flag(action: ArgAction, about: &'static str) -> Arg {
+    let flag = Arg::new("help").short('h').long("help");
+    flag.action(action).help(about)
 }
 
 fn listing(command: &Command) -> String {
@@ -68,6 +77,28 @@ mod tests {
             .collect();
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), all);
         assert_eq!(listed.len(), all.len());
+    }
+
+    #[test]
+    fn every_command_has_help() {
+        fn paths(command: &Command, above: &[String], all: &mut Vec<Vec<String>>) {
+            for command in command.get_subcommands() {
+                let path = [above, &[command.get_name().to_owned()]].concat();
+                paths(command, &path, all);
+                all.push(path);
+            }
+        }
+        let mut all = vec![vec!["reflect".to_owned()]];
+        paths(&crate::Arguments::command(), &all[0].clone(), &mut all);
+        assert!(all.len() > 30, "{all:?}");
+        for path in all {
+            for flag in ["-h", "--help"] {
+                let asked = path.iter().cloned().chain([flag.to_owned()]);
+                let shown = grouped(crate::Arguments::command()).try_get_matches_from(asked);
+                let kind = shown.unwrap_err().kind();
+                assert_eq!(kind, clap::error::ErrorKind::DisplayHelp, "{path:?} {flag}");
+            }
+        }
     }
 
     #[test]

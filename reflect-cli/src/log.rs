@@ -5,6 +5,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
+const DEFAULT: &str = "warn,reflect=info";
+
 /// The log on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -12,7 +14,7 @@ pub(crate) struct Options {
     #[arg(
         long,
         env = "REFLECT_LOG",
-        default_value = "warn,reflect=info",
+        default_value = DEFAULT,
         global = true
     )]
     log: String,
@@ -35,8 +37,13 @@ enum Format {
 }
 
 impl Options {
-    pub(crate) fn start(&self) -> Result<(), Failure> {
-        let mut filter = EnvFilter::try_new(&self.log).map_err(|error| {
+    /// Starts the log. A command that talks to a person is quiet, unless it is asked for more.
+    pub(crate) fn start(&self, is_quiet: bool) -> Result<(), Failure> {
+        let filter = match self.log.as_str() {
+            DEFAULT if is_quiet => "warn",
+            filter => filter,
+        };
+        let mut filter = EnvFilter::try_new(filter).map_err(|error| {
             Failure::usage(format!(
                 "--log `{}` is not a valid filter: {error}",
                 self.log

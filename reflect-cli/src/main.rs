@@ -94,7 +94,8 @@ enum Command {
 fn main() -> ExitCode {
     let matches = help::grouped(Arguments::command()).get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let done = arguments.log.start().and_then(|()| {
+    let is_quiet = matches!(arguments.command, Command::Demo(_));
+    let done = arguments.log.start(is_quiet).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

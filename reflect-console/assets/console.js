@@ -42,6 +42,8 @@ document.addEventListener("keydown", (event) => {
     const control = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
     if (!control || document.querySelector(".htmx-request")) return;
     control.click();
+    // Opening a form leads into it.
+    control.closest("details[open]")?.querySelector("textarea")?.focus();
   }
   event.preventDefault();
 });
@@ -65,6 +67,9 @@ document.addEventListener("htmx:responseError", (event) => {
 });
 document.addEventListener("htmx:sendError", () => notice("The server does not answer. Load the page again to see whether it was saved."));
 
+// The words of the last review, for its undo.
+let lastWords;
+
 // Words that were not sent outlive a lost session or connection, in this tab.
 const draftOf = (field) => `feedback of ${field.form.dataset.trace}`;
 const restoreDraft = () => {
@@ -76,18 +81,36 @@ document.addEventListener("input", (event) => {
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, successful, xhr } = event.detail;
+  if (!successful || xhr.getResponseHeader("HX-Redirect")) return;
   const field = elt.querySelector("#feedback");
-  if (field && successful && !xhr.getResponseHeader("HX-Redirect")) sessionStorage.removeItem(draftOf(field));
+  if (field) sessionStorage.removeItem(draftOf(field));
+  if (field?.value) lastWords = [draftOf(field), field.value];
+  const { done, undoes } = elt.dataset;
+  if (undoes && lastWords?.[0] === `feedback of ${undoes}`) sessionStorage.setItem(...lastWords);
+  if (undoes) restoreDraft();
+  if (done) notice(done);
 });
 document.addEventListener("submit", (event) => {
   if (event.target.matches('[action="/sign-out"]')) sessionStorage.clear();
 });
 restoreDraft();
 
-// The next run is read out, and the keyboard goes on from its heading.
+// A new page is read out, and the keyboard goes on from its heading.
 document.addEventListener("htmx:afterSettle", () => {
   restoreDraft();
-  if (!isWriting(document.activeElement)) document.querySelector("#desk h1")?.focus({ preventScroll: true });
+  const desk = document.getElementById("desk");
+  const isLost = desk ? !isWriting(document.activeElement) : document.activeElement === document.body;
+  const heading = isLost && (desk ?? document).querySelector("h1");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+});
+
+// The formula has a weight of utility, the learned ranking has none.
+document.addEventListener("change", (event) => {
+  if (event.target.name !== "ranking") return;
+  const weight = document.querySelector("input[name=lambda]");
+  if (weight) weight.disabled = event.target.value !== "classic";
 });
 
 // A slider shows its value.

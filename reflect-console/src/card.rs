@@ -30,8 +30,8 @@ pub(crate) struct MemoryCard {
     pub(crate) percent: u32,
     /// How often it was tested.
     pub(crate) uses: String,
-    /// What it is worth for the task at hand.
-    pub(crate) here: Option<String>,
+    /// What it is worth for the task at hand, and how similar its own is.
+    pub(crate) here: Option<(String, String)>,
 }
 
 impl MemoryCard {
@@ -46,7 +46,7 @@ impl MemoryCard {
         };
         let here = match (appraisal.score, appraisal.similarity) {
             (Some(score), Some(similarity)) => {
-                Some(format!("score {score:.2} here, similarity {similarity:.2}"))
+                Some((format!("{score:.2}"), format!("{similarity:.2}")))
             }
             _ => None,
         };
@@ -112,7 +112,7 @@ fn aside(memory: &MemoryRecord) -> Option<&'static str> {
         MemoryStatus::Active if memory.aside.is_none() => None,
         MemoryStatus::Archived => Some("archived"),
         MemoryStatus::Merged => Some("merged"),
-        MemoryStatus::Staged => Some("to approve"),
+        MemoryStatus::Staged => Some("waiting for approval"),
         _ => Some("set aside"),
     }
 }

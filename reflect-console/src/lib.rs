@@ -4,6 +4,7 @@ pub mod assets;
 mod card;
 mod comparison;
 mod frame;
+mod key_name;
 mod pages;
 mod path;
 mod plot;

@@ -1,6 +1,6 @@
 //! A run, step by step.
 
-use reflect_types::{Message, Role, ToolCall};
+use reflect_types::{Content, Message, Role, ToolCall};
 use serde_json::Value;
 
 use crate::text::{count, shown};
@@ -68,8 +68,10 @@ pub(crate) fn steps(trajectory: &[Message], answer: &str) -> Vec<Step> {
 fn step(number: usize, message: &Message) -> Step {
     let is_tool = message.is(&Role::Tool);
     let calls: Vec<Call> = message.calls().iter().map(call).collect();
-    let text = message.text();
+    let text = with_other_parts(message);
+    let is_empty = message.role.is_some() && message.extra.is_empty();
     let text = match (text.trim(), calls.is_empty()) {
+        ("", true) if is_empty => Some(Text::new("(empty)", false)),
         ("", true) => Some(Text::new(
             &json(&Value::Object(message.clone().into())),
             true,
@@ -99,6 +101,24 @@ fn step(number: usize, message: &Message) -> Step {
         is_code: is_tool || (is_data && calls.is_empty()),
         calls,
     }
+}
+
+/// The text of a message, with a line for each part that is not text.
+fn with_other_parts(message: &Message) -> String {
+    let mut text = message.text().into_owned();
+    let Some(Content::Parts(parts)) = &message.content else {
+        return text;
+    };
+    for part in parts {
+        let is_text = part.is_string() || part.get("text").is_some_and(Value::is_string);
+        if !is_text {
+            let kind = part.get("type").and_then(Value::as_str);
+            let kind = kind.unwrap_or("a part of another kind");
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(&format!("[{kind}: see the JSON]"));
+        }
+    }
+    text
 }
 
 impl Text {
@@ -225,6 +245,21 @@ mod tests {
             (2, 2, "final response")
         );
         assert_eq!(steps[1].text.as_ref().unwrap().whole, "Refunded.");
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_and_an_empty_message_says_so() {
+        let steps = steps(
+            &messages(json!([
+                {"role": "user", "content": [
+                    {"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "x"}}]},
+                {"role": "tool", "name": "think", "tool_call_id": "1", "content": ""}
+            ])),
+            "",
+        );
+        let texts = steps.iter().map(|step| step.text.as_ref().unwrap());
+        let texts: Vec<_> = texts.map(|text| text.whole.as_str()).collect();
+        assert_eq!(texts, ["see\n[image_url: see the JSON]", "(empty)"]);
     }
 
     #[test]

@@ -29,6 +29,11 @@ pub enum ReviewReason {
     },
     /// The run was given none, so that its review makes a new memory and moves no other.
     NoMemories,
+    /// The run was given a memory whose runs mostly failed.
+    Harmful {
+        /// The memory's utility.
+        q_value: f64,
+    },
     /// The run was given only memories that reviews agree about.
     Proven {
         /// How many.
@@ -42,6 +47,9 @@ impl fmt::Display for ReviewReason {
             Self::Untested { count: 1 } => f.write_str("used an untested memory"),
             Self::Untested { count } => write!(f, "used {count} untested memories"),
             Self::Disputed { q_value } => write!(f, "used a disputed memory ({q_value:.2})"),
+            Self::Harmful { q_value } => {
+                write!(f, "used a memory that rarely helps ({q_value:.2})")
+            }
             Self::NoMemories => f.write_str("no memories"),
             Self::Proven { count: 1 } => f.write_str("1 memory, well proven"),
             Self::Proven { count } => write!(f, "{count} memories, well proven"),
@@ -104,9 +112,14 @@ fn reason(memories: &[UsedMemory]) -> ReviewReason {
         .iter()
         .filter(|memory| (memory.q_value - 0.5).abs() <= DISPUTED)
         .max_by(|a, b| doubt(a).total_cmp(&doubt(b)));
+    let lowest = memories.iter().map(|memory| memory.q_value);
+    let lowest = lowest.min_by(f64::total_cmp);
     match disputed {
         Some(memory) => ReviewReason::Disputed {
             q_value: memory.q_value,
+        },
+        None if lowest.is_some_and(|q| q < 0.5) => ReviewReason::Harmful {
+            q_value: lowest.unwrap_or_default(),
         },
         None if memories.is_empty() => ReviewReason::NoMemories,
         None => ReviewReason::Proven {
@@ -148,6 +161,7 @@ mod tests {
     fn untested_memories_come_first_then_disputed_then_none_then_proven() {
         let queue = most_to_learn_first(vec![
             waiting("proven", &[(0.97, 40)]),
+            waiting("harmful", &[(0.9, 3), (0.12, 3)]),
             waiting("none", &[]),
             waiting("disputed", &[(0.48, 3)]),
             waiting("one untested", &[(0.5, 0)]),
@@ -161,6 +175,7 @@ mod tests {
             ("two untested", "used 2 untested memories"),
             ("one untested", "used an untested memory"),
             ("disputed", "used a disputed memory (0.48)"),
+            ("harmful", "used a memory that rarely helps (0.12)"),
             ("none", "no memories"),
             ("proven", "1 memory, well proven"),
         ];

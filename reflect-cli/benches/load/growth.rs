@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::requests::{Load, Taken, send};
 use super::server::Server;
-use super::{CONNECTIONS, rate, reviewed, trace};
+use super::tasks::{query, reviewed, trace, trace_of_size};
+use super::{CONNECTIONS, rate};
 
 const CLIENTS: [usize; 5] = [1, 4, 16, 64, 256];
 /// In kilobytes.
@@ -22,13 +23,13 @@ pub(super) async fn run(time: Duration) {
     let servers = [server.address.clone()];
     println!("Clients that store traces of 4 kB");
     for clients in CLIENTS {
-        let taken = send(load("/traces", &trace(), clients), &servers, time).await;
+        let taken = send(load("/traces", trace, clients), &servers, time).await;
         show(&format!("{clients} clients"), &taken, time);
     }
     println!("\nRuns by their size, {SENDERS} clients");
     for kilobytes in SIZES {
         let taken = send(
-            load("/traces", &of_size(kilobytes), SENDERS),
+            load("/traces", move |n| trace_of_size(n, kilobytes), SENDERS),
             &servers,
             time,
         )
@@ -36,16 +37,11 @@ pub(super) async fn run(time: Duration) {
         show(&format!("{kilobytes} kB"), &taken, time);
     }
     println!("\nAll kinds at once, {CONNECTIONS} clients");
-    let query = json!({"task": "Refund order 8", "limit": 10});
     let (stored, learned, queried) = tokio::join!(
-        send(load("/traces", &trace(), CONNECTIONS / 2), &servers, time),
+        send(load("/traces", trace, CONNECTIONS / 2), &servers, time),
+        send(load("/traces", reviewed, CONNECTIONS / 4), &servers, time),
         send(
-            load("/traces", &reviewed(), CONNECTIONS / 4),
-            &servers,
-            time
-        ),
-        send(
-            load("/memory/query", &query, CONNECTIONS / 4),
+            load("/memory/query", query, CONNECTIONS / 4),
             &servers,
             time
         ),
@@ -55,20 +51,16 @@ pub(super) async fn run(time: Duration) {
     show("query memories", &queried, time);
 }
 
-fn load(path: &'static str, body: &Value, connections: usize) -> Load {
-    let body = body.to_string();
+fn load(
+    path: &'static str,
+    body: impl Fn(usize) -> Value + Send + Sync + 'static,
+    connections: usize,
+) -> Load {
     Load {
         path,
-        body: Box::new(move |_| body.clone()),
+        body: Box::new(move |n| body(n).to_string()),
         connections,
     }
-}
-
-fn of_size(kilobytes: usize) -> Value {
-    let word = "The customer asked for a refund of an order that came late. ";
-    let mut trace = trace();
-    trace["trajectory"][0]["content"] = word.repeat(kilobytes * 1_000 / word.len()).into();
-    trace
 }
 
 fn show(what: &str, taken: &Taken, time: Duration) {

@@ -1,6 +1,6 @@
 //! Load test: server processes with 64 busy connections.
 //!
-//! `cargo bench -p reflect-cli --bench load -- 60` runs each kind of request for 60 seconds
+//! `cargo bench --workspace --bench load -- 60` runs each kind of request for 60 seconds
 //! (3 by default) and fails if any request fails. `-- growth` varies the number of clients and the size of runs,
 //! and mixes all kinds of requests. `-- scale` compares SQLite with one to three servers on
 //! the PostgreSQL of `DATABASE_URL`, and writes the table of `docs/scale.md`: `cargo xtask bench scale`.
@@ -13,14 +13,19 @@ mod meter;
 mod requests;
 mod scale;
 mod server;
+mod tasks;
 
 use std::time::{Duration, Instant};
 
 use requests::Load;
-use serde_json::{Value, json};
+use serde_json::Value;
 use server::Server;
+use tasks::{query, reviewed, trace};
 
 const CONNECTIONS: usize = 64;
+
+/// The body of the request of a number.
+type Body = fn(usize) -> Value;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -47,22 +52,16 @@ async fn main() {
     println!("idle, {} MB resident   (goal: 20)", told(idle));
     assert!(idle.is_none_or(|megabytes| megabytes <= 60));
 
-    let query = json!({"task": "Refund order 8", "limit": 10});
-    for (what, path, body, connections) in [
-        ("store a trace of 4 kB", "/traces", trace(), CONNECTIONS),
-        ("store a reviewed trace", "/traces", reviewed(), CONNECTIONS),
-        (
-            "query memories",
-            "/memory/query",
-            query.clone(),
-            CONNECTIONS,
-        ),
+    let steps: [(&str, &'static str, Body, usize); 4] = [
+        ("store a trace of 4 kB", "/traces", trace, CONNECTIONS),
+        ("store a reviewed trace", "/traces", reviewed, CONNECTIONS),
+        ("query memories", "/memory/query", query, CONNECTIONS),
         ("query memories, one by one", "/memory/query", query, 1),
-    ] {
-        let body = body.to_string();
+    ];
+    for (what, path, body, connections) in steps {
         let load = Load {
             path,
-            body: Box::new(move |_| body.clone()),
+            body: Box::new(move |n| body(n).to_string()),
             connections,
         };
         let servers = [server.address.clone()];
@@ -76,22 +75,6 @@ async fn main() {
         );
     }
     println!("afterwards, {} MB resident", told(server.resident()));
-}
-
-/// A trace of 4 kB.
-fn trace() -> Value {
-    let words = "The customer asked for a refund of an order that came late. ".repeat(60);
-    json!({
-        "task": "Refund an order that came late", "metadata": {"team": "eu"},
-        "trajectory": [{"role": "user", "content": words}, {"role": "assistant", "content": "Done."}],
-    })
-}
-
-/// The same with a review.
-fn reviewed() -> Value {
-    let mut reviewed = trace();
-    reviewed["review"] = json!({"result": "fail", "feedback_text": "It was too late"});
-    reviewed
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate")]

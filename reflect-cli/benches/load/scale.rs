@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use reflect_engine::store::scratch_database;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -13,7 +13,8 @@ use crate::fill::fill;
 use crate::meter::{Meter, Used};
 use crate::requests::{self, Load, Taken};
 use crate::server::{KEY, Server};
-use crate::{CONNECTIONS, rate, reviewed, trace};
+use crate::tasks::{query, reviewed, trace};
+use crate::{CONNECTIONS, rate};
 
 /// The memories that are queried with vectors in memory.
 const MEMORIES: usize = 10_000;
@@ -117,7 +118,7 @@ async fn measure(
 ) -> Arrangement {
     let addresses = addresses(servers);
     let meter = Meter::start(servers);
-    let body = |_| trace().to_string();
+    let body = |n| trace(n).to_string();
     let stored = step(&addresses, "/traces", body, CONNECTIONS, time).await;
     let ingest = Measured {
         value: rate(stored.count(), time),
@@ -130,11 +131,7 @@ async fn measure(
     // On a file, until there are enough memories to query.
     while count == 0 || (database.is_none() && count < MEMORIES) {
         let from = count;
-        let body = move |n| {
-            let mut reviewed = reviewed();
-            reviewed["task"] = format!("Refund order {} of customer {}", from + n, n % 97).into();
-            reviewed.to_string()
-        };
+        let body = move |n| reviewed(from + n).to_string();
         let sent = step(&addresses, "/traces", body, CONNECTIONS, time).await;
         count += sent.count();
         while waiting_reviews(&addresses[0]).await > 0 {
@@ -167,7 +164,7 @@ async fn measure(
 /// Queries a second of many connections, or the median in milliseconds of one.
 async fn queries(servers: &[Server], connections: usize, time: Duration) -> Measured {
     let addresses = addresses(servers);
-    let query = |n: usize| json!({"task": format!("Refund order {n}"), "limit": 10}).to_string();
+    let query = |n| query(n).to_string();
     let path = "/memory/query";
     // The first query of each server loads the index.
     step(&addresses, path, query, addresses.len(), Duration::ZERO).await;

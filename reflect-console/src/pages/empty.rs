@@ -1,3 +1,5 @@
+use crate::path::in_project;
+
 /// The code that sends a first trace to this server.
 #[derive(Clone, Debug)]
 pub struct FirstTrace {
@@ -5,9 +7,16 @@ pub struct FirstTrace {
     pub base_url: String,
     /// The project.
     pub project: String,
+    /// Whether the visitor may make a key.
+    pub makes_keys: bool,
 }
 
 impl FirstTrace {
+    /// Where a key is made.
+    pub(crate) fn keys(&self) -> String {
+        in_project(&self.project, &["keys"])
+    }
+
     /// Three lines of Rust.
     pub(crate) fn rust(&self) -> String {
         format!(

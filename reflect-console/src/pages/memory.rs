@@ -1,10 +1,11 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ChangeKind, MemoryHistory, MemoryRecord, MemoryStatus};
+use reflect_types::{ApiKey, ChangeKind, MemoryHistory, MemoryRecord, MemoryStatus};
 
 use crate::card::{MemoryCard, teacher};
 use crate::comparison::Comparison;
 use crate::frame::Frame;
+use crate::key_name::key_name;
 use crate::path::in_project;
 use crate::plot::UtilityPlot;
 use crate::text::{count, shown};
@@ -72,6 +73,7 @@ impl MemoryPage {
         frame: Frame,
         history: &MemoryHistory,
         others: &[MemoryRecord],
+        keys: &[ApiKey],
         now: Timestamp,
     ) -> Self {
         let memory = &history.memory;
@@ -114,7 +116,7 @@ impl MemoryPage {
                 key: change
                     .key_id
                     .as_ref()
-                    .map(|key| shown(key.as_str()))
+                    .map(|key| key_name(keys, key))
                     .unwrap_or_default(),
                 when: When::at(&change.created_at, now),
             });
@@ -133,7 +135,7 @@ impl MemoryPage {
             key: memory
                 .key_id
                 .as_ref()
-                .map(|key| shown(key.as_str()))
+                .map(|key| key_name(keys, key))
                 .unwrap_or_default(),
             given_to: count(history.events.len(), "reviewed run", "reviewed runs"),
             plot: UtilityPlot::new(&values),

@@ -48,9 +48,19 @@ struct Desk {
     given: Vec<MemoryCard>,
     /// The review of a model, to be confirmed or replaced.
     suggestion: Option<ReviewView>,
+    /// The review of a person, in place of the form for one.
+    done: Option<Done>,
     action: String,
     skip: String,
     reason: String,
+}
+
+/// The review that a trace has.
+#[derive(Debug)]
+struct Done {
+    view: ReviewView,
+    /// The address and the id of the visitor's own, which can be undone.
+    undo: Option<(String, String)>,
 }
 
 /// The last review of this visitor, which can be undone.
@@ -59,6 +69,7 @@ struct Last {
     text: String,
     moved: String,
     undo: String,
+    trace: String,
     /// The review that is undone, and no later one.
     review: String,
 }
@@ -72,8 +83,8 @@ pub struct ReviewDesk<'a> {
     pub open: Option<(&'a Trace, &'a [Appraisal])>,
     /// The last trace that this visitor has reviewed.
     pub last: Option<&'a Trace>,
-    /// The number of all traces that wait.
-    pub waiting: u64,
+    /// Whether the visitor has reviewed the opened trace.
+    pub is_own: bool,
     /// Whether the project has any trace.
     pub has_traces: bool,
 }
@@ -119,6 +130,16 @@ impl ReviewPage {
                     .as_ref()
                     .filter(|review| matches!(review.reviewer, Some(Reviewer::Model(_))))
                     .map(ReviewView::new),
+                done: trace
+                    .review
+                    .as_ref()
+                    .filter(|review| !matches!(review.reviewer, Some(Reviewer::Model(_))))
+                    .map(|review| Done {
+                        view: ReviewView::new(review),
+                        undo: desk
+                            .is_own
+                            .then(|| (undo_address(&frame, &trace.id), review.id.clone())),
+                    }),
                 action: in_project(&frame.project, &["review", trace.id.as_str()]),
                 skip,
                 reason: queued
@@ -127,12 +148,7 @@ impl ReviewPage {
             }
         });
         Self {
-            total: match desk.waiting {
-                waiting if frame.waiting >= TraceSearch::MAX_COUNTED => {
-                    format!("{}+", grouped(waiting))
-                }
-                waiting => grouped(waiting),
-            },
+            total: total(frame.waiting, desk.queue),
             items: items.collect(),
             desk: opened,
             last: desk.last.and_then(|trace| Last::new(&frame, trace)),
@@ -161,10 +177,31 @@ impl Last {
                 0 => "a new memory".to_owned(),
                 moved => format!("{} moved", count(moved, "memory", "memories")),
             },
-            undo: in_project(&frame.project, &["review", trace.id.as_str(), "undo"]),
+            undo: undo_address(frame, &trace.id),
+            trace: trace.id.as_str().to_owned(),
             review: review.id.clone(),
         })
     }
+}
+
+/// What waits, and what a judge has reviewed.
+fn total(waiting: u64, queue: &[QueuedReview]) -> String {
+    let more = if waiting >= TraceSearch::MAX_COUNTED {
+        "+"
+    } else {
+        ""
+    };
+    let suggested = queue.iter().filter(|q| q.waiting.suggestion.is_some());
+    let waiting = format!("{}{more} waiting", grouped(waiting));
+    match suggested.count() {
+        0 => waiting,
+        suggested => format!("{waiting}, {suggested} to confirm"),
+    }
+}
+
+/// Where the review of a trace is undone.
+pub(crate) fn undo_address(frame: &Frame, trace: &TraceId) -> String {
+    in_project(&frame.project, &["review", trace.as_str(), "undo"])
 }
 
 /// The trace after this one in the queue: the next one, or the first.

@@ -1,5 +1,6 @@
 use askama::Template;
 
+use super::FirstTrace;
 use crate::path::in_project;
 use crate::text::grouped;
 
@@ -21,6 +22,7 @@ pub struct SignInPage {
 pub struct ProjectsPage {
     csrf: String,
     projects: Vec<Project>,
+    first: FirstTrace,
 }
 
 #[derive(Debug)]
@@ -33,7 +35,11 @@ struct Project {
 
 impl ProjectsPage {
     /// The page of these projects.
-    pub fn new(csrf: String, projects: &[reflect_types::ProjectSummary]) -> Self {
+    pub fn new(
+        csrf: String,
+        projects: &[reflect_types::ProjectSummary],
+        first: FirstTrace,
+    ) -> Self {
         let projects = projects.iter().map(|project| Project {
             id: crate::shown(project.project_id.as_str()),
             address: in_project(project.project_id.as_str(), &[]),
@@ -43,6 +49,7 @@ impl ProjectsPage {
         Self {
             csrf,
             projects: projects.collect(),
+            first,
         }
     }
 }

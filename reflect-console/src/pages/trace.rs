@@ -1,10 +1,12 @@
 use askama::Template;
 use jiff::Timestamp;
 use reflect_engine::Appraisal;
-use reflect_types::{Arm, IngestStatus, MemoryRecord, Reviewer, Trace, Verdict};
+use reflect_types::{ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, Verdict};
 
+use super::review::undo_address;
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
+use crate::key_name::key_name;
 use crate::path::{in_project, review_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, line, shown};
@@ -29,6 +31,9 @@ pub struct TracePage {
     recorded_by: Option<String>,
     learned: Option<MemoryCard>,
     review: Option<ReviewView>,
+    /// Where the visitor's own review is undone.
+    undo: Option<String>,
+    review_id: Option<String>,
     raw: String,
     json: String,
     metadata: String,
@@ -44,8 +49,10 @@ pub struct TraceSource<'a> {
     pub given: &'a [Appraisal],
     /// The memory that was learned from it.
     pub learned: Option<&'a MemoryRecord>,
-    /// The label of the key that its review was given with, if the visitor may know it.
-    pub key_label: Option<&'a str>,
+    /// The keys whose labels the visitor may know.
+    pub keys: &'a [ApiKey],
+    /// Whether the visitor has reviewed it.
+    pub is_own: bool,
 }
 
 /// What the header of a trace says.
@@ -70,7 +77,9 @@ pub(crate) struct ReviewView {
     pub(crate) verdict: &'static str,
     pub(crate) class: &'static str,
     pub(crate) by: String,
-    pub(crate) key: Option<String>,
+    pub(crate) key: Option<KeyId>,
+    /// How its key is called.
+    pub(crate) key_name: String,
     pub(crate) comment: String,
     /// The verdict of a model that it replaced.
     pub(crate) overruled: Option<String>,
@@ -83,7 +92,8 @@ impl TracePage {
             trace,
             given,
             learned,
-            key_label,
+            keys,
+            is_own,
         } = source;
         let address = |page: &str| in_project(&frame.project, &["traces", trace.id.as_str(), page]);
         Self {
@@ -97,13 +107,15 @@ impl TracePage {
             is_control: trace.arm == Some(Arm::Control),
             review_page: (frame.may.review && awaits_a_person(trace))
                 .then(|| review_address(&frame.project, trace.id.as_str(), "")),
-            recorded_by: trace.key_id.as_ref().map(|key| shown(key.as_str())),
+            recorded_by: trace.key_id.as_ref().map(|key| key_name(keys, key)),
+            undo: (is_own && frame.may.review).then(|| undo_address(&frame, &trace.id)),
+            review_id: trace.review.as_ref().map(|review| review.id.clone()),
             lost: trace.retrieved_memory_ids.len().saturating_sub(given.len()),
             learned: learned.map(|memory| MemoryCard::new(&frame, memory)),
             review: trace
                 .review
                 .as_ref()
-                .map(|review| ReviewView::new(review).with_label(key_label)),
+                .map(|review| ReviewView::new(review).with_names(keys)),
             raw: address("raw"),
             json: address("json"),
             metadata: if trace.metadata.is_empty() {
@@ -148,12 +160,12 @@ impl Head {
 
 impl ReviewView {
     /// The same with the name of its key.
-    fn with_label(self, label: Option<&str>) -> Self {
-        let key = match (self.key, label) {
-            (Some(_), Some(label)) => Some(line(label, 60)),
-            (key, _) => key,
-        };
-        Self { key, ..self }
+    fn with_names(self, keys: &[ApiKey]) -> Self {
+        let key_name = self.key.as_ref().map(|key| key_name(keys, key));
+        Self {
+            key_name: key_name.unwrap_or_default(),
+            ..self
+        }
     }
 
     pub(crate) fn new(review: &reflect_types::ReviewRecord) -> Self {
@@ -162,14 +174,19 @@ impl ReviewView {
             verdict,
             class,
             by: teacher(review.reviewer.as_ref()),
-            key: review.key_id.as_ref().map(|key| shown(key.as_str())),
+            key: review.key_id.clone(),
+            key_name: String::new(),
             comment: shown(review.comment().unwrap_or_default()),
             overruled: review.overruled.as_ref().map(|overruled| {
-                format!(
-                    "judge {} said {}",
-                    shown(&overruled.model),
-                    overruled.result
-                )
+                let judge = shown(&overruled.model);
+                if overruled.result == review.result {
+                    format!("A person confirmed the verdict of judge {judge}.")
+                } else {
+                    format!(
+                        "Judge {judge} said {}; a person overruled it.",
+                        overruled.result
+                    )
+                }
             }),
         }
     }

@@ -1,12 +1,13 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ApiKey, KeyId, Undo, UndoRecord, UndoReport};
+use reflect_types::{ApiKey, KeyId, Undo, UndoRecord, UndoReport, UndoneMemory};
 
 use crate::frame::Frame;
-use crate::text::{grouped, line, shown};
+use crate::key_name::key_name;
+use crate::text::{count, grouped, line, shown};
 use crate::time::When;
 
-/// The moved memories that a preview lists.
+/// The memories and runs that a list of a preview has at most.
 const MAX_LISTED: usize = 30;
 
 /// The undos of a project, and the preview of one.
@@ -36,6 +37,8 @@ struct Preview {
     is_empty: bool,
     totals: Vec<(String, &'static str)>,
     moved: Vec<(String, String, String)>,
+    /// Headings, and under each the first addresses with their texts.
+    lists: Vec<(&'static str, Vec<(String, String)>)>,
     digest: String,
 }
 
@@ -55,10 +58,7 @@ impl UndoPage {
         records: &[UndoRecord],
         now: Timestamp,
     ) -> Self {
-        let label = |id: &str| {
-            let key = keys.iter().find(|key| key.id.as_str() == id);
-            key.map_or_else(|| shown(id), |key| shown(&key.label))
-        };
+        let label = |id: &str| key_name(keys, &KeyId::new(id));
         let records = records.iter().map(|record| {
             let key = record
                 .request
@@ -68,9 +68,9 @@ impl UndoPage {
             Record {
                 what: what(&record.request, key.as_deref()),
                 changed: format!(
-                    "{} reviews, {} memories removed, {} moved",
-                    grouped(record.totals.traces),
-                    grouped(record.totals.removed),
+                    "{}, {} removed, {} moved",
+                    of(record.totals.traces, "review", "reviews"),
+                    of(record.totals.removed, "memory", "memories"),
                     grouped(record.totals.moved)
                 ),
                 when: When::at(&record.created_at, now),
@@ -79,14 +79,22 @@ impl UndoPage {
         Self {
             keys: keys
                 .iter()
-                .map(|key| (key.id.as_str().to_owned(), shown(&key.label)))
+                .map(|key| {
+                    // Two keys may have the same label.
+                    let name = format!("{} ({})", shown(&key.label), key.public_id);
+                    (key.id.as_str().to_owned(), name)
+                })
                 .chain([(KeyId::MASTER.to_owned(), "the server's own key".to_owned())])
                 .collect(),
-            preview: preview.map(|preview| Preview::new(label(preview.key), preview)),
+            preview: preview.map(|preview| Preview::new(&frame, label(preview.key), preview)),
             records: records.collect(),
             frame: frame.on("settings"),
         }
     }
+}
+
+fn of(number: u64, one: &str, many: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), one, many)
 }
 
 /// What an undo was asked for.
@@ -101,7 +109,7 @@ fn what(request: &Undo, key: Option<&str>) -> String {
 }
 
 impl Preview {
-    fn new(label: String, preview: UndoPreview<'_>) -> Self {
+    fn new(frame: &Frame, label: String, preview: UndoPreview<'_>) -> Self {
         let UndoPreview { key, report } = preview;
         let totals = [
             (report.totals.traces, "reviews are taken back"),
@@ -111,9 +119,44 @@ impl Preview {
             (report.totals.restored, "memories come back"),
             (report.totals.quarantined, "memories are set aside again"),
             (report.events, "moves of utilities no longer count"),
-            (report.hidden, "changes that no list shows"),
+            (
+                report.hidden,
+                "older reviews and memories, which were replaced or withdrawn, no longer count",
+            ),
         ];
         let totals = totals.into_iter().filter(|(number, _)| *number > 0);
+        let memories = |memories: &[UndoneMemory]| {
+            let listed = memories.iter().take(MAX_LISTED);
+            let listed = listed.map(|memory| {
+                let address = frame.to_memory(memory.memory_id.as_str());
+                (address, line(&memory.task, 100))
+            });
+            listed.collect()
+        };
+        let lists = [
+            ("Memories that are removed", memories(&report.removed)),
+            (
+                "Memories that get their earlier text",
+                memories(&report.rewritten),
+            ),
+            ("Memories that come back", memories(&report.restored)),
+            (
+                "Memories that are set aside again",
+                memories(&report.quarantined),
+            ),
+            (
+                "Runs whose review is taken back",
+                report
+                    .traces
+                    .iter()
+                    .take(MAX_LISTED)
+                    .map(|trace| {
+                        let id = trace.trace_id.as_str();
+                        (frame.to_trace(id), shown(id))
+                    })
+                    .collect::<Vec<_>>(),
+            ),
+        ];
         let moved = report.moved.iter().take(MAX_LISTED).map(|moved| {
             let number = |value: f64| format!("{value:.2}");
             (
@@ -130,6 +173,10 @@ impl Preview {
                 .map(|(number, what)| (grouped(number), what))
                 .collect(),
             moved: moved.collect(),
+            lists: lists
+                .into_iter()
+                .filter(|(_, listed)| !listed.is_empty())
+                .collect(),
             digest: report.digest.clone().unwrap_or_default(),
         }
     }

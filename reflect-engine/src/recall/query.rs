@@ -51,8 +51,16 @@ async fn shortlist(
     index: Arc<ProjectIndex>,
     mut probe: Vec<f32>,
 ) -> Result<(Vec<f32>, Shortlist)> {
-    let mut nearest = Nearest::unknown();
     let mut count = FIRST_PROPOSED;
+    let propose = async |probe: &[f32], count| {
+        let space = core.space();
+        core.store.nearest(project, &space, probe, count).await
+    };
+    let mut nearest = if index.is_listed() {
+        propose(&probe, count).await?
+    } else {
+        Nearest::unknown()
+    };
     loop {
         let (asked, index) = (query.clone(), Arc::clone(&index));
         let (default, floor) = (core.ranking.clone(), core.floor);
@@ -68,9 +76,8 @@ async fn shortlist(
         if let Some(shortlist) = found? {
             return Ok((probe, shortlist));
         }
-        let space = core.space();
-        nearest = core.store.nearest(project, &space, &probe, count).await?;
         count = count.saturating_mul(8);
+        nearest = propose(&probe, count).await?;
     }
 }
 

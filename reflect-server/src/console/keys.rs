@@ -74,8 +74,13 @@ fn new_key(form: &Fields) -> Result<CreateApiKey, ApiError> {
                 .map_err(|_| ApiError::field("max_alpha", "must be a number from 0 to 1"))?,
         ),
     };
+    let scopes: Vec<Scope> = form.all("scope").map(Scope::from).collect();
+    if scopes.is_empty() {
+        let problem = "choose what the key may do: at least one scope";
+        return Err(ApiError::field("scope", problem));
+    }
     Ok(CreateApiKey {
-        scopes: form.all("scope").map(Scope::from).collect(),
+        scopes,
         expires_at,
         max_alpha,
         ..CreateApiKey::new(form.get("label").trim())

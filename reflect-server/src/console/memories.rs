@@ -87,7 +87,8 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
         .await?;
     let frame = visit.frame().await?;
     let now = Timestamp::now();
-    Ok(page(&MemoryPage::new(frame, &found, &others, now)))
+    let keys = visit.keys().await?;
+    Ok(page(&MemoryPage::new(frame, &found, &others, &keys, now)))
 }
 
 /// The memories of tasks like a memory's own, which could be merged into it.
@@ -139,7 +140,8 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     };
     let edited = |name: &str, stored: &str| {
         let (text, was) = (form.text(name), form.get(&format!("was_{name}")));
-        if text == was {
+        // The second click of two has the words that the first one stored.
+        if text == was || text == stored {
             return Ok(None);
         }
         if was != shown(stored) {
@@ -149,11 +151,17 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         Ok(Some(text))
     };
     let stored = &memory.reflection;
-    // A blank one of these stays as it is: a memory says at least what happened or what to do.
-    let is_said = |text: &String| !text.trim().is_empty();
+    // A memory says at least what happened or what to do.
+    let said = |name: &'static str, stored: &str| match edited(name, stored)? {
+        Some(text) if text.trim().is_empty() => {
+            let problem = "cannot be blank: write what to do instead, or set the memory aside";
+            Err(visit.refused(ApiError::field(name, problem)))
+        }
+        text => Ok(text),
+    };
     let reflection = ReflectionEdit {
-        summary: edited("summary", &stored.summary)?.filter(is_said),
-        guidance: edited("guidance", &stored.guidance)?.filter(is_said),
+        summary: said("summary", &stored.summary)?,
+        guidance: said("guidance", &stored.guidance)?,
         key_mistake: edited("key_mistake", &stored.key_mistake)?,
         correct_action: edited("correct_action", &stored.correct_action)?,
         ..ReflectionEdit::default()

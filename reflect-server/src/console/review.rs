@@ -47,11 +47,8 @@ pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
     };
     let own = last.filter(|trace| is_own(trace, &visit));
     let frame = visit.frame().await?;
-    let suggested = queue
-        .iter()
-        .filter(|queued| queued.waiting.suggestion.is_some());
     let desk = ReviewDesk {
-        waiting: frame.waiting + suggested.count() as u64,
+        is_own: open.as_ref().is_some_and(|trace| is_own(trace, &visit)),
         queue: &queue,
         open: open.as_ref().map(|trace| (trace, given.as_slice())),
         last: own.as_ref(),
@@ -74,16 +71,22 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
         .get("verdict")
         .parse()
         .map_err(|error| visit.refused(ApiError::field("verdict", format!("{error}"))))?;
+    let id = TraceId::new(visit.segment("trace_id"));
+    let engine = visit.engine();
+    let open = read(&visit, &id).await?;
     let mut review = Review::new(verdict);
-    let feedback = form.get("feedback").trim();
+    // A verdict that is confirmed without a word keeps the judge's.
+    let confirmed = open.review.as_ref().filter(|by| by.result == verdict);
+    let confirmed = confirmed.and_then(ReviewRecord::comment);
+    let feedback = match form.get("feedback").trim() {
+        "" => confirmed.unwrap_or_default(),
+        feedback => feedback,
+    };
     if !feedback.is_empty() {
         review = review.feedback(feedback);
     }
     let bounded = bound_alpha(&visit.caller, &visit.project, &mut review, &visit.app).await;
     bounded.map_err(|error| visit.refused(error))?;
-    let id = TraceId::new(visit.segment("trace_id"));
-    let engine = visit.engine();
-    let open = read(&visit, &id).await?;
     if open.review.as_ref().is_some_and(is_by_a_person) {
         let problem = "a person has reviewed this run meanwhile: yours was not saved. Copy your words, and load the page again";
         return Err(visit.refused(ApiError::conflict(problem)));
@@ -143,7 +146,7 @@ async fn read(visit: &Visit, id: &TraceId) -> Result<Trace, Problem> {
 }
 
 /// Whether the review of a trace was given with the visitor's key.
-fn is_own(trace: &Trace, visit: &Visit) -> bool {
+pub(super) fn is_own(trace: &Trace, visit: &Visit) -> bool {
     let review = trace.review.as_ref();
     review.is_some_and(|review| {
         review.key_id.as_ref() == Some(visit.caller.key()) && is_by_a_person(review)

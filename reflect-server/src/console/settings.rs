@@ -32,13 +32,15 @@ pub(super) async fn update(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateProject>()?;
     let update = of_form(&form).map_err(|error| visit.refused(error))?;
-    let updated = visit.engine().update_project(&visit.project, &update).await;
-    updated.map_err(|error| visit.refused(error))?;
+    if update != UpdateProject::default() {
+        let updated = visit.engine().update_project(&visit.project, &update).await;
+        updated.map_err(|error| visit.refused(error))?;
+    }
     let page = reflect_console::in_project(visit.project.as_str(), &["settings"]);
     Ok(redirect(&format!("{page}?saved=1")))
 }
 
-/// What the form names; a setting that it does not have stays.
+/// What the visitor changed: a setting that the form does not have, or has as the page showed it, stays.
 fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
     Ok(UpdateProject {
         max_alpha: given(form, "max_alpha", "must be a number from 0 to 1")?,
@@ -56,7 +58,7 @@ fn given<T: std::str::FromStr>(
     name: &'static str,
     problem: &'static str,
 ) -> Result<Option<Option<T>>, ApiError> {
-    if !form.has(name) {
+    if !is_changed(form, name) {
         return Ok(None);
     }
     match form.get(name).trim() {
@@ -68,9 +70,14 @@ fn given<T: std::str::FromStr>(
     }
 }
 
+fn is_changed(form: &Fields, name: &str) -> bool {
+    let was = format!("was_{name}");
+    form.has(name) && !(form.has(&was) && form.get(&was) == form.get(name).trim())
+}
+
 /// The choice of a field; `Some(None)` for the empty one.
 #[expect(clippy::option_option, reason = "absent and empty are different")]
 fn chosen<'a, T: From<&'a str>>(form: &'a Fields, name: &str) -> Option<Option<T>> {
-    let text = form.has(name).then(|| form.get(name).trim())?;
+    let text = is_changed(form, name).then(|| form.get(name).trim())?;
     Some((!text.is_empty()).then(|| T::from(text)))
 }

@@ -3,13 +3,13 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use reflect_console::{ProjectsPage, SignInPage, in_project};
+use reflect_console::{FirstTrace, ProjectsPage, SignInPage, in_project};
 use reflect_types::Scope;
 
 use super::answer::{Problem, html, page as shown, redirect};
 use super::cookie::{SIGN_IN_COOKIE, cookie, session_cookie, set_cookie};
 use super::form::{Fields, MAX_FORM, MAX_SIGN_IN, refuse_other_sites};
-use super::visit::{Visit, Visitor, check_csrf, token};
+use super::visit::{Visit, Visitor, base_url, check_csrf, token};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::keys::Caller;
@@ -17,7 +17,11 @@ use crate::sessions::random;
 use crate::{access, extract};
 
 /// The start: the visitor's project, or the projects of a master key.
-pub(super) async fn start(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
+pub(super) async fn start(
+    State(app): State<App>,
+    headers: HeaderMap,
+    visitor: Visitor,
+) -> Result<Response, Problem> {
     if let Some(project) = visitor.caller.project() {
         return Ok(redirect(&in_project(
             project.as_str(),
@@ -25,7 +29,20 @@ pub(super) async fn start(State(app): State<App>, visitor: Visitor) -> Result<Re
         )));
     }
     let projects = app.engine().summarize_projects(None).await?;
-    Ok(shown(&ProjectsPage::new(visitor.session.csrf, &projects)))
+    if let [only] = projects.as_slice() {
+        let page = first_page(&visitor.caller);
+        return Ok(redirect(&in_project(only.project_id.as_str(), &[page])));
+    }
+    let first = FirstTrace {
+        base_url: base_url(&headers, &app),
+        project: "support".to_owned(),
+        makes_keys: true,
+    };
+    Ok(shown(&ProjectsPage::new(
+        visitor.session.csrf,
+        &projects,
+        first,
+    )))
 }
 
 /// The first page of a project.

@@ -6,9 +6,10 @@ use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use reflect_console::{RawTrace, TraceFilters, TracePage, TraceSource, TracesPage};
-use reflect_types::{GetTrace, ListApiKeys, ListMemories, ListTraces, Trace, TraceId};
+use reflect_types::{GetTrace, ListMemories, ListTraces, Trace, TraceId};
 
 use super::answer::{Problem, page, protected};
+use super::review::is_own;
 use super::visit::Visit;
 use crate::error::ApiError;
 
@@ -50,12 +51,13 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
         let id = trace.created_memory_id.as_slice();
         learned = engine.find_memories(&visit.project, id).await?;
     }
-    let label = key_label(&visit, &trace).await?;
+    let keys = visit.keys().await?;
     let source = TraceSource {
         trace: &trace,
         given: &given,
         learned: learned.first(),
-        key_label: label.as_deref(),
+        keys: &keys,
+        is_own: is_own(&trace, &visit),
     };
     let frame = visit.frame().await?;
     Ok(page(&TracePage::new(frame, source, Timestamp::now())))
@@ -82,18 +84,4 @@ async fn trace(visit: &Visit) -> Result<Trace, Problem> {
     let id = TraceId::new(visit.segment("trace_id"));
     let found = visit.engine().get_trace(&visit.project, &id).await;
     found.map_err(|error| visit.refused(error))
-}
-
-/// The label of the key that the review was given with, for a visitor who may list keys.
-async fn key_label(visit: &Visit, trace: &Trace) -> Result<Option<String>, Problem> {
-    let review = trace.review.as_ref();
-    let Some(id) = review.and_then(|review| review.key_id.as_ref()) else {
-        return Ok(None);
-    };
-    if !visit.may::<ListApiKeys>() {
-        return Ok(None);
-    }
-    let keys = visit.app.keys().list(Some(&visit.project)).await?;
-    let key = keys.into_iter().find(|key| key.id == *id);
-    Ok(key.map(|key| key.label))
 }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{UndoPage, UndoPreview, in_project};
-use reflect_types::{KeyId, ListApiKeys, ListUndos, Undo};
+use reflect_types::{KeyId, ListUndos, Undo};
 
 use super::answer::{Problem, page, redirect};
 use super::visit::{Change, Visit};
@@ -24,11 +24,7 @@ pub(super) async fn preview(visit: Visit) -> Result<Response, Problem> {
             Some(report.map_err(|error| visit.refused(error))?)
         }
     };
-    let keys = if visit.may::<ListApiKeys>() {
-        visit.app.keys().list(Some(&visit.project)).await?
-    } else {
-        Vec::new()
-    };
+    let keys = visit.keys().await?;
     let records = engine
         .list_undos(&visit.project, &ListUndos::default())
         .await?;

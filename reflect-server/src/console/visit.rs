@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
-use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Uri};
 use reflect_console::{Abilities, FirstTrace, Frame};
 use reflect_engine::Engine;
 use reflect_engine::store::TraceSearch;
 use reflect_types::{
-    CreateApiKey, ListMemories, ListTraces, Operation, ProjectId, ReviewTrace, Scope, Undo,
-    UpdateMemory,
+    ApiKey, CreateApiKey, ListApiKeys, ListMemories, ListTraces, Operation, ProjectId, ReviewTrace,
+    Scope, Undo, UpdateMemory,
 };
 
 use super::answer::Problem;
@@ -83,7 +83,7 @@ impl FromRequestParts<App> for Visit {
         Ok(Self {
             query: Fields::parse(parts.uri.query().unwrap_or_default().as_bytes())?,
             by_script: is_by_script(&parts.headers),
-            base_url: base_url(parts, app),
+            base_url: base_url(&parts.headers, app),
             app: app.clone(),
             project,
             caller,
@@ -145,6 +145,14 @@ impl Visit {
         })
     }
 
+    /// The keys of the project, for a visitor who may know them.
+    pub(super) async fn keys(&self) -> Result<Vec<ApiKey>, Problem> {
+        if self.may::<ListApiKeys>() {
+            return Ok(self.app.keys().list(Some(&self.project)).await?);
+        }
+        Ok(Vec::new())
+    }
+
     /// Whether the project has a trace.
     pub(super) async fn has_traces(&self) -> Result<bool, Problem> {
         let one = TraceSearch {
@@ -160,6 +168,7 @@ impl Visit {
         FirstTrace {
             base_url: self.base_url.clone(),
             project: self.project.as_str().to_owned(),
+            makes_keys: self.may::<CreateApiKey>(),
         }
     }
 }
@@ -209,18 +218,24 @@ fn is_by_script(headers: &HeaderMap) -> bool {
     headers.contains_key("hx-request")
 }
 
-/// Where to go on after signing in: the page, and not a change.
+/// Where to go on after signing in: the page, and not a change or a part of it.
 fn next(parts: &Parts) -> String {
-    match parts.method {
-        axum::http::Method::GET => parts.uri.path_and_query().map(ToString::to_string),
+    let page = match parts.method {
+        _ if is_by_script(&parts.headers) => {
+            let page = parts.headers.get("hx-current-url");
+            let page: Option<Uri> = page.and_then(|page| page.to_str().ok()?.parse().ok());
+            page.and_then(|page| page.path_and_query().map(ToString::to_string))
+        }
+        Method::GET => parts.uri.path_and_query().map(ToString::to_string),
         _ => None,
-    }
-    .unwrap_or_else(|| "/".to_owned())
+    };
+    page.unwrap_or_else(|| "/".to_owned())
 }
 
-fn base_url(parts: &Parts, app: &App) -> String {
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let scheme = if is_secure(&parts.headers, app) {
+/// The address of the server, as the browser sees it.
+pub(super) fn base_url(headers: &HeaderMap, app: &App) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let scheme = if is_secure(headers, app) {
         "https"
     } else {
         "http"

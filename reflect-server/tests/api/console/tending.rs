@@ -105,6 +105,58 @@ async fn a_person_replaces_a_judges_verdict_and_the_undo_brings_it_back() {
 }
 
 #[tokio::test]
+async fn a_verdict_that_is_confirmed_without_a_word_keeps_the_judges_words() {
+    let service = Service::start().await;
+    let id = service.trace("Refund order 7").await;
+    let judged = json!({"result": "fail", "feedback_text": "Look at the order first",
+        "reviewer": {"model": "gpt"}});
+    service
+        .post(&at(&format!("/traces/{id}/review")), judged)
+        .await;
+    let key = service
+        .key(PROJECT, &[Scope::TraceRead, Scope::ReviewWrite])
+        .await;
+    let browser = Browser::sign_in(&service, &key).await;
+    let path = format!("/p/{PROJECT}/review/{id}");
+    let given = browser.post(&path, &[("verdict", "fail")]).await;
+    assert_eq!(given.status, 303, "{given:?}");
+    let memories = service.get(&at("/memories")).await;
+    assert_eq!(memories.body[0]["feedback"], "Look at the order first");
+    let page = browser.page(&format!("/p/{PROJECT}/traces/{id}")).await;
+    assert!(
+        page.contains("confirmed the verdict of judge gpt"),
+        "{page}"
+    );
+    // A run that is reviewed already offers no second review, but an undo.
+    let again = browser
+        .page(&format!("/p/{PROJECT}/review?trace={id}"))
+        .await;
+    assert!(again.contains("by you") && !again.contains("value=\"pass\""));
+}
+
+#[tokio::test]
+async fn settings_that_somebody_else_changed_meanwhile_stay() {
+    let service = Service::start().await;
+    service.trace("t").await;
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    let path = format!("/p/{PROJECT}/settings");
+    let first = [("control", "0.2"), ("was_control", "")];
+    assert_eq!(browser.post(&path, &first).await.status, 303);
+    let second = [
+        ("control", ""),
+        ("was_control", ""),
+        ("max_alpha", "0.4"),
+        ("was_max_alpha", ""),
+    ];
+    assert_eq!(browser.post(&path, &second).await.status, 303);
+    let settings = service.get(&at("/settings")).await.body;
+    assert_eq!(
+        (&settings["control"], &settings["max_alpha"]),
+        (&json!(0.2), &json!(0.4))
+    );
+}
+
+#[tokio::test]
 async fn a_memory_is_found_edited_set_aside_and_deleted() {
     let service = Service::start().await;
     let body = json!({
@@ -131,12 +183,14 @@ async fn a_memory_is_found_edited_set_aside_and_deleted() {
     let fields = [
         ("was_guidance", "Ask for a card."),
         ("guidance", "Ask for a card first."),
-        ("was_summary", "Refused."),
-        ("summary", ""),
         ("note", "clearer"),
     ];
     let edit = format!("{path}/edit");
     assert_eq!(browser.post(&edit, &fields).await.status, 303);
+    // A second click changes nothing and is no conflict.
+    assert_eq!(browser.post(&edit, &fields).await.status, 303);
+    let blank = [("was_summary", "Refused."), ("summary", " ")];
+    assert_eq!(browser.post(&edit, &blank).await.status, 422);
     let page = browser.page(&path).await;
     assert!(
         page.contains("Ask for a card first.") && page.contains("clearer"),
@@ -316,7 +370,12 @@ async fn a_memory_that_waits_is_approved_in_the_console() {
     let review = at(&format!("/traces/{trace}/review"));
     service.post(&review, json!({"result": "pass"})).await;
     let waiting = format!("/p/{PROJECT}/memories?status=staged");
-    assert!(browser.page(&waiting).await.contains("to approve"));
+    assert!(
+        browser
+            .page(&waiting)
+            .await
+            .contains("waiting for approval")
+    );
     let memories = service.get(&at("/memories")).await;
     let memory = memories.body[0]["id"].as_str().unwrap();
     let page = browser
