@@ -105,20 +105,19 @@ fn step(number: usize, message: &Message) -> Step {
 
 /// The text of a message, with a line for each part that is not text.
 fn with_other_parts(message: &Message) -> String {
-    let mut text = message.text().into_owned();
+    let text = message.text().into_owned();
     let Some(Content::Parts(parts)) = &message.content else {
         return text;
     };
-    for part in parts {
-        let is_text = part.is_string() || part.get("text").is_some_and(Value::is_string);
-        if !is_text {
-            let kind = part.get("type").and_then(Value::as_str);
-            let kind = kind.unwrap_or("a part of another kind");
-            text.push_str(if text.is_empty() { "" } else { "\n" });
-            text.push_str(&format!("[{kind}: see the JSON]"));
-        }
-    }
-    text
+    let is_text =
+        |part: &&Value| part.is_string() || part.get("text").is_some_and(Value::is_string);
+    let others = parts.iter().filter(|part| !is_text(part)).map(|part| {
+        let kind = part.get("type").and_then(Value::as_str);
+        format!("[{}: see the JSON]", kind.unwrap_or("another part"))
+    });
+    let text = (!text.is_empty()).then_some(text);
+    let lines: Vec<String> = text.into_iter().chain(others).collect();
+    lines.join("\n")
 }
 
 impl Text {
