@@ -80,12 +80,14 @@ document.addEventListener("input", (event) => {
   if (event.target.id === "feedback") sessionStorage.setItem(draftOf(event.target), event.target.value);
 });
 document.addEventListener("htmx:afterRequest", (event) => {
-  const { elt, successful, xhr } = event.detail;
+  const { requestConfig, successful, xhr } = event.detail;
   if (!successful || xhr.getResponseHeader("HX-Redirect")) return;
-  const field = elt.querySelector("#feedback");
+  // The event comes by way of a parent where the form is gone from the page.
+  const form = requestConfig.elt;
+  const field = form.querySelector("#feedback");
   if (field) sessionStorage.removeItem(draftOf(field));
   if (field?.value) lastWords = [draftOf(field), field.value];
-  const { done, undoes } = elt.dataset;
+  const { done, undoes } = form.dataset;
   if (undoes && lastWords?.[0] === `feedback of ${undoes}`) sessionStorage.setItem(...lastWords);
   if (undoes) restoreDraft();
   if (done) notice(done);

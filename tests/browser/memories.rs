@@ -47,7 +47,7 @@ async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
         .await;
     browser.press("e").await;
     browser
-        .until("return document.getElementById('edit').open")
+        .until("return document.getElementById('edit').open && document.activeElement.id === 'guidance'")
         .await;
     browser
         .fill("#guidance", "Ask for the reason before you cancel.")
@@ -55,6 +55,9 @@ async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
     browser.click("#edit button.primary").await;
     browser
         .until("return document.body.innerText.includes('Ask for the reason before you cancel.')")
+        .await;
+    browser
+        .until("return document.getElementById('notice').textContent === 'Saved.'")
         .await;
     browser.press("x").await;
     browser

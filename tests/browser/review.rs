@@ -67,6 +67,13 @@ async fn browser_ten_runs_are_reviewed_by_keyboard_and_the_last_is_undone() {
                 browser.picture("review-last").await;
                 browser.press("u").await;
                 browser.until(&format!("return {open} === {now}")).await;
+                browser
+                    .until("return document.getElementById('notice').textContent === 'Undone.'")
+                    .await;
+                // The words are there again, to be changed.
+                browser
+                    .until("return document.getElementById('feedback').value === 'pay by card, then refund'")
+                    .await;
                 assert_eq!(utilities, self::utilities(&client).await);
                 continue;
             }
