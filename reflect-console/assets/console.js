@@ -52,58 +52,56 @@ document.addEventListener("click", (event) => {
   if (event.target.closest('[data-key="?"]')) document.getElementById("keys")?.showModal();
 });
 
-// A refused change says why; a page without a connection says so.
+// A refused change says why, until the next one; a page without a connection says so.
 let clearing;
-const notice = (text) => {
+const notice = (text, isProblem) => {
   const place = document.getElementById("notice");
+  place.setAttribute("role", isProblem ? "alert" : "status");
   place.textContent = text;
   clearTimeout(clearing);
-  clearing = setTimeout(() => { place.textContent = ""; }, 8000);
+  if (!isProblem) clearing = setTimeout(() => { place.textContent = ""; }, 8000);
 };
 
+document.addEventListener("htmx:beforeRequest", () => notice("", true));
 document.addEventListener("htmx:responseError", (event) => {
   const reply = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
-  notice((reply.querySelector("[role=alert]") || reply.body).textContent.trim());
+  notice((reply.querySelector("[role=alert]") || reply.body).textContent.trim(), true);
 });
-document.addEventListener("htmx:sendError", () => notice("The server does not answer. Load the page again to see whether it was saved."));
-
-// The words of the last review, for its undo.
-let lastWords;
+document.addEventListener("htmx:sendError", () => notice("The server does not answer. Your words are kept in this tab.", true));
 
 // Words that were not sent outlive a lost session or connection, in this tab.
-const draftOf = (field) => `feedback of ${field.form.dataset.trace}`;
-const restoreDraft = () => {
-  const field = document.getElementById("feedback");
-  if (field && !field.value) field.value = sessionStorage.getItem(draftOf(field)) ?? "";
-};
-document.addEventListener("input", (event) => {
-  if (event.target.id === "feedback") sessionStorage.setItem(draftOf(event.target), event.target.value);
+const restoreDrafts = () => document.querySelectorAll("[data-draft]").forEach((field) => {
+  const kept = sessionStorage.getItem(field.dataset.draft);
+  if (kept === null || field.value !== field.defaultValue) return;
+  field.value = kept;
+  field.closest("details")?.setAttribute("open", "");
+});
+document.addEventListener("input", ({ target }) => {
+  if (target.dataset?.draft) sessionStorage.setItem(target.dataset.draft, target.value);
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { requestConfig, successful, xhr } = event.detail;
   if (!successful || xhr.getResponseHeader("HX-Redirect")) return;
   // The event comes by way of a parent where the form is gone from the page.
   const form = requestConfig.elt;
-  const field = form.querySelector("#feedback");
-  if (field) sessionStorage.removeItem(draftOf(field));
-  if (field?.value) lastWords = [draftOf(field), field.value];
-  const { done, undoes } = form.dataset;
-  if (undoes && lastWords?.[0] === `feedback of ${undoes}`) sessionStorage.setItem(...lastWords);
-  if (undoes) restoreDraft();
+  form.querySelectorAll("[data-draft]").forEach((field) => sessionStorage.removeItem(field.dataset.draft));
+  const { done, undoes, words } = form.dataset;
+  if (undoes && words) sessionStorage.setItem(`feedback of ${undoes}`, words);
+  if (undoes) restoreDrafts();
   if (done) notice(done);
 });
 document.addEventListener("submit", (event) => {
   if (event.target.matches('[action="/sign-out"]')) sessionStorage.clear();
 });
-restoreDraft();
+restoreDrafts();
 
 // A new page is read out, and the keyboard goes on from its heading.
-document.addEventListener("htmx:afterSettle", () => {
-  restoreDraft();
+document.addEventListener("htmx:afterSettle", (event) => {
+  restoreDrafts();
   const desk = document.getElementById("desk");
   const isLost = desk ? !isWriting(document.activeElement) : document.activeElement === document.body;
   const heading = isLost && (desk ?? document).querySelector("h1");
-  if (!heading) return;
+  if (!heading || !event.target.contains(heading)) return;
   heading.tabIndex = -1;
   heading.focus({ preventScroll: true });
 });

@@ -42,6 +42,11 @@ fn escaped(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
+/// The address at which the review of a trace is undone.
+pub(crate) fn undo_address(project: &str, trace: &str) -> String {
+    in_project(project, &["review", trace, "undo"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

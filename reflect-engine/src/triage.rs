@@ -113,16 +113,13 @@ fn reason(memories: &[UsedMemory]) -> ReviewReason {
         .filter(|memory| (memory.q_value - 0.5).abs() <= DISPUTED)
         .max_by(|a, b| doubt(a).total_cmp(&doubt(b)));
     let lowest = memories.iter().map(|memory| memory.q_value);
-    let lowest = lowest.min_by(f64::total_cmp);
-    match disputed {
-        Some(memory) => ReviewReason::Disputed {
+    match (disputed, lowest.min_by(f64::total_cmp)) {
+        (_, None) => ReviewReason::NoMemories,
+        (Some(memory), _) => ReviewReason::Disputed {
             q_value: memory.q_value,
         },
-        None if lowest.is_some_and(|q| q < 0.5) => ReviewReason::Harmful {
-            q_value: lowest.unwrap_or_default(),
-        },
-        None if memories.is_empty() => ReviewReason::NoMemories,
-        None => ReviewReason::Proven {
+        (None, Some(q_value)) if q_value < 0.5 => ReviewReason::Harmful { q_value },
+        (None, Some(_)) => ReviewReason::Proven {
             count: memories.len(),
         },
     }
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn untested_memories_come_first_then_disputed_then_none_then_proven() {
+    fn untested_memories_come_first_then_disputed_harmful_none_and_proven_ones() {
         let queue = most_to_learn_first(vec![
             waiting("proven", &[(0.97, 40)]),
             waiting("harmful", &[(0.9, 3), (0.12, 3)]),

@@ -8,7 +8,7 @@ use super::FirstTrace;
 use super::trace::{Head, ReviewView, verdict};
 use crate::card::MemoryCard;
 use crate::frame::Frame;
-use crate::path::{in_project, review_address};
+use crate::path::{in_project, review_address, undo_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, grouped, line, shown};
 use crate::time::When;
@@ -70,6 +70,8 @@ struct Last {
     moved: String,
     undo: String,
     trace: String,
+    /// What was said, for another review.
+    words: String,
     /// The review that is undone, and no later one.
     review: String,
 }
@@ -136,9 +138,12 @@ impl ReviewPage {
                     .filter(|review| !matches!(review.reviewer, Some(Reviewer::Model(_))))
                     .map(|review| Done {
                         view: ReviewView::new(review),
-                        undo: desk
-                            .is_own
-                            .then(|| (undo_address(&frame, &trace.id), review.id.clone())),
+                        undo: desk.is_own.then(|| {
+                            (
+                                undo_address(&frame.project, trace.id.as_str()),
+                                review.id.clone(),
+                            )
+                        }),
                     }),
                 action: in_project(&frame.project, &["review", trace.id.as_str()]),
                 skip,
@@ -177,8 +182,9 @@ impl Last {
                 0 => "a new memory".to_owned(),
                 moved => format!("{} moved", count(moved, "memory", "memories")),
             },
-            undo: undo_address(frame, &trace.id),
-            trace: trace.id.as_str().to_owned(),
+            undo: undo_address(&frame.project, trace.id.as_str()),
+            trace: shown(trace.id.as_str()),
+            words: shown(review.comment().unwrap_or_default()),
             review: review.id.clone(),
         })
     }
@@ -197,11 +203,6 @@ fn total(waiting: u64, queue: &[QueuedReview]) -> String {
         0 => waiting,
         suggested => format!("{waiting}, {suggested} to confirm"),
     }
-}
-
-/// Where the review of a trace is undone.
-pub(crate) fn undo_address(frame: &Frame, trace: &TraceId) -> String {
-    in_project(&frame.project, &["review", trace.as_str(), "undo"])
 }
 
 /// The trace after this one in the queue: the next one, or the first.

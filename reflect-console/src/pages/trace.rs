@@ -3,11 +3,10 @@ use jiff::Timestamp;
 use reflect_engine::Appraisal;
 use reflect_types::{ApiKey, Arm, IngestStatus, KeyId, MemoryRecord, Reviewer, Trace, Verdict};
 
-use super::review::undo_address;
 use crate::card::{MemoryCard, teacher};
 use crate::frame::Frame;
 use crate::key_name::key_name;
-use crate::path::{in_project, review_address};
+use crate::path::{in_project, review_address, undo_address};
 use crate::replay::{Step, steps};
 use crate::text::{count, line, shown};
 use crate::time::When;
@@ -31,9 +30,8 @@ pub struct TracePage {
     recorded_by: Option<String>,
     learned: Option<MemoryCard>,
     review: Option<ReviewView>,
-    /// Where the visitor's own review is undone.
-    undo: Option<String>,
-    review_id: Option<String>,
+    /// The address and the id of the visitor's own review, which can be undone.
+    undo: Option<(String, String)>,
     raw: String,
     json: String,
     metadata: String,
@@ -108,8 +106,14 @@ impl TracePage {
             review_page: (frame.may.review && awaits_a_person(trace))
                 .then(|| review_address(&frame.project, trace.id.as_str(), "")),
             recorded_by: trace.key_id.as_ref().map(|key| key_name(keys, key)),
-            undo: (is_own && frame.may.review).then(|| undo_address(&frame, &trace.id)),
-            review_id: trace.review.as_ref().map(|review| review.id.clone()),
+            undo: trace
+                .review
+                .as_ref()
+                .filter(|_| is_own && frame.may.review)
+                .map(|review| {
+                    let address = undo_address(&frame.project, trace.id.as_str());
+                    (address, review.id.clone())
+                }),
             lost: trace.retrieved_memory_ids.len().saturating_sub(given.len()),
             learned: learned.map(|memory| MemoryCard::new(&frame, memory)),
             review: trace

@@ -56,7 +56,8 @@ async fn shortlist(
         let space = core.space();
         core.store.nearest(project, &space, probe, count).await
     };
-    let mut nearest = if index.is_listed() {
+    // A filter may leave so few that all of them are read.
+    let mut nearest = if index.is_listed() && query.metadata_filter.is_none() {
         propose(&probe, count).await?
     } else {
         Nearest::unknown()

@@ -6,17 +6,23 @@ use axum::response::Response;
 
 use crate::app::App;
 
-/// The cookie that belongs to the form for signing in.
-pub(super) const SIGN_IN_COOKIE: &str = "reflect_sign_in";
-
-/// The name of the session's cookie. Browsers share cookies among all ports of a host: two servers on one computer
-/// have different names.
+/// The name of the session's cookie.
 pub(super) fn session_cookie(headers: &HeaderMap) -> String {
+    of_port("reflect_session", headers)
+}
+
+/// The name of the cookie that belongs to the form for signing in.
+pub(super) fn form_cookie(headers: &HeaderMap) -> String {
+    of_port("reflect_sign_in", headers)
+}
+
+/// Browsers share cookies among all ports of a host: two servers on one computer have different names.
+fn of_port(name: &str, headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let port = host.and_then(|host| host.rsplit_once(':'));
     match port.and_then(|(_, port)| port.parse::<u16>().ok()) {
-        Some(port) => format!("reflect_session_{port}"),
-        None => "reflect_session".to_owned(),
+        Some(port) => format!("{name}_{port}"),
+        None => name.to_owned(),
     }
 }
 

@@ -11,7 +11,7 @@ use reflect_console::{
 use reflect_engine::Engine;
 use reflect_types::{
     DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
-    Ranking, ReflectionEdit, UpdateMemory,
+    Ranking, ReflectionEdit, UpdateMemory, neutral,
 };
 
 use super::answer::{Problem, page, redirect};
@@ -127,8 +127,8 @@ pub(super) async fn merge(change: Change) -> Result<Response, Problem> {
     Ok(show(&visit, &into))
 }
 
-/// Edits what the visitor changed. The form says what each text was when the page was read, so that nobody
-/// overwrites what somebody else has written meanwhile.
+/// Edits what the visitor changed. The form says what each text was when the page was read, so that what
+/// somebody else has written meanwhile stays.
 pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateMemory>()?;
@@ -141,7 +141,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let edited = |name: &str, stored: &str| {
         let (text, was) = (form.text(name), form.get(&format!("was_{name}")));
         // The second click of two has the words that the first one stored.
-        if text == was || text == stored {
+        if text == was || neutral::for_prompt(&text) == stored {
             return Ok(None);
         }
         if was != shown(stored) {
@@ -167,6 +167,12 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         ..ReflectionEdit::default()
     };
     if reflection == ReflectionEdit::default() {
+        let is_same = |name: &str| form.get(name) == form.get(&format!("was_{name}"));
+        let texts = ["summary", "guidance", "key_mistake", "correct_action"];
+        if texts.into_iter().all(is_same) && !form.get("note").trim().is_empty() {
+            let problem = "goes with a change: edit a text too";
+            return Err(visit.refused(ApiError::field("note", problem)));
+        }
         return Ok(show(&visit, &memory.id));
     }
     let update = MemoryUpdate {

@@ -17,8 +17,6 @@ use crate::error::ApiError;
 pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
     visit.require::<ListTraces>()?;
     visit.require::<ReviewTrace>()?;
-    // The page has the whole trace.
-    let _slot = visit.app.replies().acquire().await?;
     let engine = visit.engine();
     let queue = engine.review_queue(&visit.project).await?;
     let chosen = visit.query.get("trace");

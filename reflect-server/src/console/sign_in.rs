@@ -1,13 +1,13 @@
 //! Signing in and out.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use reflect_console::{FirstTrace, ProjectsPage, SignInPage, in_project};
 use reflect_types::Scope;
 
 use super::answer::{Problem, html, page as shown, redirect};
-use super::cookie::{SIGN_IN_COOKIE, cookie, session_cookie, set_cookie};
+use super::cookie::{cookie, form_cookie, session_cookie, set_cookie};
 use super::form::{Fields, MAX_FORM, MAX_SIGN_IN, refuse_other_sites};
 use super::visit::{Visit, Visitor, base_url, check_csrf, token};
 use crate::app::App;
@@ -19,6 +19,7 @@ use crate::{access, extract};
 /// The start: the visitor's project, or the projects of a master key.
 pub(super) async fn start(
     State(app): State<App>,
+    uri: Uri,
     headers: HeaderMap,
     visitor: Visitor,
 ) -> Result<Response, Problem> {
@@ -29,7 +30,9 @@ pub(super) async fn start(
         )));
     }
     let projects = app.engine().summarize_projects(None).await?;
-    if let [only] = projects.as_slice() {
+    if let [only] = projects.as_slice()
+        && uri.query().is_none()
+    {
         let page = first_page(&visitor.caller);
         return Ok(redirect(&in_project(only.project_id.as_str(), &[page])));
     }
@@ -111,8 +114,8 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     }
 }
 
-/// The page that asks for a key. Its form and a cookie have the same token: another site, whose form could sign a
-/// visitor in with a key of its own, can neither read nor set it.
+/// The page that asks for a key. Its form and a cookie have the same token: the form of another site, which could sign
+/// a visitor in with a key of its own, is sent without the cookie.
 fn ask(
     status: StatusCode,
     problem: Option<String>,
@@ -120,7 +123,8 @@ fn ask(
     headers: &HeaderMap,
     app: &App,
 ) -> Result<Response, Problem> {
-    let known = cookie(headers, SIGN_IN_COOKIE).filter(|token| is_token(token));
+    let name = form_cookie(headers);
+    let known = cookie(headers, &name).filter(|token| is_token(token));
     let token = match known {
         Some(token) => token.to_owned(),
         None => random().map_err(ApiError::internal)?,
@@ -131,14 +135,14 @@ fn ask(
         token: token.clone(),
     };
     let mut response = html(status, &page);
-    set_cookie(&mut response, SIGN_IN_COOKIE, &token, headers, app);
+    set_cookie(&mut response, &name, &token, headers, app);
     Ok(response)
 }
 
 /// Refuses a form that is not of the page that this browser was shown.
 fn check_form(form: &Fields, headers: &HeaderMap) -> Result<(), ApiError> {
     let token = form.get("token");
-    if is_token(token) && cookie(headers, SIGN_IN_COOKIE) == Some(token) {
+    if is_token(token) && cookie(headers, &form_cookie(headers)) == Some(token) {
         return Ok(());
     }
     Err(ApiError::forbidden(

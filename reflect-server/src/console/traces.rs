@@ -41,7 +41,6 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 
 /// A trace.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
-    let _slot = visit.app.replies().acquire().await?;
     let trace = trace(&visit).await?;
     let engine = visit.engine();
     let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
@@ -65,13 +64,11 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
 
 /// The JSON of a trace, as a part of its page.
 pub(super) async fn raw(visit: Visit) -> Result<Response, Problem> {
-    let _slot = visit.app.replies().acquire().await?;
     Ok(page(&RawTrace::new(&trace(&visit).await?)))
 }
 
 /// The JSON of a trace, as a file.
 pub(super) async fn json(visit: Visit) -> Result<Response, Problem> {
-    let _slot = visit.app.replies().acquire().await?;
     let trace = trace(&visit).await?;
     let json = serde_json::to_vec_pretty(&trace).map_err(ApiError::internal)?;
     let file = [(CONTENT_DISPOSITION, "attachment; filename=\"trace.json\"")];

@@ -190,9 +190,10 @@ impl FromRequest<App> for Change {
         let header = parts.headers.get(CSRF_HEADER).cloned();
         let body = extract::read_up_to(MAX_FORM, Request::from_parts(parts, body), app).await?;
         let form = Fields::parse(&body)?;
-        let given = match &header {
-            Some(header) => header.as_bytes(),
-            None => form.get("csrf").as_bytes(),
+        // A page that was replaced in part has the newer token in its form.
+        let given = match (form.get("csrf"), &header) {
+            ("", Some(header)) => header.as_bytes(),
+            (field, _) => field.as_bytes(),
         };
         check_csrf(given, &visit.session)?;
         Ok(Self { visit, form })

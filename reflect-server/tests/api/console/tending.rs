@@ -189,6 +189,8 @@ async fn a_memory_is_found_edited_set_aside_and_deleted() {
     assert_eq!(browser.post(&edit, &fields).await.status, 303);
     // A second click changes nothing and is no conflict.
     assert_eq!(browser.post(&edit, &fields).await.status, 303);
+    let note = [("note", "a note alone")];
+    assert_eq!(browser.post(&edit, &note).await.status, 422);
     let blank = [("was_summary", "Refused."), ("summary", " ")];
     assert_eq!(browser.post(&edit, &blank).await.status, 422);
     let page = browser.page(&path).await;

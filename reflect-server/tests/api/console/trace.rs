@@ -35,7 +35,7 @@ async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
     let page = browser.page(&path).await;
     assert!(page.contains("a run keeps the order only"), "{page}");
     assert!(
-        page.contains("similarity 0.9") && page.contains(" here, "),
+        page.contains("similarity 0.9") && page.contains(" here</span><span>utility "),
         "{page}"
     );
     assert!(page.contains("Review this run"), "{page}");
