@@ -210,22 +210,22 @@ const PLAIN_LATER: usize = 8;
 
 static ROWS: [Row; 13] = [
     row("plain", 0, |q, c| Some(plain(q, c))),
-    row("#[reflect_trace]", 0, |q, c| Some(traced(q, c))).at_most(15.0),
+    row("#[reflect_trace]", 0, |q, c| Some(traced(q, c))).at_most(17.0),
     row("#[reflect_trace], no client anywhere", 0, |q, c| {
         Some(without_any_client(q, c))
     })
-    .at_most(15.0),
+    .at_most(17.0),
     row("#[tracing::instrument]", 0, |q, c| Some(instrumented(q, c))),
     row("#[fastrace::trace]", 0, |q, c| Some(fastraced(q, c))),
     row("#[reflect_trace], context used", 0, |q, c| {
         Some(with_context(q, c))
     })
-    .at_most(650.0),
+    .at_most(720.0),
     row("#[reflect_trace], no parameter", 0, |q, c| {
         Some(without_parameter(q, c))
     })
-    .at_most(650.0),
-    row("client.trace(…).run(…)", 0, |q, c| Some(closure(q, c))).at_most(750.0),
+    .at_most(720.0),
+    row("client.trace(…).run(…)", 0, |q, c| Some(closure(q, c))).at_most(800.0),
     row("async: plain", PLAIN_LATER, |q, c| poll(plain_later(q, c))),
     row("async: #[reflect_trace]", PLAIN_LATER, |q, c| {
         poll(traced_later(q, c))
@@ -242,7 +242,7 @@ static ROWS: [Row; 13] = [
         PLAIN_LATER,
         |q, c| poll(with_context_later(q, c)),
     )
-    .at_most(1_000.0),
+    .at_most(1_050.0),
 ];
 
 /// Set for the child whose instructions are counted: the row, and how often it is called.
