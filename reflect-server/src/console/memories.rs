@@ -10,8 +10,8 @@ use reflect_console::{
 };
 use reflect_engine::Engine;
 use reflect_types::{
-    DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
-    Ranking, ReflectionEdit, UpdateMemory, neutral,
+    DeleteMemory, GetMemory, ListMemories, MemoryId, MemoryRecord, MemoryStatus, MemoryUpdate,
+    QueryMemories, Ranking, ReflectionEdit, UpdateMemory, neutral,
 };
 
 use super::answer::{Problem, page, redirect};
@@ -96,11 +96,7 @@ pub(super) async fn similar(visit: Visit) -> Result<Response, Problem> {
     visit.require::<GetMemory>()?;
     visit.require::<QueryMemories>()?;
     let engine = visit.engine();
-    let id = [memory_id(&visit)];
-    let found = engine.find_memories(&visit.project, &id).await?;
-    let Some(memory) = found.first() else {
-        return Err(visit.refused(ApiError::not_found("there is no such memory")));
-    };
+    let memory = find(&visit).await?;
     let query = QueryMemories {
         limit: MAX_SIMILAR,
         lambda: 0.0,
@@ -112,7 +108,7 @@ pub(super) async fn similar(visit: Visit) -> Result<Response, Problem> {
     let others: Vec<MemoryId> = others.filter(|id| *id != memory.id).collect();
     let others = engine.find_memories(&visit.project, &others).await?;
     let frame = visit.frame().await?;
-    Ok(page(&SimilarMemories::new(frame, memory, &others)))
+    Ok(page(&SimilarMemories::new(frame, &memory, &others)))
 }
 
 /// Merges a memory into another one, and shows that one.
@@ -127,17 +123,12 @@ pub(super) async fn merge(change: Change) -> Result<Response, Problem> {
     Ok(show(&visit, &into))
 }
 
-/// Edits what the visitor changed. The form says what each text was when the page was read, so that what
-/// somebody else has written meanwhile stays.
+/// Edits the texts that differ from those of the page, which the form has as `was_…`. One that was changed since the
+/// page was read is a conflict.
 pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateMemory>()?;
-    let engine = visit.engine();
-    let id = [memory_id(&visit)];
-    let found = engine.find_memories(&visit.project, &id).await?;
-    let Some(memory) = found.first() else {
-        return Err(visit.refused(ApiError::not_found("there is no such memory")));
-    };
+    let memory = find(&visit).await?;
     let edited = |name: &str, stored: &str| {
         let (text, was) = (form.text(name), form.get(&format!("was_{name}")));
         // The second click of two has the words that the first one stored.
@@ -206,6 +197,14 @@ pub(super) async fn delete(change: Change) -> Result<Response, Problem> {
         .await;
     deleted.map_err(|error| visit.refused(error))?;
     Ok(redirect(&in_project(visit.project.as_str(), &["memories"])))
+}
+
+/// The memory of the address.
+async fn find(visit: &Visit) -> Result<MemoryRecord, Problem> {
+    let id = [memory_id(visit)];
+    let found = visit.engine().find_memories(&visit.project, &id).await?;
+    let found = found.into_iter().next();
+    found.ok_or_else(|| visit.refused(ApiError::not_found("there is no such memory")))
 }
 
 async fn store(visit: &Visit, form: &Fields, update: MemoryUpdate) -> Result<Response, Problem> {

@@ -199,7 +199,7 @@ async fn a_memory_is_found_edited_set_aside_and_deleted() {
         "{page}"
     );
     assert_eq!(hidden_field(&page, "was_summary"), "Refused.");
-    // A page that was read before: what it did not change stays, what somebody else changed is not overwritten.
+    // The form of a page that is older than the edit: unchanged texts stay, changed ones are a conflict.
     let early = [
         ("was_guidance", "Ask for a card."),
         ("guidance", "Ask for a card."),
