@@ -6,6 +6,9 @@ use std::process::Command;
 use crate::python;
 use crate::run::{Outcome, captured, cargo_program, target};
 
+/// The packages, with their versions.
+const REQUIREMENTS: &str = "xtask/peers/requirements.txt";
+
 pub(crate) fn run() -> Outcome {
     match output() {
         Ok(_) => Outcome::Passed,
@@ -22,24 +25,31 @@ pub(super) fn output() -> Result<String, String> {
     let interpreter = home.join("bin/python");
     let mut venv = Command::new("python3");
     captured(venv.args(["-m", "venv"]).arg(&home))?;
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ];
-    let mut pip = Command::new(&interpreter);
-    pip.args(install)
-        .args(["--requirement", "xtask/peers/requirements.txt"]);
-    if let Err(problem) = captured(&mut pip) {
-        return Ok(format!(
-            "skipped: the packages cannot be installed, pip {problem}\n"
-        ));
+    let mut skipped = String::new();
+    if install(&interpreter, &["--requirement", REQUIREMENTS]).is_err() {
+        // One that cannot be had must not hide the others.
+        let packages = std::fs::read_to_string(REQUIREMENTS).map_err(|error| error.to_string())?;
+        for package in packages.lines().filter(|line| !line.starts_with('#')) {
+            if let Err(problem) = install(&interpreter, &[package]) {
+                skipped += &format!("skipped: {package} cannot be installed, pip {problem}\n");
+            }
+        }
     }
     let rust = rust_sdks(&home)?;
     let python = captured(Command::new(&interpreter).arg("xtask/peers/peers.py"))?;
-    Ok(format!("{rust}{python}"))
+    Ok(format!("{rust}{python}{skipped}"))
+}
+
+/// Installs packages in the environment of this interpreter.
+fn install(interpreter: &Path, packages: &[&str]) -> Result<String, String> {
+    let pip = ["-m", "pip", "install"];
+    let quietly = ["--quiet", "--disable-pip-version-check"];
+    captured(
+        Command::new(interpreter)
+            .args(pip)
+            .args(quietly)
+            .args(packages),
+    )
 }
 
 /// Ours and OpenTelemetry's, in a workspace of their own.
