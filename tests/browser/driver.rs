@@ -1,6 +1,7 @@
 //! A browser, through chromedriver.
 
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -49,6 +50,7 @@ impl Browser {
         };
         let chromedriver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
+            .process_group(0)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -180,8 +182,9 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser ends with its driver.
-        let _ = self.chromedriver.kill();
+        // The browser is of the driver's process group, and would outlive it.
+        let group = format!("-{}", self.chromedriver.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.chromedriver.wait();
     }
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::demo::Demo;
 use crate::driver::Browser;
 
-/// The traces of the bank, unless `REFLECT_BANK` says otherwise: `cargo xtask bench console` measures 100,000.
-const TRACES: &str = "3000";
+/// The traces of the bank.
+const TRACES: &str = "100000";
 /// Lists of traces arrive within this time, in milliseconds.
 const LIST: f64 = 200.0;
 /// Pages can be used within this time, in milliseconds.
@@ -20,7 +20,7 @@ const LISTS: [&str; 8] = [
     "traces",
     "traces?q=flight",
     "traces?q=a",
-    "traces?q=order+2999",
+    "traces?q=order+99999",
     "traces?q=cancel&state=failed&model=gpt-4o",
     "traces?state=waiting",
     "traces?state=judged",
@@ -28,7 +28,7 @@ const LISTS: [&str; 8] = [
 ];
 const PAGES: [&str; 5] = [
     "review",
-    "traces/many-2999",
+    "traces/many-99999",
     "memories",
     "memories?q=cancel+a+flight",
     "report",
@@ -37,8 +37,7 @@ const PAGES: [&str; 5] = [
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test browser"]
 async fn browser_pages_of_a_large_bank_are_quick() {
-    let traces = std::env::var("REFLECT_BANK").unwrap_or_else(|_| TRACES.to_owned());
-    let demo = Demo::with(&["--traces", &traces]);
+    let demo = Demo::with(&["--traces", TRACES]);
     let browser = Browser::open().await;
     browser.go(&demo.link).await;
     let factor = if cfg!(debug_assertions) {
