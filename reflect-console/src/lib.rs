@@ -2,6 +2,7 @@
 
 pub mod assets;
 mod card;
+mod change;
 mod comparison;
 mod frame;
 mod key_name;

@@ -138,6 +138,13 @@ impl ReflectionEdit {
         }
     }
 
+    /// Whether a reflection has the fields already.
+    pub fn is_in(&self, reflection: &Reflection) -> bool {
+        let mut edited = reflection.clone();
+        self.apply(&mut edited);
+        edited == *reflection
+    }
+
     /// Sets the fields of a reflection.
     pub fn apply(&self, to: &mut Reflection) {
         fn set<T: Clone>(to: &mut T, value: Option<&T>) {

@@ -1,8 +1,9 @@
 use askama::Template;
 use jiff::Timestamp;
-use reflect_types::{ApiKey, ChangeKind, MemoryHistory, MemoryRecord, MemoryStatus};
+use reflect_types::{ApiKey, MemoryHistory, MemoryRecord, MemoryStatus};
 
 use crate::card::{MemoryCard, teacher};
+use crate::change::Change;
 use crate::comparison::Comparison;
 use crate::frame::Frame;
 use crate::key_name::key_name;
@@ -59,14 +60,6 @@ struct Event {
     when: When,
 }
 
-#[derive(Debug)]
-struct Change {
-    what: &'static str,
-    note: String,
-    key: String,
-    when: When,
-}
-
 impl MemoryPage {
     /// The page of a memory. `others` has the one that it is merged into, or some that are merged into it.
     pub fn new(
@@ -97,29 +90,7 @@ impl MemoryPage {
                 by: teacher(event.reviewer.as_ref()),
                 when: When::at(&event.created_at, now),
             });
-        let changes = history
-            .changes
-            .iter()
-            .rev()
-            .take(MAX_LISTED)
-            .map(|change| Change {
-                what: match change.kind {
-                    ChangeKind::Edited => "edited",
-                    ChangeKind::Quarantined => "set aside",
-                    ChangeKind::Archived => "archived",
-                    ChangeKind::Merged => "merged",
-                    ChangeKind::Restored => "restored",
-                    ChangeKind::Deleted => "deleted",
-                    _ => "changed",
-                },
-                note: change.note.as_deref().map(shown).unwrap_or_default(),
-                key: change
-                    .key_id
-                    .as_ref()
-                    .map(|key| key_name(keys, key))
-                    .unwrap_or_default(),
-                when: When::at(&change.created_at, now),
-            });
+        let changes = history.changes.iter().rev().take(MAX_LISTED);
         Self {
             card: MemoryCard::of_history(&frame, history),
             task: shown(&memory.task),
@@ -153,7 +124,9 @@ impl MemoryPage {
                 merged => merged.to_string(),
             },
             events: events.collect(),
-            changes: changes.collect(),
+            changes: changes
+                .map(|change| Change::new(change, keys, now))
+                .collect(),
             similar: address("similar"),
             edit: address("edit"),
             status: address("status"),

@@ -67,6 +67,7 @@ impl Engine {
     /// but keeps learning. Every change is recorded with the caller's key and can be
     /// [undone](Self::undo). A skill that was written from the memory is deleted, unless
     /// the memory is only restored. The texts of a change become neutral, as those of a new memory.
+    /// A change whose [`known`](MemoryUpdate::known) texts are no longer those of the memory is a conflict.
     ///
     /// A review that replaces the memory's later replaces an edit too.
     pub async fn update_memory(
@@ -78,6 +79,7 @@ impl Engine {
         let UpdateMemory { memory_id, update } = update.clone();
         let update = MemoryUpdate {
             reflection: update.reflection.map(ReflectionEdit::neutral),
+            known: update.known.map(ReflectionEdit::neutral),
             note: update
                 .note
                 .map(|note| neutral::for_prompt(&note).into_owned()),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use reflect_types::{ChangeKind, KeyId, MemoryStatus, MemoryUpdate, Reflection, ReflectionEdit};
 
 use super::standing::RowKey;
+use crate::error::{Error, Result};
 
 /// What a memory shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,14 +73,21 @@ pub struct NewChange {
 
 /// Changes what a memory shows, and returns the changes to store. A change that repeats the last one
 /// of its kind by the same key is not stored again, except a restoration: its time says which runs a person
-/// knew.
+/// knew. Fails if the memory says neither what the caller knows nor what the caller wants it to say.
 pub fn edit_memory(
     state: &mut MemoryState,
     generation: i64,
     changes: &[RecordedChange],
     update: &MemoryUpdate,
     by: Option<&KeyId>,
-) -> Vec<NewChange> {
+) -> Result<Vec<NewChange>> {
+    let said = state.reflection.clone().neutral();
+    let says = |texts: &ReflectionEdit| texts.is_in(&said);
+    let is_repeated = update.reflection.as_ref().is_some_and(says);
+    if !is_repeated && !update.known.as_ref().is_none_or(says) {
+        let problem = "the memory was edited meanwhile, and nothing was changed: read it again";
+        return Err(Error::Conflict(problem.to_owned()));
+    }
     let mut new = Vec::new();
     if let Some(edit) = &update.reflection {
         let is_edit = |change: &&RecordedChange| matches!(change.act, Act::Edit { .. });
@@ -124,5 +132,5 @@ pub fn edit_memory(
         });
         state.status = MemoryStatus::Active;
     }
-    new
+    Ok(new)
 }

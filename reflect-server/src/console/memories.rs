@@ -166,8 +166,17 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         }
         return Ok(show(&visit, &memory.id));
     }
+    let known = |edit: Option<&String>, stored: &String| edit.map(|_| stored.clone());
+    let known = ReflectionEdit {
+        summary: known(reflection.summary.as_ref(), &stored.summary),
+        guidance: known(reflection.guidance.as_ref(), &stored.guidance),
+        key_mistake: known(reflection.key_mistake.as_ref(), &stored.key_mistake),
+        correct_action: known(reflection.correct_action.as_ref(), &stored.correct_action),
+        ..ReflectionEdit::default()
+    };
     let update = MemoryUpdate {
         reflection: Some(reflection),
+        known: Some(known),
         ..MemoryUpdate::default()
     };
     store(&visit, &form, update).await

@@ -13,6 +13,10 @@ pub struct MemoryUpdate {
     /// The fields of the reflection to set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflection: Option<ReflectionEdit>,
+    /// What the memory says, as far as the caller knows. If it says something else by now, nothing is changed, and
+    /// the reply is a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<ReflectionEdit>,
     /// `quarantined` leaves the memory out of queries and skills, but lets it keep learning. `active`
     /// restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -243,6 +243,24 @@ pub(super) async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
     }
 }
 
+pub(super) async fn an_edit_of_words_that_were_edited_meanwhile_is_a_conflict(store: &dyn Store) {
+    let project = ProjectId::from("conformance/edit conflict");
+    teach(store, &project, new_trace("text"), "owner", Verdict::Pass).await;
+    let known = edit_summary("what text taught").reflection;
+    let words = |summary| MemoryUpdate {
+        known: known.clone(),
+        ..edit_summary(summary)
+    };
+    let first = update_memory(store, &project, "m-text", &words("first"), "a").await;
+    // The same words once more, as of a second click, are no conflict.
+    let again = update_memory(store, &project, "m-text", &words("first"), "a").await;
+    assert_eq!(first, again);
+    let (id, update) = (MemoryId::from("m-text"), words("second"));
+    let second = store.update_memory(&project, &id, &update, None, now());
+    assert!(matches!(second.await, Err(Error::Conflict(_))));
+    assert_eq!(Some(memory_of(store, &project, "m-text").await), first);
+}
+
 pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
     let project = ProjectId::from("conformance/changed skill");
     for id in ["source", "unused"] {

@@ -90,6 +90,7 @@ pub async fn all(store: &dyn Store) {
     undo::a_key_deletes_only_traces_it_recorded(store).await;
     undo::a_skill_written_from_an_undone_memory_goes(store).await;
     memory_changes::an_edit_sets_fields_and_is_recorded_with_its_key(store).await;
+    memory_changes::an_edit_of_words_that_were_edited_meanwhile_is_a_conflict(store).await;
     memory_changes::a_quarantined_memory_is_set_aside_and_keeps_learning(store).await;
     memory_changes::a_deleted_memory_leaves_a_record_without_text(store).await;
     memory_changes::a_memory_deleted_with_its_trace_leaves_the_same_record(store).await;

@@ -48,7 +48,7 @@ pub(super) async fn update(
         asides::check_merge(db, project_key, id, into).await?;
     }
     let known = recorded(db, key).await?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by)?;
     for NewChange {
         kind,
         status_before,

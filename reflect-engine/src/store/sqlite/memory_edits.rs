@@ -44,7 +44,7 @@ pub(super) fn update(
         asides::check_merge(db, project_key, id, into)?;
     }
     let known = recorded(db, key)?;
-    let changes = review::edit_memory(&mut state, generation, &known, update, by);
+    let changes = review::edit_memory(&mut state, generation, &known, update, by)?;
     for NewChange {
         kind,
         status_before,
