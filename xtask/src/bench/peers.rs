@@ -25,19 +25,21 @@ pub(super) fn output() -> Result<String, String> {
     let interpreter = home.join("bin/python");
     let mut venv = Command::new("python3");
     captured(venv.args(["-m", "venv"]).arg(&home))?;
-    let mut skipped = String::new();
+    let mut skipped = Vec::new();
     if install(&interpreter, &["--requirement", REQUIREMENTS]).is_err() {
         // One that cannot be had must not hide the others.
         let packages = std::fs::read_to_string(REQUIREMENTS).map_err(|error| error.to_string())?;
         for package in packages.lines().filter(|line| !line.starts_with('#')) {
             if let Err(problem) = install(&interpreter, &[package]) {
-                skipped += &format!("skipped: {package} cannot be installed, pip {problem}\n");
+                skipped.push(format!(
+                    "skipped: {package} cannot be installed, pip {problem}\n"
+                ));
             }
         }
     }
     let rust = rust_sdks(&home)?;
     let python = captured(Command::new(&interpreter).arg("xtask/peers/peers.py"))?;
-    Ok(format!("{rust}{python}{skipped}"))
+    Ok(format!("{rust}{python}{}", skipped.concat()))
 }
 
 /// Installs packages in the environment of this interpreter.
