@@ -1,13 +1,14 @@
 //! Reviewing a trace, replacing the review, and withdrawing it.
 
-use reflect_types::{ProjectId, Review, ReviewMode, Trace, TraceId, Verdict};
+use reflect_types::{ProjectId, Review, ReviewMode, ReviewRecord, Trace, TraceId, Verdict};
 
 use super::handle::Engine;
 use super::traces::no_trace;
 use crate::error::{Error, Result};
 use crate::ingest::{self, Given};
 use crate::review::{
-    self, Action, Admission, Basis, Decision, Refusal, Withdrawal, admit, admit_change,
+    self, Action, Admission, Basis, Decision, Refusal, ReviewVersion, Withdrawal, admit,
+    admit_change,
 };
 
 impl Engine {
@@ -70,12 +71,37 @@ impl Engine {
     /// Withdraws the review of a trace. Its memory is set aside, utilities become what they would be
     /// without the review, and the trace waits for a review again.
     pub async fn withdraw_review(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
+        self.withdraw(project, id, None).await
+    }
+
+    /// Withdraws the review of a trace as [`withdraw_review`](Self::withdraw_review), if it is the one that is meant,
+    /// and nobody replaces it meanwhile.
+    pub async fn withdraw_review_if(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        is_meant: impl FnOnce(&ReviewRecord) -> bool,
+    ) -> Result<Trace> {
+        let trace = self.stored_trace(project, id).await?;
+        let Some(review) = trace.review.as_ref().filter(|review| is_meant(review)) else {
+            return Err(refused(id, Refusal::Changed));
+        };
+        let version = review::version(review);
+        self.withdraw(project, id, Some(version)).await
+    }
+
+    async fn withdraw(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        review: Option<ReviewVersion>,
+    ) -> Result<Trace> {
         let core = self.checked(project, id)?;
         let withdrawal = Withdrawal {
             key_id: self.key().cloned(),
             at: core.now(),
         };
-        let action = Action::Withdraw(withdrawal);
+        let action = Action::Withdraw { review, withdrawal };
         match core.store.review(project, id, action).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(Refusal::NoReview) => Err(Error::Conflict(format!(

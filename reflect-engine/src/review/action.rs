@@ -36,7 +36,12 @@ pub enum Action {
     },
     /// Sets the review, its memory and its moves aside; the trace waits for a review again. The
     /// verdict of a model stays on the trace as its `withdrawn_verdict`.
-    Withdraw(Withdrawal),
+    Withdraw {
+        /// The review to withdraw; `None` for the one that stands.
+        review: Option<ReviewVersion>,
+        /// Who withdraws it, and when.
+        withdrawal: Withdrawal,
+    },
 }
 
 impl Action {
@@ -51,7 +56,7 @@ impl Action {
                 basis: Basis::Job { .. },
                 ..
             } => Refusal::LeaseLost,
-            Self::Learn { .. } | Self::PutAside { .. } | Self::Withdraw(_) => Refusal::NoTrace,
+            Self::Learn { .. } | Self::PutAside { .. } | Self::Withdraw { .. } => Refusal::NoTrace,
         }
     }
 }

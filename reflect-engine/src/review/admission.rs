@@ -112,7 +112,8 @@ fn replacing(current: &ReviewRecord) -> Basis {
     Basis::Replace(version(current))
 }
 
-fn version(review: &ReviewRecord) -> ReviewVersion {
+/// The version of a stored review.
+pub(crate) fn version(review: &ReviewRecord) -> ReviewVersion {
     ReviewVersion {
         id: review.id.clone(),
         verdict: review.result,

@@ -26,7 +26,7 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Writes, Refu
             basis.check(&standing, &review)?;
             Ok(put_aside(standing, &basis, review, setback))
         }
-        Action::Withdraw(withdrawal) => withdraw(standing, withdrawal),
+        Action::Withdraw { review, withdrawal } => withdraw(standing, review, withdrawal),
     }
 }
 
@@ -157,8 +157,15 @@ fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setb
     }
 }
 
-fn withdraw(standing: Standing, withdrawal: Withdrawal) -> Result<Writes, Refusal> {
+fn withdraw(
+    standing: Standing,
+    expected: Option<ReviewVersion>,
+    withdrawal: Withdrawal,
+) -> Result<Writes, Refusal> {
     let review = standing.review.ok_or(Refusal::NoReview)?;
+    if expected.is_some_and(|expected| expected != review) {
+        return Err(Refusal::Changed);
+    }
     let utilities = match standing.memories {
         AffectedMemories::Given(_) => Vec::new(),
         AffectedMemories::Moved(moved) => moves::set_aside(moved, &review.id),

@@ -82,9 +82,9 @@ pub fn edit_memory(
     by: Option<&KeyId>,
 ) -> Result<Vec<NewChange>> {
     let said = state.reflection.clone().neutral();
-    let says = |texts: &ReflectionEdit| texts.is_in(&said);
-    let is_repeated = update.reflection.as_ref().is_some_and(says);
-    if !is_repeated && !update.known.as_ref().is_none_or(says) {
+    let edit = update.reflection.as_ref();
+    let known = update.known.as_ref();
+    if known.is_some_and(|known| !known.is_known(&said, edit)) {
         let problem = "the memory was edited meanwhile, and nothing was changed: read it again";
         return Err(Error::Conflict(problem.to_owned()));
     }

@@ -26,7 +26,7 @@ pub use action::{
     Action, Basis, LearnedReview, NewMemory, NewReview, NextAttempt, ReviewVersion, Setback,
     Withdrawal,
 };
-pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled};
+pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled, version};
 pub use decide::decide;
 pub use memory_edit::{Act, LearnedText, MemoryState, NewChange, RecordedChange, edit_memory};
 pub use refusal::{Decision, Refusal};

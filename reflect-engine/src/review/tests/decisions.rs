@@ -76,6 +76,23 @@ fn a_withdrawal_needs_a_review_in_any_state() {
 }
 
 #[test]
+fn a_withdrawal_of_one_review_leaves_another_one() {
+    let standing = reviewed(vec![]);
+    let stored = standing.review.clone().unwrap();
+    let of = |review: ReviewVersion| Action::Withdraw {
+        review: Some(review),
+        withdrawal: withdrawal(),
+    };
+    let other = ReviewVersion {
+        feedback: Some("other words".to_owned()),
+        ..stored.clone()
+    };
+    let refused = decide(Some(standing.clone()), of(other));
+    assert_eq!(refused.map(drop), Err(Refusal::Changed));
+    assert!(decide(Some(standing), of(stored)).is_ok());
+}
+
+#[test]
 fn a_verdict_that_is_neither_pass_nor_fail_is_refused() {
     let refused = learn(fresh(), Basis::Fresh, Verdict::Unknown);
     assert_eq!(refused, Err(Refusal::UnknownVerdict));

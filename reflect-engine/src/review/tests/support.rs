@@ -42,7 +42,10 @@ pub(super) fn withdrawal() -> Withdrawal {
 }
 
 pub(super) fn withdraw() -> Action {
-    Action::Withdraw(withdrawal())
+    Action::Withdraw {
+        review: None,
+        withdrawal: withdrawal(),
+    }
 }
 
 pub(super) fn new_memory() -> NewMemory {

@@ -125,10 +125,14 @@ pub(super) async fn withdraw_with(
     id: &str,
     key: Option<&str>,
 ) -> Decision {
-    let action = Action::Withdraw(Withdrawal {
+    let withdrawal = Withdrawal {
         key_id: key.map(Into::into),
         at: now(),
-    });
+    };
+    let action = Action::Withdraw {
+        review: None,
+        withdrawal,
+    };
     store.review(project, &id.into(), action).await.unwrap()
 }
 
