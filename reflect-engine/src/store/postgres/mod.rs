@@ -130,8 +130,7 @@ impl Store for Postgres {
         if let Some(inserted) = self.insert_together(&write).await {
             return inserted;
         }
-        let TraceWrite { trace, intake, .. } = &*write;
-        write!(self, |db| traces::insert(db, project, trace, intake))
+        write!(self, |db| together::insert_one(db, &write))
     }
 
     async fn trace_json(

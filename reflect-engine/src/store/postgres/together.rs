@@ -93,16 +93,29 @@ async fn shared<A>(
     }
 }
 
-/// Inserts traces, whose statements are sent without waiting for each other's.
+/// Inserts a trace.
+pub(super) async fn insert_one(db: &Db<'_>, write: &TraceWrite) -> Result<TraceReceipt, Fault> {
+    let TraceWrite {
+        project,
+        trace,
+        intake,
+    } = write;
+    let creates = trace.trace.creates_project;
+    let project = projects::key_to_fill(db, project, creates).await?;
+    traces::insert(db, project, trace, intake).await
+}
+
+/// Inserts traces of one project, whose statements are sent without waiting for each other's.
 async fn insert(db: &Db<'_>, writes: Vec<Arc<TraceWrite>>) -> Result<Vec<TraceReceipt>, Fault> {
-    let each = writes.iter().map(|write| {
-        let TraceWrite {
-            project,
-            trace,
-            intake,
-        } = &**write;
-        traces::insert(db, project, trace, intake)
-    });
+    let Some(first) = writes.first() else {
+        return Ok(Vec::new());
+    };
+    // Of those that arrive together, one that may create the project comes before the others.
+    let creates = writes.iter().any(|write| write.trace.trace.creates_project);
+    let project = projects::key_to_fill(db, &first.project, creates).await?;
+    let each = writes
+        .iter()
+        .map(|write| traces::insert(db, project, &write.trace, &write.intake));
     try_join_all(each).await
 }
 

@@ -22,19 +22,14 @@ use crate::store::encoded_trace::EncodedTrace;
 use crate::store::page::PAGE_BYTES;
 use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
 
+/// Inserts a trace into the project of this [key](projects::key_to_fill), or finds the one with its idempotency key.
 pub(super) async fn insert(
     db: &Db<'_>,
-    project: &ProjectId,
+    project: i64,
     encoded: &EncodedTrace,
     intake: &Intake,
 ) -> Result<TraceReceipt, Fault> {
     let trace = &encoded.trace;
-    let project = projects::key_to_fill(db, project, trace.creates_project).await?;
-    if let Some(key) = &trace.idempotency_key
-        && let Some(first) = receipt(db, project, key).await?
-    {
-        return Ok(first);
-    }
     if matches!(intake, Intake::Learned(_)) {
         projects::lock_key(db, project).await?;
     }
@@ -73,7 +68,7 @@ pub(super) async fn insert(
         .await?;
     let key: i64 = match (inserted, &trace.idempotency_key) {
         (Some(key), _) => key,
-        // The same submission was faster.
+        // It was submitted before.
         (None, Some(name)) => {
             let first = receipt(db, project, name).await?;
             return first.ok_or_else(|| Fault::Data("a submission is gone".to_owned()));
