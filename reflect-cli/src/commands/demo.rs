@@ -29,6 +29,9 @@ const RUNS: &str = include_str!("../../demo/tau-bench.json");
 const PROJECT: &str = "airline";
 /// The share of runs that wait for your review.
 const WAITING: usize = 3;
+/// Of those, every so many-th run has the verdict of a judge: the reward that the runs come with.
+const JUDGED: usize = 3;
+const JUDGE: &str = "tau-bench reward";
 /// Every so many-th run is of the control arm.
 const CONTROL: usize = 5;
 /// The seconds from one run to the next.
@@ -141,11 +144,15 @@ async fn fill(engine: &Engine, project: &ProjectId, clock: &Past) -> Result<(), 
         trace.model = Some("gpt-4o".to_owned());
         let review: Option<Review> = trace.review.take();
         let stored = engine.create_trace(project, trace).await?;
-        if let Some(review) = review.filter(|_| number < reviewed) {
-            engine
-                .review_trace(project, &stored.trace_id, review)
-                .await?;
-        }
+        let is_judged = number.is_multiple_of(JUDGED);
+        let review = match review {
+            Some(review) if number < reviewed => review,
+            Some(review) if is_judged => review.judged_by(JUDGE),
+            _ => continue,
+        };
+        engine
+            .review_trace(project, &stored.trace_id, review)
+            .await?;
     }
     clock.behind.store(0, Ordering::Relaxed);
     Ok(())

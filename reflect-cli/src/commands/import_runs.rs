@@ -1,13 +1,16 @@
 //! Imports recorded runs of other tools.
 
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 use reflect_sdk::ReflectClient;
-use reflect_types::{ProjectId, Validate as _};
+use reflect_types::{CreateTrace, ProjectId, Validate as _};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
 use crate::output;
@@ -22,6 +25,8 @@ const MAX_LISTED: usize = 20;
 #[derive(Debug, Default, Serialize)]
 struct Report {
     stored: usize,
+    /// The runs that were there already, of an earlier import.
+    known: usize,
     /// The reviews that are not learned yet.
     learning: u64,
     skipped: Vec<Skipped>,
@@ -46,6 +51,10 @@ pub(crate) async fn import(
     let (client, file) = place.client_to_import_runs().await?;
     let progress = bar(runs.len() as u64);
     let mut report = Report::default();
+    // A project that is not there yet has none.
+    let before = client.admin().project_stats().await;
+    let before = before.map_or(0, |stats| stats.traces);
+    let mut keys = RunKeys::default();
     for run in runs {
         progress.inc(1);
         let invalid = |reason: String| Skipped {
@@ -56,7 +65,8 @@ pub(crate) async fn import(
             .trace
             .and_then(|trace| trace.validate().map(|()| trace).map_err(|e| e.to_string()));
         match checked {
-            Ok(trace) => {
+            Ok(mut trace) => {
+                keys.name(&mut trace)?;
                 // What a server refuses for any other reason ends the import: the next run would fare alike.
                 client.request(*trace).await?;
                 report.stored += 1;
@@ -65,7 +75,11 @@ pub(crate) async fn import(
         }
     }
     progress.finish_and_clear();
-    report.learning = client.admin().project_stats().await?.queued;
+    let stats = client.admin().project_stats().await?;
+    let new = usize::try_from(stats.traces.saturating_sub(before)).unwrap_or(usize::MAX);
+    report.known = report.stored.saturating_sub(new);
+    report.stored -= report.known;
+    report.learning = stats.queued;
     if let Some(file) = file {
         report.learning = learn(&client, bar(report.learning), report.learning).await?;
         file.engine.shutdown().await?;
@@ -113,19 +127,60 @@ fn read(file: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(file)
 }
 
+/// The idempotency keys of a file's runs: the same run of the same file, imported again, is not stored again.
+#[derive(Default)]
+struct RunKeys {
+    /// How often each run was in the file so far.
+    seen: HashMap<String, usize>,
+}
+
+impl RunKeys {
+    /// Names a run by its content and its place among equal ones, unless it has a key of its own.
+    fn name(&mut self, trace: &mut CreateTrace) -> Result<(), Failure> {
+        if trace.idempotency_key.is_some() {
+            return Ok(());
+        }
+        let content = serde_json::to_vec(&trace);
+        let content = content.map_err(|error| Failure::general(error.to_string()))?;
+        let digest = Sha256::digest(&content);
+        let digest = digest.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        let seen = self.seen.entry(digest.clone()).or_default();
+        *seen += 1;
+        trace.idempotency_key = Some(format!("import-{digest}-{seen}"));
+        Ok(())
+    }
+}
+
 fn say(report: &Report, project: &ProjectId) -> Result<(), Failure> {
     let Report {
         stored,
+        known,
         learning,
         skipped,
     } = report;
+    let runs = if *stored == 1 { "run" } else { "runs" };
     output::say(format_args!(
-        "{stored} runs stored in project `{project}`, {} skipped",
+        "{stored} {runs} stored in project `{project}`, {} skipped",
         skipped.len()
     ))?;
-    if *learning > 0 {
+    if *known > 0 {
+        let runs = if *known == 1 { "run was" } else { "runs were" };
         output::say(format_args!(
-            "{learning} reviews are still to be learned: a server on the data does it"
+            "{known} {runs} there already, of an earlier import"
+        ))?;
+    }
+    if *learning > 0 {
+        let reviews = if *learning == 1 {
+            "review is"
+        } else {
+            "reviews are"
+        };
+        output::say(format_args!(
+            "{learning} {reviews} still to be learned, which a server on the data does"
         ))?;
     }
     for Skipped { place, reason } in skipped.iter().take(MAX_LISTED) {

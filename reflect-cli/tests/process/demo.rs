@@ -24,8 +24,20 @@ fn runs_of_another_tool_are_imported_and_skipped_ones_named() {
     let said = on_file(&data, &import, &text);
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(
-        said.contains("1 runs stored in project `support`, 2 skipped"),
+        said.contains("0 runs stored in project `support`, 2 skipped")
+            && said.contains("1 run was there already, of an earlier import"),
         "{said}"
+    );
+    // Equal runs of one file are runs of their own.
+    let twice = format!("{run}\n{run}\n");
+    let report = json(&on_file(
+        &data,
+        &[&import[..], &["--json"]].concat(),
+        &twice,
+    ));
+    assert_eq!(
+        (&report["stored"], &report["known"]),
+        (&json!(1), &json!(1))
     );
     let traces = json(&on_file(
         &data,
@@ -68,7 +80,8 @@ fn an_import_learns_from_reviews_unless_a_server_has_used_the_file() {
     );
 
     on_file(&data, &["keys", "create", "CI", "--all"], "");
-    let report = json(&on_file(&data, &import, &run.to_string()));
+    let other = run.to_string().replace("order 7", "order 8");
+    let report = json(&on_file(&data, &import, &other));
     assert_eq!(report["learning"], 1);
 }
 
@@ -104,7 +117,7 @@ fn the_demo_signs_a_browser_in_once_and_ends_without_a_trace() {
     let (_, cookie) = first.split_once("set-cookie: ").unwrap();
     let cookie = cookie.split(';').next().unwrap();
     let queue = get("/p/airline/review", cookie);
-    assert!(queue.contains("13 waiting"), "{queue}");
+    assert!(queue.contains("8 waiting, 5 to confirm"), "{queue}");
     assert!(get(&format!("/{path}"), "").starts_with("HTTP/1.1 401"));
 
     let pid = demo.id().to_string();
