@@ -40,9 +40,10 @@ document.addEventListener("keydown", (event) => {
     document.getElementById("feedback").focus();
   } else {
     const control = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (event.key === "u" && !control && document.getElementById("desk")) notice("Nothing more to undo here: see the trace.");
     if (!control || document.querySelector(".htmx-request")) return;
-    control.click();
-    // Opening a form leads into it.
+    // A form is opened, or is open already; either way the keyboard goes on in it.
+    if (!control.matches("details[open] > summary")) control.click();
     control.closest("details[open]")?.querySelector("textarea")?.focus();
   }
   event.preventDefault();
@@ -69,15 +70,27 @@ document.addEventListener("htmx:responseError", (event) => {
 });
 document.addEventListener("htmx:sendError", () => notice("The server does not answer. Your words are kept in this tab.", true));
 
-// Words that were not sent outlive a lost session or connection, in this tab.
+// Words that were not sent outlive a lost session or connection, in this tab. A draft knows the text that it changes:
+// when that is another one by now, the words are shown beside it instead of replacing it.
+const keepDraft = (name, base, text) => {
+  if (text === base) sessionStorage.removeItem(name);
+  else sessionStorage.setItem(name, JSON.stringify({ base, text }));
+};
 const restoreDrafts = () => document.querySelectorAll("[data-draft]").forEach((field) => {
-  const kept = sessionStorage.getItem(field.dataset.draft);
-  if (kept === null || field.value !== field.defaultValue) return;
-  field.value = kept;
+  const kept = JSON.parse(sessionStorage.getItem(field.dataset.draft));
+  if (!kept || field.value !== field.defaultValue) return;
+  if (kept.base === field.defaultValue) {
+    field.value = kept.text;
+  } else if (kept.text !== field.defaultValue && !field.nextElementSibling?.matches(".draft")) {
+    const words = document.createElement("p");
+    words.className = "draft small";
+    words.textContent = `This text was changed meanwhile. You had written: ${kept.text}`;
+    field.after(words);
+  }
   field.closest("details")?.setAttribute("open", "");
 });
 document.addEventListener("input", ({ target }) => {
-  if (target.dataset?.draft) sessionStorage.setItem(target.dataset.draft, target.value);
+  if (target.dataset?.draft) keepDraft(target.dataset.draft, target.defaultValue, target.value);
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { requestConfig, successful, xhr } = event.detail;
@@ -86,7 +99,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   const form = requestConfig.elt;
   form.querySelectorAll("[data-draft]").forEach((field) => sessionStorage.removeItem(field.dataset.draft));
   const { done, undoes, words } = form.dataset;
-  if (undoes && words) sessionStorage.setItem(`feedback of ${undoes}`, words);
+  if (undoes && words) keepDraft(`feedback of ${undoes}`, "", words);
   if (undoes) restoreDrafts();
   if (done) notice(done);
 });

@@ -60,9 +60,14 @@ fn rows(frame: &Frame, stands: &MemoryRecord, merged: &MemoryRecord) -> Vec<Row>
     ];
     let cards = [stands, merged].map(|memory| MemoryCard::new(frame, memory));
     let [a, b] = cards.map(|card| format!("{}, {}", card.utility, card.uses));
+    let verdict = |memory: &MemoryRecord| {
+        let verdict = if memory.success { "a pass" } else { "a fail" };
+        verdict.to_owned()
+    };
     kinds
         .into_iter()
         .map(|(name, of)| (name, of(stands), of(merged)))
+        .chain([("Learned from", verdict(stands), verdict(merged))])
         .chain([("Utility", a, b)])
         .filter(|(_, stands, merged)| !stands.trim().is_empty() || !merged.trim().is_empty())
         .map(|(name, stands, merged)| Row {

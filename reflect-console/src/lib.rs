@@ -20,7 +20,7 @@ pub use pages::{
     FirstTrace, KeysPage, MemoriesPage, MemoryPage, MemorySearch, ProblemPage, ProblemPart,
     ProjectsPage, RawTrace, ReportPage, ReportPeriod, ReportSource, ReviewDesk, ReviewPage,
     Settings, SettingsPage, SignInPage, SimilarMemories, TraceFilters, TracePage, TraceSource,
-    TracesPage, UndoPage, UndoPreview, next, shown_memories, status_of,
+    TracesPage, UndoPage, UndoPreview, next, setting_values, shown_memories, status_of,
 };
 pub use path::{in_project, review_address};
 pub use text::shown;

@@ -20,9 +20,10 @@ pub fn in_project(project: &str, parts: &[&str]) -> String {
     path
 }
 
-/// The address of the queue with a trace opened, and the last review to undo.
-pub fn review_address(project: &str, trace: &str, last: &str) -> String {
-    let parameters = [("trace", trace), ("last", last)];
+/// The address of the queue with a trace opened, the last review to undo, and the traces that were skipped.
+pub fn review_address(project: &str, trace: &str, last: &str, skipped: &[&str]) -> String {
+    let mut parameters = vec![("trace", trace), ("last", last)];
+    parameters.extend(skipped.iter().map(|id| ("skipped", *id)));
     format!("{}{}", in_project(project, &["review"]), query(&parameters))
 }
 

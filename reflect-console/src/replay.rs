@@ -1,5 +1,7 @@
 //! A run, step by step.
 
+use std::fmt::Write as _;
+
 use reflect_types::{Content, Message, Role, ToolCall};
 use serde_json::Value;
 
@@ -9,6 +11,11 @@ use crate::text::{count, shown};
 const MAX_LINES: usize = 14;
 /// A text of more characters is folded.
 const MAX_CHARACTERS: usize = 1_500;
+/// The characters that a page shows of a text, and of all texts of a run.
+const MAX_SHOWN: usize = 50_000;
+const MAX_SHOWN_OF_ALL: usize = 400_000;
+/// The messages that a page shows.
+const MAX_STEPS: usize = 2_000;
 /// The arguments of a call are on one line up to this length.
 const MAX_ONE_LINE: usize = 90;
 
@@ -43,26 +50,66 @@ pub(crate) struct Call {
     pub(crate) arguments: String,
 }
 
-/// The steps of a run, with its answer as the last one where no message has it.
+/// The steps of a run, with its answer as the last one where no message has it. Of one that is too long for a page, the
+/// beginning is shown.
 pub(crate) fn steps(trajectory: &[Message], answer: &str) -> Vec<Step> {
-    let messages = (1..).zip(trajectory);
+    let mut room = MAX_SHOWN_OF_ALL;
+    let messages = (1..).zip(trajectory).take(MAX_STEPS);
     let mut steps: Vec<_> = messages
         .map(|(number, message)| step(number, message))
+        .map(|step| step.within(&mut room))
         .collect();
+    let left = trajectory.len().saturating_sub(MAX_STEPS);
+    if left > 0 {
+        let left = count(left, "further message", "further messages");
+        let text = format!("({left}: see the JSON)");
+        steps.push(Step::of_agent(MAX_STEPS + 1, "", &text));
+    }
     let answer = answer.trim();
     let is_there = |message: &Message| message.text().trim() == answer;
     if !answer.is_empty() && !trajectory.iter().any(is_there) {
-        steps.push(Step {
-            number: steps.len() + 1,
+        let answer = Step::of_agent(trajectory.len() + 1, "final response", answer);
+        steps.push(answer.within(&mut MAX_SHOWN.clone()));
+    }
+    steps
+}
+
+impl Step {
+    fn of_agent(number: usize, kind: &str, text: &str) -> Self {
+        Self {
+            number,
             who: "agent".to_owned(),
-            kind: "final response".to_owned(),
-            text: Some(Text::new(answer, false)),
+            kind: kind.to_owned(),
+            text: Some(Text::new(text, false)),
             calls: Vec::new(),
             is_error: false,
             is_code: false,
-        });
+        }
     }
-    steps
+
+    /// The step with texts that fit into a page, which has room for so many characters.
+    fn within(mut self, room: &mut usize) -> Self {
+        if let Some(text) = &mut self.text {
+            cut(&mut text.whole, room);
+        }
+        for call in &mut self.calls {
+            cut(&mut call.arguments, room);
+        }
+        self
+    }
+}
+
+/// Cuts a text to what there is room for.
+fn cut(text: &mut String, room: &mut usize) {
+    let most = MAX_SHOWN.min(*room);
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        let left = text[end..].chars().count();
+        text.truncate(end);
+        let left = count(left, "further character", "further characters");
+        // Writing to a string cannot fail.
+        let _ = write!(text, "… ({left}: see the JSON)");
+    }
+    *room = room.saturating_sub(text.chars().count());
 }
 
 fn step(number: usize, message: &Message) -> Step {
@@ -213,6 +260,24 @@ mod tests {
 
     fn messages(value: serde_json::Value) -> Vec<Message> {
         serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_page_shows_the_beginning_of_a_run_that_is_too_long_for_it() {
+        let long = json!({"role": "tool", "content": "\u{7f}".repeat(300_000)});
+        let texts = |steps: &[Step]| -> Vec<String> {
+            let texts = steps.iter().map(|step| step.text.clone());
+            texts.map(|text| text.unwrap().whole).collect()
+        };
+        let found = texts(&steps(&messages(vec![long; 20].into()), "Done."));
+        assert_eq!(found.len(), 21);
+        let length: usize = found.iter().map(String::len).sum();
+        assert!(length < 2_000_000, "{length}");
+        assert!(found[0].ends_with("further characters: see the JSON)"));
+        assert_eq!(found[20], "Done.");
+        let many = vec![json!({"role": "user", "content": "x"}); MAX_STEPS + 7];
+        let found = texts(&steps(&messages(many.into()), ""));
+        assert_eq!(found.last().unwrap(), "(7 further messages: see the JSON)");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Long replies: encoded as they are sent, and limited in number at any time.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,6 +71,21 @@ impl ReplySlot {
         T: Serialize + Send + 'static,
     {
         self.send(Chunks::value(value))
+    }
+
+    /// The body of a reply that is encoded already.
+    pub(crate) fn body(self, text: impl Into<Bytes>) -> Body {
+        let mut rest: Bytes = text.into();
+        if rest.len() <= CHUNK {
+            return Body::from(rest);
+        }
+        let chunks = std::iter::from_fn(move || {
+            // Held by the stream, so that the slot is free when the stream is dropped.
+            let _slot = &self;
+            let chunk = rest.split_to(rest.len().min(CHUNK));
+            (!chunk.is_empty()).then_some(Ok::<_, Infallible>(chunk))
+        });
+        Body::from_stream(futures_util::stream::iter(chunks))
     }
 
     fn send<T>(self, mut chunks: Chunks<T>) -> Response
@@ -192,6 +208,11 @@ mod tests {
         // A short one is encoded at once and needs no slot any longer.
         let short = slots.acquire().await.unwrap().array(vec!["x"]);
         assert_eq!(short.body().size_hint().exact(), Some(5));
+        assert!(slots.acquire().await.is_ok());
+        let text = "y".repeat(3 * CHUNK + 1);
+        let body = slots.acquire().await.unwrap().body(text.clone());
+        assert!(slots.acquire().await.is_err());
+        assert_eq!(to_bytes(body, usize::MAX).await.unwrap(), text);
         assert!(slots.acquire().await.is_ok());
     }
 }

@@ -138,11 +138,30 @@ impl ReflectionEdit {
         }
     }
 
-    /// Whether a reflection has the fields already.
-    pub fn is_in(&self, reflection: &Reflection) -> bool {
-        let mut edited = reflection.clone();
-        self.apply(&mut edited);
-        edited == *reflection
+    /// Whether each of the fields is as in a reflection, or that one has been edited to what `edit` sets.
+    pub fn is_known(&self, reflection: &Reflection, edit: Option<&Self>) -> bool {
+        fn same<T: PartialEq>(known: Option<&T>, said: &T, edit: Option<&T>) -> bool {
+            known.is_none_or(|known| known == said) || edit == Some(said)
+        }
+        let none = Self::default();
+        let (said, edit) = (reflection, edit.unwrap_or(&none));
+        let tools = (
+            self.applicable_tools.as_ref(),
+            edit.applicable_tools.as_ref(),
+        );
+        [
+            (&self.summary, &said.summary, &edit.summary),
+            (&self.guidance, &said.guidance, &edit.guidance),
+            (&self.key_mistake, &said.key_mistake, &edit.key_mistake),
+            (
+                &self.correct_action,
+                &said.correct_action,
+                &edit.correct_action,
+            ),
+        ]
+        .into_iter()
+        .all(|(known, said, edit)| same(known.as_ref(), said, edit.as_ref()))
+            && same(tools.0, &said.applicable_tools, tools.1)
     }
 
     /// Sets the fields of a reflection.
@@ -167,16 +186,31 @@ impl Validate for ReflectionEdit {
                            `correct_action` or `applicable_tools`";
             return Err(InvalidField::new("reflection", problem));
         }
-        // The rules are those of an authored reflection, with the missing fields filled in.
+        self.filled().validate()
+    }
+}
+
+impl ReflectionEdit {
+    /// Checks what a caller [knows](Self::is_known) of a reflection, which may have blank texts.
+    pub(crate) fn validate_known(&self) -> Result<(), InvalidField> {
+        if *self == Self::default() {
+            let problem = "has no field: leave it out, or say what `summary`, `guidance`, `key_mistake`, \
+                           `correct_action` or `applicable_tools` was";
+            return Err(InvalidField::new("known", problem));
+        }
+        self.filled().check_lengths()
+    }
+
+    /// An authored reflection, whose rules an edit follows, with the missing fields filled in.
+    fn filled(&self) -> AuthoredReflection {
         let or_placeholder = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-        let authored = AuthoredReflection {
+        AuthoredReflection {
             summary: or_placeholder(&self.summary),
             guidance: or_placeholder(&self.guidance),
             key_mistake: or_placeholder(&self.key_mistake),
             correct_action: or_placeholder(&self.correct_action),
             applicable_tools: self.applicable_tools.clone().unwrap_or_default(),
-        };
-        authored.validate()
+        }
     }
 }
 
@@ -223,6 +257,12 @@ impl Validate for AuthoredReflection {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("summary", &self.summary, "say in short what was learned")?;
         not_blank("guidance", &self.guidance, "say what to do next time")?;
+        self.check_lengths()
+    }
+}
+
+impl AuthoredReflection {
+    fn check_lengths(&self) -> Result<(), InvalidField> {
         for (field, text) in [
             ("summary", &self.summary),
             ("guidance", &self.guidance),

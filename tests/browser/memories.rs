@@ -59,6 +59,22 @@ async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
     browser
         .until("return document.getElementById('notice').textContent === 'Saved.'")
         .await;
+    // Words about a text that somebody has changed meanwhile are shown beside it.
+    let keep = "const id = location.pathname.split('/')[4]; \
+                sessionStorage.setItem(`summary of ${id}`, JSON.stringify({base: 'older', text: 'My words.'})); \
+                location.reload()";
+    browser.run(keep).await;
+    browser
+        .until("return document.querySelector('.draft')?.textContent.endsWith('My words.')")
+        .await;
+    let replaced = "return document.getElementById('summary').value === 'My words.'";
+    assert_eq!(browser.run(replaced).await, false);
+    // The form is open by now: its key leads into it, and does not close it.
+    browser.press("e").await;
+    browser
+        .until("return document.getElementById('edit').open && document.activeElement.id === 'guidance'")
+        .await;
+    browser.run("document.activeElement.blur()").await;
     browser.press("x").await;
     browser
         .until("return document.querySelector('[value=restore]') !== null")

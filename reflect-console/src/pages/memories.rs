@@ -6,10 +6,10 @@ use reflect_types::{
 };
 
 use super::FirstTrace;
-use crate::card::{MemoryCard, percent};
+use crate::card::MemoryCard;
 use crate::frame::Frame;
 use crate::path::query;
-use crate::text::grouped;
+use crate::text::{grouped, percent};
 use crate::time::When;
 
 /// The memories that a search shows beside its answer.
@@ -143,7 +143,7 @@ impl MemoriesPage {
             let record = records.iter().find(|record| record.id == memory.id)?;
             Some((
                 memory.rank.is_some(),
-                Hit::new(&frame, memory, record, explanation),
+                Hit::new(&frame, memory, record, explanation, search.lambda),
             ))
         });
         let (ranked, others): (Vec<_>, Vec<_>) = hits.partition(|(is_ranked, _)| *is_ranked);
@@ -230,6 +230,7 @@ impl Hit {
         memory: &ExplainedMemory,
         record: &MemoryRecord,
         explanation: &Explanation,
+        lambda: f64,
     ) -> Self {
         Self {
             rank: memory
@@ -238,14 +239,14 @@ impl Hit {
             card: MemoryCard::new(frame, record),
             score: format!("{:.2}", memory.score),
             similarity: format!("{:.2}", memory.similarity),
-            why: why(memory, explanation),
+            why: why(memory, explanation, lambda),
             evidence: evidence(memory),
         }
     }
 }
 
 /// The score in words, or why the memory is left out.
-fn why(memory: &ExplainedMemory, explanation: &Explanation) -> String {
+fn why(memory: &ExplainedMemory, explanation: &Explanation, lambda: f64) -> String {
     match memory.dropped {
         Some(Dropped::Floor) => format!(
             "left out: its similarity of {:.2} is below the floor of {:.2}",
@@ -255,30 +256,47 @@ fn why(memory: &ExplainedMemory, explanation: &Explanation) -> String {
             "left out: reviews say that it does more harm than good here".to_owned()
         }
         Some(Dropped::Variety) => "left out: too similar to a better one".to_owned(),
-        Some(Dropped::Limit | Dropped::Pool) => "left out: others rank higher".to_owned(),
+        Some(Dropped::Limit | Dropped::Pool) => {
+            format!("left out, others rank higher: {}", score(memory, lambda))
+        }
         Some(Dropped::Incomparable) => "left out: it has no comparable vector".to_owned(),
         Some(Dropped::Metadata) => "left out: its metadata does not match".to_owned(),
         Some(_) => "left out".to_owned(),
-        None => match &memory.evidence {
-            Some(evidence) => kinds(evidence),
-            None => format!(
-                "similarity {:.2} blended with utility {:.2}",
-                memory.similarity, memory.q_value
-            ),
-        },
+        None if is_below_its_score(memory, explanation) => format!(
+            "{}; further down than its score, for variety",
+            score(memory, lambda)
+        ),
+        None => score(memory, lambda),
     }
 }
 
-/// What the reviews say about a memory's effect.
-fn kinds(evidence: &Evidence) -> String {
-    let kinds = [
-        (evidence.helps_if_similar, "helps with tasks like its own"),
-        (evidence.helps, "helps with any task"),
-        (evidence.hurts, "hurts"),
-    ];
-    let likely = kinds.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b));
-    let (share, what) = likely.unwrap_or((0.0, "is untested"));
-    format!("most likely it {what} ({} %)", percent(share))
+/// What the score is made of.
+fn score(memory: &ExplainedMemory, lambda: f64) -> String {
+    let similarity = memory.similarity;
+    match &memory.evidence {
+        Some(evidence) => format!(
+            "similarity {similarity:.2}; it helps with tasks like its own ({}), with any task ({}), or hurts ({})",
+            percent(evidence.helps_if_similar),
+            percent(evidence.helps),
+            percent(evidence.hurts)
+        ),
+        None => format!(
+            "{:.2} × similarity {similarity:.2} + {lambda:.2} × utility {:.2}",
+            1.0 - lambda,
+            memory.q_value
+        ),
+    }
+}
+
+/// Whether a memory with a lower score is before this one in the answer.
+fn is_below_its_score(memory: &ExplainedMemory, explanation: &Explanation) -> bool {
+    let before = explanation.memories.iter().filter(|other| {
+        other
+            .rank
+            .zip(memory.rank)
+            .is_some_and(|(other, own)| other < own)
+    });
+    before.into_iter().any(|other| other.score < memory.score)
 }
 
 /// Such as `given to 84 runs, 51 passed; of 9 like this one, 8 passed`.

@@ -20,7 +20,7 @@ pub use memory::{MemoryPage, SimilarMemories, status_of};
 pub use problem::{ProblemPage, ProblemPart};
 pub use report::{ReportPage, ReportPeriod, ReportSource};
 pub use review::{ReviewDesk, ReviewPage, next};
-pub use settings::{Settings, SettingsPage};
+pub use settings::{Settings, SettingsPage, setting_values};
 pub use sign_in::{ProjectsPage, SignInPage};
 pub use trace::{RawTrace, TracePage, TraceSource};
 pub use traces::{TraceFilters, TracesPage};

@@ -15,6 +15,8 @@ use crate::time::When;
 
 /// The traces that the left column lists.
 const MAX_LISTED: usize = 40;
+/// The skipped traces that are remembered.
+const MAX_SKIPPED: usize = 50;
 
 /// The review queue: what waits, the replay of one trace, and the memories it was given.
 #[derive(Debug, Template)]
@@ -52,6 +54,8 @@ struct Desk {
     done: Option<Done>,
     action: String,
     skip: String,
+    /// The ids of the traces that the visitor has skipped.
+    skipped: Vec<String>,
     reason: String,
 }
 
@@ -89,13 +93,16 @@ pub struct ReviewDesk<'a> {
     pub is_own: bool,
     /// Whether the project has any trace.
     pub has_traces: bool,
+    /// The traces that the visitor has skipped, the last one last.
+    pub skipped: &'a [&'a str],
 }
 
 impl ReviewPage {
     /// The page.
     pub fn new(frame: Frame, desk: &ReviewDesk<'_>, first: FirstTrace, now: Timestamp) -> Self {
         let last_id = desk.last.map_or("", |trace| trace.id.as_str());
-        let to = |id: &str| review_address(&frame.project, id, last_id);
+        let skipped = desk.skipped;
+        let to = |id: &str| review_address(&frame.project, id, last_id, skipped);
         let open_id = desk.open.map(|(trace, _)| &trace.id);
         let items = desk.queue.iter().take(MAX_LISTED).map(|queued| {
             let trace = &queued.waiting.trace;
@@ -112,8 +119,13 @@ impl ReviewPage {
                 is_open: Some(&trace.id) == open_id,
             }
         });
-        let next = next(desk.queue, open_id);
-        let skip = next.map_or_else(|| to(""), |next| to(next.as_str()));
+        let mut skipping = skipped.to_vec();
+        skipping.retain(|id| Some(*id) != open_id.map(TraceId::as_str));
+        skipping.extend(open_id.map(TraceId::as_str));
+        skipping.drain(..skipping.len().saturating_sub(MAX_SKIPPED));
+        let next = next(desk.queue, &skipping);
+        let next = next.map_or("", TraceId::as_str);
+        let skip = review_address(&frame.project, next, last_id, &skipping);
         let opened = desk.open.map(|(trace, given)| {
             let queued = desk
                 .queue
@@ -147,6 +159,7 @@ impl ReviewPage {
                     }),
                 action: in_project(&frame.project, &["review", trace.id.as_str()]),
                 skip,
+                skipped: skipped.iter().map(|id| (*id).to_owned()).collect(),
                 reason: queued
                     .map(|queued| queued.reason.to_string())
                     .unwrap_or_default(),
@@ -205,10 +218,14 @@ fn total(waiting: u64, queue: &[QueuedReview]) -> String {
     }
 }
 
-/// The trace after this one in the queue: the next one, or the first.
-pub fn next<'a>(queue: &'a [QueuedReview], open: Option<&TraceId>) -> Option<&'a TraceId> {
+/// The first trace of the queue that was not skipped; after all of them, the one that was skipped first.
+pub fn next<'a>(queue: &'a [QueuedReview], skipped: &[&str]) -> Option<&'a TraceId> {
     let ids = || queue.iter().map(|queued| &queued.waiting.trace.id);
-    let place = ids().position(|id| Some(id) == open);
-    let after = place.and_then(|place| ids().nth(place + 1));
-    after.or_else(|| ids().find(|id| Some(*id) != open))
+    let is_new = |id: &&TraceId| !skipped.contains(&id.as_str());
+    let skipped = || {
+        skipped
+            .iter()
+            .find_map(|one| ids().find(|id| id.as_str() == *one))
+    };
+    ids().find(is_new).or_else(skipped)
 }

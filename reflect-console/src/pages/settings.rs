@@ -58,22 +58,24 @@ impl SettingsPage {
             ("merged", stats.merged),
             ("archived", stats.archived),
         ];
-        let text = |value: Option<String>| value.unwrap_or_default();
+        let [max_alpha, max_memories, ranking, approve, control] =
+            setting_values(project).map(|(_, value)| value);
         Self {
-            max_alpha: text(project.max_alpha.map(|alpha| alpha.to_string())),
+            max_alpha,
             default_alpha: settings.default_alpha.to_string(),
-            max_memories: text(project.max_memories.map(|limit| limit.to_string())),
-            ranking: choices(RANKINGS, project.ranking.as_ref().map(Ranking::as_str)),
-            approve: choices(APPROVALS, project.approve.as_ref().map(Approval::as_str)),
-            control: text(project.control.map(|share| share.to_string())),
+            max_memories,
+            ranking: choices(RANKINGS, &ranking),
+            approve: choices(APPROVALS, &approve),
+            control,
             keeps_personal_values: settings.keeps_personal_values,
             is_saved: settings.is_saved,
             totals: totals
                 .map(|(name, number)| (name, grouped(number)))
                 .to_vec(),
             export: format!(
-                "reflect export --url {} --project {:?} bundle.jsonl",
-                first.base_url, first.project
+                "reflect export --url {} --project {} bundle.jsonl",
+                first.base_url,
+                shell_word(&first.project)
             ),
             frame: frame.on("settings"),
         }
@@ -92,11 +94,43 @@ const APPROVALS: [(&str, &str); 3] = [
     ("first", "all wait for approval"),
 ];
 
-fn choices<const N: usize>(
-    options: [(&'static str, &'static str); N],
-    chosen: Option<&str>,
-) -> Choices {
-    let chosen = chosen.unwrap_or_default();
+/// The names and values of the settings, as the form has them.
+pub fn setting_values(project: &ProjectSummary) -> [(&'static str, String); 5] {
+    fn text(value: Option<impl ToString>) -> String {
+        value.map(|value| value.to_string()).unwrap_or_default()
+    }
+    [
+        ("max_alpha", text(project.max_alpha)),
+        ("max_memories", text(project.max_memories)),
+        (
+            "ranking",
+            text(project.ranking.as_ref().map(Ranking::as_str)),
+        ),
+        (
+            "approve",
+            text(project.approve.as_ref().map(Approval::as_str)),
+        ),
+        ("control", text(project.control)),
+    ]
+}
+
+/// A text as one word of a shell's command.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn choices<const N: usize>(options: [(&'static str, &'static str); N], chosen: &str) -> Choices {
     let options = options.map(|(value, label)| (value, label, value == chosen));
     options.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_one_word_of_the_command() {
+        assert_eq!(shell_word("support"), "'support'");
+        assert_eq!(shell_word("it's $(date)"), r"'it'\''s $(date)'");
+    }
 }

@@ -104,7 +104,7 @@ impl TracePage {
                 .collect(),
             is_control: trace.arm == Some(Arm::Control),
             review_page: (frame.may.review && awaits_a_person(trace))
-                .then(|| review_address(&frame.project, trace.id.as_str(), "")),
+                .then(|| review_address(&frame.project, trace.id.as_str(), "", &[])),
             recorded_by: trace.key_id.as_ref().map(|key| key_name(keys, key)),
             undo: trace
                 .review
@@ -226,12 +226,20 @@ fn state(trace: &Trace) -> (&'static str, &'static str) {
 pub struct RawTrace {
     /// The text.
     text: String,
+    is_whole: bool,
 }
+
+/// The characters of a trace's JSON that its page shows.
+const MAX_RAW: usize = 200_000;
 
 impl RawTrace {
     /// The part of this trace.
     pub fn new(trace: &Trace) -> Self {
         let text = serde_json::to_string_pretty(trace).unwrap_or_default();
-        Self { text: shown(&text) }
+        let shown_part: String = text.chars().take(MAX_RAW).collect();
+        Self {
+            is_whole: shown_part.len() == text.len(),
+            text: shown(&shown_part),
+        }
     }
 }

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use reflect_console::{ProblemPage, ProblemPart};
 
 use crate::error::ApiError;
+use crate::reply::ReplySlot;
 
 /// Nothing but the console's own files, and no inline script or style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -76,6 +77,11 @@ pub(super) fn page(template: &impl Template) -> Response {
     html(StatusCode::OK, template)
 }
 
+/// A page that may be long: it keeps its slot until it is sent.
+pub(super) fn long_page(slot: ReplySlot, template: &impl Template) -> Response {
+    answer(StatusCode::OK, template, |text| slot.body(text))
+}
+
 /// Another address, to be read.
 pub(super) fn redirect(address: &str) -> Response {
     let address = HeaderValue::from_str(address).unwrap_or(HeaderValue::from_static("/"));
@@ -83,9 +89,17 @@ pub(super) fn redirect(address: &str) -> Response {
 }
 
 pub(super) fn html(status: StatusCode, template: &impl Template) -> Response {
+    answer(status, template, Body::from)
+}
+
+fn answer(
+    status: StatusCode,
+    template: &impl Template,
+    body: impl FnOnce(String) -> Body,
+) -> Response {
     match reflect_console::html(template) {
         Ok(text) => protected(
-            (status, Body::from(text)).into_response(),
+            (status, body(text)).into_response(),
             "text/html; charset=utf-8",
         ),
         Err(error) => ApiError::internal(error).into_response(),

@@ -76,8 +76,10 @@ async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
         after: None,
     };
     loop {
-        let _slot = visit.app.replies().acquire().await?;
+        let slot = visit.app.replies().acquire().await?;
         let page = engine.export_memories(project, &next).await?;
+        // A browser that reads slowly holds up no other reply.
+        drop(slot);
         let Some(last) = page.last() else { break };
         next.after = Some(last.history.memory.id.clone());
         let page = page
@@ -90,8 +92,9 @@ async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
         after: None,
     };
     loop {
-        let _slot = visit.app.replies().acquire().await?;
+        let slot = visit.app.replies().acquire().await?;
         let page = engine.export_traces(project, &next).await?;
+        drop(slot);
         let Some(last) = page.last() else { break };
         next.after = Some(last.trace.id.clone());
         let page = page.into_iter().map(|trace| Piece::Trace(Box::new(trace)));

@@ -59,20 +59,22 @@ fn new_key(form: &Fields) -> Result<CreateApiKey, ApiError> {
         days => {
             let days: i64 = days
                 .parse()
-                .map_err(|_| ApiError::field("days", "must be a number of days"))?;
+                .map_err(|_| ApiError::field("days", "the expiry must be a number of days"))?;
             let time = SignedDuration::try_from_hours(days.saturating_mul(24));
             let end = time.and_then(|time| Timestamp::now().checked_add(time).ok());
-            let end = end.ok_or_else(|| ApiError::field("days", "is too far in the future"))?;
+            let end =
+                end.ok_or_else(|| ApiError::field("days", "the expiry is too far in the future"))?;
             Some(end.to_string())
         }
     };
     let max_alpha = match form.get("max_alpha") {
         "" => None,
-        alpha => Some(
-            alpha
-                .parse()
-                .map_err(|_| ApiError::field("max_alpha", "must be a number from 0 to 1"))?,
-        ),
+        alpha => Some(alpha.parse().map_err(|_| {
+            ApiError::field(
+                "max_alpha",
+                "the largest alpha must be a number from 0 to 1",
+            )
+        })?),
     };
     let scopes: Vec<Scope> = form.all("scope").map(Scope::from).collect();
     if scopes.is_empty() {

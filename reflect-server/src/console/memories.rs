@@ -14,7 +14,7 @@ use reflect_types::{
     QueryMemories, Ranking, ReflectionEdit, UpdateMemory, neutral,
 };
 
-use super::answer::{Problem, page, redirect};
+use super::answer::{Problem, long_page, page, redirect};
 use super::form::Fields;
 use super::visit::{Change, Visit};
 use crate::error::ApiError;
@@ -30,6 +30,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     let engine = visit.engine();
     let search = search(&visit, &engine).await?;
     let first = visit.first_trace();
+    let slot = visit.app.replies().acquire().await?;
     let Some(query) = search.query() else {
         let list = ListMemories {
             limit: Some(30),
@@ -48,7 +49,8 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
         let found = found.map_err(|error| visit.refused(error))?;
         let frame = visit.frame().await?;
         let now = Timestamp::now();
-        return Ok(page(&MemoriesPage::list(frame, search, &found, first, now)));
+        let page = MemoriesPage::list(frame, search, &found, first, now);
+        return Ok(long_page(slot, &page));
     };
     visit.require::<QueryMemories>()?;
     let started = Instant::now();
@@ -60,19 +62,14 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
         .collect();
     let records = engine.find_memories(&visit.project, &ids).await?;
     let frame = visit.frame().await?;
-    Ok(page(&MemoriesPage::found(
-        frame,
-        search,
-        &explanation,
-        &records,
-        took,
-        first,
-    )))
+    let page = MemoriesPage::found(frame, search, &explanation, &records, took, first);
+    Ok(long_page(slot, &page))
 }
 
 /// A memory.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     visit.require::<GetMemory>()?;
+    let slot = visit.app.replies().acquire().await?;
     let found = visit
         .engine()
         .get_memory(&visit.project, &memory_id(&visit))
@@ -88,7 +85,8 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     let frame = visit.frame().await?;
     let now = Timestamp::now();
     let keys = visit.keys().await?;
-    Ok(page(&MemoryPage::new(frame, &found, &others, &keys, now)))
+    let page = MemoryPage::new(frame, &found, &others, &keys, now);
+    Ok(long_page(slot, &page))
 }
 
 /// The memories of tasks like a memory's own, which could be merged into it.
@@ -145,7 +143,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     // A memory says at least what happened or what to do.
     let said = |name: &'static str, stored: &str| match edited(name, stored)? {
         Some(text) if text.trim().is_empty() => {
-            let problem = "cannot be blank: write what to do instead, or set the memory aside";
+            let problem = "the summary and \"next time\" cannot be blank: write what to do instead, or set the memory aside";
             Err(visit.refused(ApiError::field(name, problem)))
         }
         text => Ok(text),
@@ -161,7 +159,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         let is_same = |name: &str| form.get(name) == form.get(&format!("was_{name}"));
         let texts = ["summary", "guidance", "key_mistake", "correct_action"];
         if texts.into_iter().all(is_same) && !form.get("note").trim().is_empty() {
-            let problem = "goes with a change: edit a text too";
+            let problem = "the reason goes with a change: edit a text too";
             return Err(visit.refused(ApiError::field("note", problem)));
         }
         return Ok(show(&visit, &memory.id));

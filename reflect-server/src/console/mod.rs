@@ -10,6 +10,7 @@ mod export;
 mod form;
 mod keys;
 mod memories;
+mod open_trace;
 mod report;
 mod review;
 mod settings;

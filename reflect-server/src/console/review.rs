@@ -4,11 +4,11 @@ use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{ReviewDesk, ReviewPage, next, review_address};
 use reflect_types::{
-    ListMemories, ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo,
-    Verdict,
+    ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo, Verdict,
 };
 
-use super::answer::{Problem, page, redirect};
+use super::answer::{Problem, long_page, redirect};
+use super::open_trace::OpenTrace;
 use super::visit::{Change, Visit};
 use crate::access::bound_alpha;
 use crate::error::ApiError;
@@ -19,21 +19,17 @@ pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
     visit.require::<ReviewTrace>()?;
     let engine = visit.engine();
     let queue = engine.review_queue(&visit.project).await?;
-    let chosen = visit.query.get("trace");
-    let open = match chosen {
-        "" => queue.first().map(|queued| queued.waiting.trace.id.clone()),
+    let skipped: Vec<&str> = visit.query.all("skipped").collect();
+    let open = match visit.query.get("trace") {
+        "" => next(&queue, &skipped).cloned(),
         chosen => Some(TraceId::new(chosen)),
     };
-    let open = match &open {
-        Some(id) => Some(read(&visit, id).await?),
-        None => None,
-    };
-    let given = match &open {
-        Some(trace) if visit.may::<ListMemories>() => {
-            let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
-            engine.appraise(&visit.project, task, ids).await?
+    let (slot, open) = match &open {
+        Some(id) => {
+            let OpenTrace { slot, trace, given } = OpenTrace::read(&visit, id).await?;
+            (slot, Some((trace, given)))
         }
-        _ => Vec::new(),
+        None => (visit.app.replies().acquire().await?, None),
     };
     let last = match visit.query.get("last") {
         "" => None,
@@ -46,19 +42,20 @@ pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
     let own = last.filter(|trace| is_own(trace, &visit));
     let frame = visit.frame().await?;
     let desk = ReviewDesk {
-        is_own: open.as_ref().is_some_and(|trace| is_own(trace, &visit)),
+        is_own: open
+            .as_ref()
+            .is_some_and(|(trace, _)| is_own(trace, &visit)),
         queue: &queue,
-        open: open.as_ref().map(|trace| (trace, given.as_slice())),
+        open: open
+            .as_ref()
+            .map(|(trace, given)| (trace, given.as_slice())),
         last: own.as_ref(),
         has_traces: !queue.is_empty() || visit.has_traces().await?,
+        skipped: &skipped,
     };
     let first = visit.first_trace();
-    Ok(page(&ReviewPage::new(
-        frame,
-        &desk,
-        first,
-        Timestamp::now(),
-    )))
+    let page = ReviewPage::new(frame, &desk, first, Timestamp::now());
+    Ok(long_page(slot, &page))
 }
 
 /// Reviews a trace, and goes on to the next one.
@@ -73,6 +70,7 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     let engine = visit.engine();
     let open = read(&visit, &id).await?;
     let mut review = Review::new(verdict);
+    let is_own = |trace: &Trace| is_own(trace, &visit);
     // A verdict that is confirmed without a word keeps the judge's.
     let confirmed = open.review.as_ref().filter(|by| by.result == verdict);
     let confirmed = confirmed.and_then(ReviewRecord::comment);
@@ -85,16 +83,26 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     }
     let bounded = bound_alpha(&visit.caller, &visit.project, &mut review, &visit.app).await;
     bounded.map_err(|error| visit.refused(error))?;
-    if open.review.as_ref().is_some_and(is_by_a_person) {
+    let late = || {
         let problem = "a person has reviewed this run meanwhile: yours was not saved. Copy your words, and load the page again";
-        return Err(visit.refused(ApiError::conflict(problem)));
+        visit.refused(ApiError::conflict(problem))
+    };
+    if open.review.as_ref().is_some_and(is_by_a_person) {
+        return Err(late());
     }
-    // Before the review, which takes the trace out of the queue.
-    let queue = engine.review_queue(&visit.project).await?;
-    let next = next(&queue, Some(&id)).map_or("", TraceId::as_str);
+    let words = review.feedback_text.clone();
     let reviewed = engine.review_trace(&visit.project, &id, review).await;
-    reviewed.map_err(|error| visit.refused(error))?;
-    let address = review_address(visit.project.as_str(), next, id.as_str());
+    let reviewed = reviewed.map_err(|error| visit.refused(error))?;
+    // The same verdict of somebody else may have come first, with other words.
+    let stored = reviewed.review.as_ref().and_then(ReviewRecord::comment);
+    if !is_own(&reviewed) || words.is_some_and(|words| stored != Some(words.as_str())) {
+        return Err(late());
+    }
+    // What there is to learn most from may be another run by now.
+    let queue = engine.review_queue(&visit.project).await?;
+    let skipped: Vec<&str> = form.all("skipped").collect();
+    let next = next(&queue, &skipped).map_or("", TraceId::as_str);
+    let address = review_address(visit.project.as_str(), next, id.as_str(), &skipped);
     Ok(redirect(&address))
 }
 
@@ -131,10 +139,12 @@ pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
         };
         engine.undo(&visit.project, &undo).await.map(drop)
     } else {
-        engine.withdraw_review(&visit.project, &id).await.map(drop)
+        let is_meant = |review: &ReviewRecord| review.id == shown && is_by(review, &visit);
+        let withdrawn = engine.withdraw_review_if(&visit.project, &id, is_meant);
+        withdrawn.await.map(drop)
     };
     undone.map_err(|error| visit.refused(error))?;
-    let address = review_address(visit.project.as_str(), id.as_str(), "");
+    let address = review_address(visit.project.as_str(), id.as_str(), "", &[]);
     Ok(redirect(&address))
 }
 
@@ -146,9 +156,11 @@ async fn read(visit: &Visit, id: &TraceId) -> Result<Trace, Problem> {
 /// Whether the review of a trace was given with the visitor's key.
 pub(super) fn is_own(trace: &Trace, visit: &Visit) -> bool {
     let review = trace.review.as_ref();
-    review.is_some_and(|review| {
-        review.key_id.as_ref() == Some(visit.caller.key()) && is_by_a_person(review)
-    })
+    review.is_some_and(|review| is_by(review, visit))
+}
+
+fn is_by(review: &ReviewRecord, visit: &Visit) -> bool {
+    review.key_id.as_ref() == Some(visit.caller.key()) && is_by_a_person(review)
 }
 
 fn is_by_a_person(review: &ReviewRecord) -> bool {

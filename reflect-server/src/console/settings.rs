@@ -1,8 +1,8 @@
 //! The settings of the project.
 
 use axum::response::Response;
-use reflect_console::{Settings, SettingsPage};
-use reflect_types::{Approval, Ranking, UpdateProject};
+use reflect_console::{Settings, SettingsPage, setting_values};
+use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
 
 use super::answer::{self, Problem, redirect};
 use super::form::Fields;
@@ -13,9 +13,7 @@ use crate::error::ApiError;
 pub(super) async fn page(visit: Visit) -> Result<Response, Problem> {
     visit.require::<UpdateProject>()?;
     let engine = visit.engine();
-    let project = engine.summarize_projects(Some(&visit.project)).await?;
-    // A project without anything in it has no settings yet.
-    let project = project.into_iter().next().unwrap_or_default();
+    let project = summary(&visit).await?;
     let settings = Settings {
         project: &project,
         stats: &engine.stats(&visit.project).await?,
@@ -27,11 +25,28 @@ pub(super) async fn page(visit: Visit) -> Result<Response, Problem> {
     Ok(answer::page(&SettingsPage::new(frame, settings, &first)))
 }
 
+/// The project, which has no settings yet while nothing is in it.
+async fn summary(visit: &Visit) -> Result<ProjectSummary, Problem> {
+    let project = Some(&visit.project);
+    let found = visit.engine().summarize_projects(project).await?;
+    Ok(found.into_iter().next().unwrap_or_default())
+}
+
 /// Changes the settings.
 pub(super) async fn update(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateProject>()?;
     let update = of_form(&form).map_err(|error| visit.refused(error))?;
+    let project = summary(&visit).await?;
+    for (name, stored) in setting_values(&project) {
+        let was = format!("was_{name}");
+        let is_stale =
+            form.has(&was) && form.get(&was) != stored && form.get(name).trim() != stored;
+        if is_stale && is_changed(&form, name) {
+            let problem = "somebody has changed the same setting meanwhile: yours was not saved. Load the page again";
+            return Err(visit.refused(ApiError::conflict(problem)));
+        }
+    }
     if update != UpdateProject::default() {
         let updated = visit.engine().update_project(&visit.project, &update).await;
         updated.map_err(|error| visit.refused(error))?;
@@ -43,11 +58,23 @@ pub(super) async fn update(change: Change) -> Result<Response, Problem> {
 /// What the visitor changed: a setting that the form does not have, or has as the page showed it, stays.
 fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
     Ok(UpdateProject {
-        max_alpha: given(form, "max_alpha", "must be a number from 0 to 1")?,
-        max_memories: given(form, "max_memories", "must be a whole number")?,
+        max_alpha: given(
+            form,
+            "max_alpha",
+            "the largest alpha must be a number from 0 to 1",
+        )?,
+        max_memories: given(
+            form,
+            "max_memories",
+            "the number of memories must be a whole one",
+        )?,
         ranking: chosen::<Ranking>(form, "ranking"),
         approve: chosen::<Approval>(form, "approve"),
-        control: given(form, "control", "must be a number from 0 to 1")?,
+        control: given(
+            form,
+            "control",
+            "the control arm must be a number from 0 to 1",
+        )?,
     })
 }
 

@@ -16,6 +16,14 @@ use crate::keys::Caller;
 use crate::sessions::random;
 use crate::{access, extract};
 
+/// A key needs one of them to see a page.
+const SEEING: [Scope; 4] = [
+    Scope::TraceRead,
+    Scope::MemoryRead,
+    Scope::KeyAdmin,
+    Scope::ProjectAdmin,
+];
+
 /// The start: the visitor's project, or the projects of a master key.
 pub(super) async fn start(
     State(app): State<App>,
@@ -63,6 +71,7 @@ fn first_page(caller: &Caller) -> &'static str {
         (true, true) => "review",
         (false, _) if may(Scope::MemoryRead) => "memories",
         (false, _) if may(Scope::KeyAdmin) => "keys",
+        (false, _) if may(Scope::ProjectAdmin) => "settings",
         _ => "traces",
     }
 }
@@ -80,6 +89,9 @@ pub(super) async fn once(State(app): State<App>, request: Request) -> Result<Res
     let token = Fields::parse(query.as_bytes())?.text("token");
     let headers = request.headers();
     let Some(key_name) = app.sessions().use_link(&token) else {
+        if super::visit::token(headers).is_some_and(|token| app.sessions().find(token).is_some()) {
+            return Ok(redirect("/"));
+        }
         let problem = "this link was used already or is too old: sign in with a key";
         let (problem, next) = (Some(problem.to_owned()), String::new());
         return ask(StatusCode::UNAUTHORIZED, problem, next, headers, &app);
@@ -102,7 +114,10 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     };
     let admitted = signed_in.and_then(|caller| {
         app.rate().admit(caller.name())?;
-        Ok(caller)
+        if SEEING.iter().any(|scope| caller.may(scope)) {
+            return Ok(caller);
+        }
+        Err(ApiError::missing_scope(&SEEING))
     });
     match admitted {
         Ok(caller) => begin(caller.name(), local(&next), headers, &app),
@@ -157,6 +172,9 @@ fn is_token(text: &str) -> bool {
 
 /// Starts a session and goes on at an address.
 fn begin(key_name: &str, next: &str, headers: &HeaderMap, app: &App) -> Result<Response, Problem> {
+    if let Some(earlier) = token(headers) {
+        app.sessions().end(earlier);
+    }
     let token = app.sessions().start(key_name).map_err(ApiError::internal)?;
     let mut response = redirect(next);
     set_cookie(

@@ -1,6 +1,5 @@
 //! The list of traces, and a trace.
 
-use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::{IntoResponse, Response};
@@ -8,10 +7,12 @@ use jiff::Timestamp;
 use reflect_console::{RawTrace, TraceFilters, TracePage, TraceSource, TracesPage};
 use reflect_types::{GetTrace, ListMemories, ListTraces, Trace, TraceId};
 
-use super::answer::{Problem, page, protected};
+use super::answer::{Problem, long_page, page, protected};
+use super::open_trace::OpenTrace;
 use super::review::is_own;
 use super::visit::Visit;
 use crate::error::ApiError;
+use crate::reply::ReplySlot;
 
 /// The list.
 pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
@@ -41,14 +42,12 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 
 /// A trace.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
-    let trace = trace(&visit).await?;
-    let engine = visit.engine();
-    let (task, ids) = (&trace.task, &trace.retrieved_memory_ids);
-    let (mut given, mut learned) = (Vec::new(), Vec::new());
+    visit.require::<GetTrace>()?;
+    let OpenTrace { slot, trace, given } = OpenTrace::read(&visit, &trace_id(&visit)).await?;
+    let mut learned = Vec::new();
     if visit.may::<ListMemories>() {
-        given = engine.appraise(&visit.project, task, ids).await?;
         let id = trace.created_memory_id.as_slice();
-        learned = engine.find_memories(&visit.project, id).await?;
+        learned = visit.engine().find_memories(&visit.project, id).await?;
     }
     let keys = visit.keys().await?;
     let source = TraceSource {
@@ -59,26 +58,30 @@ pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
         is_own: is_own(&trace, &visit),
     };
     let frame = visit.frame().await?;
-    Ok(page(&TracePage::new(frame, source, Timestamp::now())))
+    let page = TracePage::new(frame, source, Timestamp::now());
+    Ok(long_page(slot, &page))
 }
 
 /// The JSON of a trace, as a part of its page.
 pub(super) async fn raw(visit: Visit) -> Result<Response, Problem> {
-    Ok(page(&RawTrace::new(&trace(&visit).await?)))
+    let (slot, trace) = trace(&visit).await?;
+    Ok(long_page(slot, &RawTrace::new(&trace)))
 }
 
 /// The JSON of a trace, as a file.
 pub(super) async fn json(visit: Visit) -> Result<Response, Problem> {
-    let trace = trace(&visit).await?;
+    let (slot, trace) = trace(&visit).await?;
     let json = serde_json::to_vec_pretty(&trace).map_err(ApiError::internal)?;
     let file = [(CONTENT_DISPOSITION, "attachment; filename=\"trace.json\"")];
-    let response = (StatusCode::OK, file, Body::from(json)).into_response();
+    let response = (StatusCode::OK, file, slot.body(json)).into_response();
     Ok(protected(response, "application/json"))
 }
 
-async fn trace(visit: &Visit) -> Result<Trace, Problem> {
+async fn trace(visit: &Visit) -> Result<(ReplySlot, Trace), Problem> {
     visit.require::<GetTrace>()?;
-    let id = TraceId::new(visit.segment("trace_id"));
-    let found = visit.engine().get_trace(&visit.project, &id).await;
-    found.map_err(|error| visit.refused(error))
+    OpenTrace::held(visit, &trace_id(visit)).await
+}
+
+fn trace_id(visit: &Visit) -> TraceId {
+    TraceId::new(visit.segment("trace_id"))
 }

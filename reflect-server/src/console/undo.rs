@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use reflect_console::{UndoPage, UndoPreview, in_project};
 use reflect_types::{KeyId, ListUndos, Undo};
 
-use super::answer::{Problem, page, redirect};
+use super::answer::{Problem, long_page, redirect};
 use super::visit::{Change, Visit};
 
 /// The undos so far, and the preview of one.
 pub(super) async fn preview(visit: Visit) -> Result<Response, Problem> {
     visit.require::<Undo>()?;
+    let slot = visit.app.replies().acquire().await?;
     let engine = visit.engine();
     let key = visit.query.get("key");
     let preview = match key {
@@ -31,7 +32,8 @@ pub(super) async fn preview(visit: Visit) -> Result<Response, Problem> {
     let preview = preview.as_ref().map(|report| UndoPreview { key, report });
     let frame = visit.frame().await?;
     let now = Timestamp::now();
-    Ok(page(&UndoPage::new(frame, &keys, preview, &records, now)))
+    let page = UndoPage::new(frame, &keys, preview, &records, now);
+    Ok(long_page(slot, &page))
 }
 
 /// Undoes everything that a key has taught, as the preview showed it.

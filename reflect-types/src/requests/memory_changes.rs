@@ -13,8 +13,8 @@ pub struct MemoryUpdate {
     /// The fields of the reflection to set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflection: Option<ReflectionEdit>,
-    /// What the memory says, as far as the caller knows. If it says something else by now, nothing is changed, and
-    /// the reply is a conflict.
+    /// What the memory says, as far as the caller knows. If it says something else by now, and not what the edit makes
+    /// of it, nothing is changed, and the reply is a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<ReflectionEdit>,
     /// `quarantined` leaves the memory out of queries and skills, but lets it keep learning. `active`
@@ -55,6 +55,9 @@ impl Validate for MemoryUpdate {
         {
             let problem = "must be `active` or `quarantined`";
             return Err(InvalidField::new("status", problem));
+        }
+        if let Some(known) = &self.known {
+            known.validate_known()?;
         }
         if let Some(note) = &self.note {
             at_most("note", note, Self::MAX_NOTE)?;

@@ -28,7 +28,7 @@ async fn near_duplicates_are_shown_side_by_side_and_can_be_kept_apart() {
         "{stands}"
     );
     let merged = browser.page(&page(&memories[1])).await;
-    assert!(merged.contains("the older memory stands"), "{merged}");
+    assert!(merged.contains("the memory that stands"), "{merged}");
     let list = format!("/p/{PROJECT}/memories?status=merged");
     assert!(browser.page(&list).await.contains(&page(&memories[1])));
 

@@ -120,6 +120,37 @@ async fn a_key_signs_in_and_the_session_ends_with_it() {
 }
 
 #[tokio::test]
+async fn a_key_begins_with_a_page_that_it_may_see_or_is_refused() {
+    let service = Service::start().await;
+    let key = service.key(PROJECT, &[Scope::TraceWrite]).await;
+    let refused = sign_in(&service, &[("key", &key)]).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.body.as_str().unwrap().contains("trace:read"));
+    let key = service.key(PROJECT, &[Scope::ProjectAdmin]).await;
+    let admin = sign_in(&service, &[("key", &key)]).await;
+    let cookie = cookie_of(&admin);
+    let start = Request::get("/").header(header::COOKIE, &cookie);
+    let start = service.send(start.body("".into()).unwrap()).await;
+    assert_eq!(
+        start.headers[header::LOCATION],
+        format!("/p/{PROJECT}/settings")
+    );
+    // Who signs in again ends the session before.
+    let form = Request::get("/sign-in").header(header::COOKIE, &cookie);
+    let form = service.send(form.body("".into()).unwrap()).await;
+    let token = hidden_field(form.body.as_str().unwrap(), "token");
+    let cookies = format!("{cookie}; {}", cookie_of(&form));
+    let fields = [("token", token.as_str()), ("key", &key)];
+    assert_eq!(
+        post(&service, "/sign-in", &cookies, &fields).await.status,
+        303
+    );
+    let ended = Request::get(format!("/p/{PROJECT}/settings")).header(header::COOKIE, &cookie);
+    let ended = service.send(ended.body("".into()).unwrap()).await;
+    assert_eq!(ended.status, 303);
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_refused_with_the_reason() {
     let service = Service::start().await;
     let refused = sign_in(&service, &[("key", "rf_live_no")]).await;
@@ -252,8 +283,8 @@ async fn a_session_sees_its_project_and_scopes_only() {
         let refused = service.send(request.body("".into()).unwrap()).await;
         assert_eq!(refused.status, 403, "{path}");
     }
-    let writer = service.key("other", &[Scope::TraceWrite]).await;
-    let cookie = &cookie_of(&sign_in(&service, &[("key", &writer)]).await);
+    let admin = service.key("other", &[Scope::KeyAdmin]).await;
+    let cookie = &cookie_of(&sign_in(&service, &[("key", &admin)]).await);
     let request = Request::get("/p/other/traces").header(header::COOKIE, cookie);
     let refused = service.send(request.body("".into()).unwrap()).await;
     assert_eq!(refused.status, 403);

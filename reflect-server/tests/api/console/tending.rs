@@ -154,6 +154,78 @@ async fn settings_that_somebody_else_changed_meanwhile_stay() {
         (&settings["control"], &settings["max_alpha"]),
         (&json!(0.2), &json!(0.4))
     );
+    // The same setting, changed by two: the second one is told.
+    let late = [("control", "0.7"), ("was_control", "")];
+    assert_eq!(browser.post(&path, &late).await.status, 409);
+    let settings = service.get(&at("/settings")).await.body;
+    assert_eq!(settings["control"], 0.2);
+}
+
+#[tokio::test]
+async fn of_two_people_who_review_a_run_at_once_the_second_one_is_told() {
+    let service = Service::start().await;
+    let scopes = [Scope::TraceRead, Scope::ReviewWrite];
+    let [one, other] = [
+        service.key(PROJECT, &scopes).await,
+        service.key(PROJECT, &scopes).await,
+    ];
+    let one = Browser::sign_in(&service, &one).await;
+    let other = Browser::sign_in(&service, &other).await;
+    for number in 0..10 {
+        let id = service.trace(&format!("Refund order {number}")).await;
+        let path = format!("/p/{PROJECT}/review/{id}");
+        let words = |words| [("verdict", "fail"), ("feedback", words)];
+        let (first, second) = (words("no receipt"), words("wrong amount"));
+        let (first, second) = tokio::join!(one.post(&path, &first), other.post(&path, &second));
+        let mut statuses = [first.status.as_u16(), second.status.as_u16()];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [303, 409], "{first:?} {second:?}");
+        let stored = service.get(&at(&format!("/traces/{id}"))).await;
+        let kept = if first.status == 303 {
+            "no receipt"
+        } else {
+            "wrong amount"
+        };
+        assert_eq!(stored.body["review"]["feedback_text"], kept);
+    }
+}
+
+#[tokio::test]
+async fn an_edit_of_a_text_that_was_edited_meanwhile_is_a_conflict() {
+    let service = Service::start().await;
+    let body = json!({
+        "task": "Change a flight", "trajectory": "x",
+        "review": {"result": "fail", "reflection": {"summary": "Refused.", "guidance": "Ask."}}
+    });
+    service.post(&at("/traces"), body).await;
+    let memories = service.get(&at("/memories")).await;
+    let path = at(&format!(
+        "/memories/{}",
+        memories.body[0]["id"].as_str().unwrap()
+    ));
+    let patch = async |body| service.call(Method::PATCH, &path, Some(body)).await;
+    let edit = json!({"reflection": {"summary": "Better."}, "known": {"summary": "Refused."}});
+    assert_eq!(patch(edit.clone()).await.status, 200);
+    // Once more, as after a lost reply.
+    assert_eq!(patch(edit).await.status, 200);
+    let late = json!({"reflection": {"summary": "Other."}, "known": {"summary": "Refused."}});
+    assert_eq!(patch(late).await.status, 409);
+    let with_status = json!({"reflection": {"summary": "Better."}, "known": {"guidance": "Wait."},
+        "status": "quarantined"});
+    assert_eq!(patch(with_status).await.status, 409);
+    for unusable in [
+        json!({}),
+        json!({"sumary": "Refused."}),
+        json!({"summary": "x".repeat(9_000)}),
+    ] {
+        let edit = json!({"reflection": {"summary": "Other."}, "known": unusable});
+        assert_eq!(patch(edit).await.status, 422, "{unusable}");
+    }
+    let memory = service.get(&path).await.body;
+    assert_eq!(
+        (&memory["summary"], &memory["status"]),
+        (&json!("Better."), &json!("active"))
+    );
 }
 
 #[tokio::test]
@@ -256,8 +328,20 @@ async fn a_key_is_made_within_the_visitors_rights_and_what_it_taught_is_undone()
         ("days", "30"),
         ("max_alpha", "0.2"),
     ];
-    let never = [("label", "x"), ("days", "9223372036854775807")];
-    assert_eq!(browser.post(&path, &never).await.status, 422);
+    let never = [
+        ("label", "x"),
+        ("scope", "trace:write"),
+        ("days", "9223372036854775807"),
+    ];
+    let never = browser.post(&path, &never).await;
+    assert_eq!(never.status, 422);
+    assert!(
+        never
+            .body
+            .as_str()
+            .unwrap()
+            .contains("too far in the future")
+    );
     let made = browser.post(&path, &fields).await;
     assert_eq!(made.status, 200, "{made:?}");
     let page = made.body.as_str().unwrap();

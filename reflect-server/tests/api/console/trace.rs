@@ -3,6 +3,26 @@
 use super::*;
 
 #[tokio::test]
+async fn the_page_of_a_long_trace_is_bounded_and_its_download_is_whole() {
+    let service = Service::start().await;
+    let text = "\u{7f}".repeat(600_000);
+    let body = json!({"task": "Long", "trajectory": [{"role": "tool", "content": text}]});
+    let stored = service.post(&at("/traces"), body).await;
+    let id = stored.body["trace_id"].as_str().unwrap();
+    let browser = Browser::sign_in(&service, &service.master.clone()).await;
+    for page in [
+        format!("/p/{PROJECT}/traces/{id}"),
+        format!("/p/{PROJECT}/traces/{id}/raw"),
+        format!("/p/{PROJECT}/review?trace={id}"),
+    ] {
+        let length = browser.page(&page).await.len();
+        assert!(length < 3_000_000, "{page}: {length}");
+    }
+    let whole = browser.get(&format!("/p/{PROJECT}/traces/{id}/json")).await;
+    assert_eq!(whole.body["trajectory"][0]["content"], text);
+}
+
+#[tokio::test]
 async fn the_page_of_a_trace_shows_how_its_memories_rank_and_who_reviewed_it() {
     let service = Service::start().await;
     let first = service.trace("Refund order 7").await;
