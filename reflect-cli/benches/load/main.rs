@@ -38,7 +38,7 @@ async fn main() {
         return growth::run(time).await;
     }
     let folder = tempfile::tempdir().unwrap();
-    // The first start reads the program from the disk.
+    // The first start may have to read the program from the disk.
     drop(Server::start(folder.path().join("first.db"), &[]));
     let begun = Instant::now();
     let server = Server::start(folder.path().join("reflect.db"), &[]);
