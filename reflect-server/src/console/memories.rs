@@ -30,8 +30,8 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     let engine = visit.engine();
     let search = search(&visit, &engine).await?;
     let first = visit.first_trace();
-    let slot = visit.app.replies().acquire().await?;
     let Some(query) = search.query() else {
+        let slot = visit.app.replies().acquire().await?;
         let list = ListMemories {
             limit: Some(30),
             before: Some(search.before.clone())
@@ -57,6 +57,8 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     let explanation = engine.explain_memories(&visit.project, &query).await;
     let explanation = explanation.map_err(|error| visit.refused(error))?;
     let took = started.elapsed();
+    // Not before: the task is embedded, which may take long, and an explanation is bounded.
+    let slot = visit.app.replies().acquire().await?;
     let ids: Vec<_> = shown_memories(&explanation)
         .map(|memory| memory.id.clone())
         .collect();
