@@ -69,7 +69,8 @@ pub(crate) fn steps(trajectory: &[Message], answer: &str) -> Vec<Step> {
     let is_there = |message: &Message| message.text().trim() == answer;
     if !answer.is_empty() && !trajectory.iter().any(is_there) {
         let answer = Step::of_agent(trajectory.len() + 1, "final response", answer);
-        steps.push(answer.within(&mut MAX_SHOWN.clone()));
+        let mut room = MAX_SHOWN;
+        steps.push(answer.within(&mut room));
     }
     steps
 }

@@ -59,7 +59,7 @@ async fn browser_memories_are_searched_with_sliders_edited_and_set_aside() {
     browser
         .until("return document.getElementById('notice').textContent === 'Saved.'")
         .await;
-    // Words about a text that somebody has changed meanwhile are shown beside it.
+    // A draft of another text than the stored one is shown beside the field.
     let keep = "const id = location.pathname.split('/')[4]; \
                 sessionStorage.setItem(`summary of ${id}`, JSON.stringify({base: 'older', text: 'My words.'})); \
                 location.reload()";

@@ -290,13 +290,13 @@ fn score(memory: &ExplainedMemory, lambda: f64) -> String {
 
 /// Whether a memory with a lower score is before this one in the answer.
 fn is_below_its_score(memory: &ExplainedMemory, explanation: &Explanation) -> bool {
-    let before = explanation.memories.iter().filter(|other| {
+    let mut before = explanation.memories.iter().filter(|other| {
         other
             .rank
             .zip(memory.rank)
             .is_some_and(|(other, own)| other < own)
     });
-    before.into_iter().any(|other| other.score < memory.score)
+    before.any(|other| other.score < memory.score)
 }
 
 /// Such as `given to 84 runs, 51 passed; of 9 like this one, 8 passed`.

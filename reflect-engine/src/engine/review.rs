@@ -74,8 +74,8 @@ impl Engine {
         self.withdraw(project, id, None).await
     }
 
-    /// Withdraws the review of a trace as [`withdraw_review`](Self::withdraw_review), if it is the one that is meant,
-    /// and nobody replaces it meanwhile.
+    /// Withdraws the review of a trace as [`withdraw_review`](Self::withdraw_review). It is a conflict if `is_meant`
+    /// returns `false` for the review, or if the review is replaced before it is withdrawn.
     pub async fn withdraw_review_if(
         &self,
         project: &ProjectId,

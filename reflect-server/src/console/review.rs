@@ -93,7 +93,7 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     let words = review.feedback_text.clone();
     let reviewed = engine.review_trace(&visit.project, &id, review).await;
     let reviewed = reviewed.map_err(|error| visit.refused(error))?;
-    // The same verdict of somebody else may have come first, with other words.
+    // `review_trace` also returns the review of another caller with the same verdict.
     let stored = reviewed.review.as_ref().and_then(ReviewRecord::comment);
     if !is_own(&reviewed) || words.is_some_and(|words| stored != Some(words.as_str())) {
         return Err(late());

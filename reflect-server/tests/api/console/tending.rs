@@ -154,7 +154,7 @@ async fn settings_that_somebody_else_changed_meanwhile_stay() {
         (&settings["control"], &settings["max_alpha"]),
         (&json!(0.2), &json!(0.4))
     );
-    // The same setting, changed by two: the second one is told.
+    // A conflict: `was_control` is not the stored value.
     let late = [("control", "0.7"), ("was_control", "")];
     assert_eq!(browser.post(&path, &late).await.status, 409);
     let settings = service.get(&at("/settings")).await.body;
