@@ -51,9 +51,7 @@ pub(crate) async fn import(
     let (client, file) = place.client_to_import_runs().await?;
     let progress = bar(runs.len() as u64);
     let mut report = Report::default();
-    // A project that is not there yet has none.
-    let before = client.admin().project_stats().await;
-    let before = before.map_or(0, |stats| stats.traces);
+    let before = client.admin().project_stats().await?.traces;
     let mut keys = RunKeys::default();
     for run in runs {
         progress.inc(1);
