@@ -63,21 +63,9 @@ pub struct ProjectSummary {
     pub traces: u64,
     /// The number of its memories, quarantined ones included.
     pub memories: u64,
-    /// The largest `alpha` of a review in it; `null` for no limit.
-    #[serde(default)]
-    pub max_alpha: Option<f64>,
-    /// The number of memories that it keeps in answers; `null` for all.
-    #[serde(default)]
-    pub max_memories: Option<u64>,
-    /// How its memories are ranked unless a query says otherwise; `null` for the server's choice.
-    #[serde(default)]
-    pub ranking: Option<Ranking>,
-    /// Which new memories wait for approval; `null` for none.
-    #[serde(default)]
-    pub approve: Option<Approval>,
-    /// The share of runs that are given no memories, for comparison; `null` for none.
-    #[serde(default)]
-    pub control: Option<f64>,
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: ProjectSettings,
 }
 
 /// The settings of a project. `UpdateProject` changes them.
@@ -99,6 +87,9 @@ pub struct ProjectSettings {
     /// The share of runs that are given no memories, for comparison; `null` for none.
     #[serde(default)]
     pub control: Option<f64>,
+    /// Whether new memories keep values that identify a person or a case; `null` for the server's choice.
+    #[serde(default)]
+    pub keep_personal_values: Option<bool>,
 }
 
 /// Project statistics.

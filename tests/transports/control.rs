@@ -105,7 +105,7 @@ fn the_attribute_sets_the_share(world: &World) {
 fn the_project_has_a_share_for_clients_without_one(world: &World) {
     world.learn("Refund order 7", Some("ask for the date first"), &[]);
     let set = world.client().admin().set_control(1.0).call().unwrap();
-    assert_eq!(set.control, Some(1.0));
+    assert_eq!(set.settings.control, Some(1.0));
     let arm = |builder: fn(ClientBuilder) -> ClientBuilder| {
         let client = world.client_with(builder).blocking();
         let run = client.trace("Refund order 7").start_blocking();

@@ -123,22 +123,37 @@ fn a_review_over_the_limit_of_the_project_is_refused(world: &World) {
         .call()
         .unwrap();
     let set = client.admin().set_max_alpha(0.2).call().unwrap();
-    assert_eq!(set.max_alpha, Some(0.2));
+    assert_eq!(set.settings.max_alpha, Some(0.2));
     let set = client.admin().set_max_memories(7).call().unwrap();
-    assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), Some(7)));
+    assert_eq!(
+        (set.settings.max_alpha, set.settings.max_memories),
+        (Some(0.2), Some(7))
+    );
     let set = client.admin().set_max_memories(None).call().unwrap();
-    assert_eq!((set.max_alpha, set.max_memories), (Some(0.2), None));
+    assert_eq!(
+        (set.settings.max_alpha, set.settings.max_memories),
+        (Some(0.2), None)
+    );
     let set = client.admin().set_ranking(Ranking::Classic).call().unwrap();
-    assert_eq!(set.ranking, Some(Ranking::Classic));
+    assert_eq!(set.settings.ranking, Some(Ranking::Classic));
     let set = client
         .admin()
         .set_approval(Approval::Models)
         .call()
         .unwrap();
-    assert_eq!(set.ranking, Some(Ranking::Classic));
-    assert_eq!(set.approve, Some(Approval::Models));
+    assert_eq!(set.settings.ranking, Some(Ranking::Classic));
+    assert_eq!(set.settings.approve, Some(Approval::Models));
     let set = client.admin().set_approval(None).call().unwrap();
-    assert_eq!(set.approve, None);
+    assert_eq!(set.settings.approve, None);
+    let keep = |keep: Option<bool>| {
+        client
+            .admin()
+            .set_keep_personal_values(keep)
+            .call()
+            .unwrap()
+    };
+    assert_eq!(keep(Some(true)).settings.keep_personal_values, Some(true));
+    assert_eq!(keep(None).settings.keep_personal_values, None);
     let inline = client.create_trace("Refund order 8", "Done.").pass();
     let refused = inline.alpha(0.21).call().unwrap_err().to_string();
     assert!(refused.contains("at most 0.2"), "{refused}");

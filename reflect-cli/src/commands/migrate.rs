@@ -153,17 +153,8 @@ impl Copy<'_> {
     }
 
     async fn settings(&self) -> Result<(), Failure> {
-        let found = self.from.summarize_projects(Some(self.project)).await?;
-        for summary in found {
-            let update = UpdateProject {
-                max_alpha: Some(summary.max_alpha),
-                max_memories: Some(summary.max_memories),
-                ranking: Some(summary.ranking),
-                approve: Some(summary.approve),
-                control: Some(summary.control),
-            };
-            self.to.update_project(self.project, &update).await?;
-        }
+        let update = UpdateProject::from(self.from.settings(self.project).await?);
+        self.to.update_project(self.project, &update).await?;
         Ok(())
     }
 

@@ -22,7 +22,8 @@ enum Action {
     #[command(group(ArgGroup::new("setting").required(true).multiple(true).args(
         [
             "max_alpha", "no_max_alpha", "max_memories", "no_max_memories", "ranking", "no_ranking",
-            "approve", "no_approve", "control", "no_control",
+            "approve", "no_approve", "control", "no_control", "keep_personal_values",
+            "no_keep_personal_values",
         ]
     )))]
     Set {
@@ -58,6 +59,13 @@ enum Action {
         /// Give memories to all runs.
         #[arg(long, conflicts_with = "control")]
         no_control: bool,
+        /// Whether memories that are learned from now on keep ids, names, mail addresses, and card and phone
+        /// numbers, instead of replacing each by its role.
+        #[arg(long, value_name = "BOOL")]
+        keep_personal_values: Option<bool>,
+        /// Leave personal values to the server.
+        #[arg(long, conflicts_with = "keep_personal_values")]
+        no_keep_personal_values: bool,
     },
 }
 
@@ -83,6 +91,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             no_approve,
             control,
             no_control,
+            keep_personal_values,
+            no_keep_personal_values,
         } => {
             let update = UpdateProject {
                 max_alpha: (no_max_alpha || max_alpha.is_some()).then_some(max_alpha),
@@ -90,6 +100,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 ranking: (no_ranking || ranking.is_some()).then_some(ranking),
                 approve: (no_approve || approve.is_some()).then_some(approve),
                 control: (no_control || control.is_some()).then_some(control),
+                keep_personal_values: (no_keep_personal_values || keep_personal_values.is_some())
+                    .then_some(keep_personal_values),
             };
             let updated = client.request(update).await?;
             if place.json {
@@ -104,16 +116,18 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
     let rows: Vec<_> = projects
         .iter()
         .map(|project| {
+            let settings = &project.settings;
             let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
             [
                 output::line(project.project_id.as_str(), 128),
                 project.traces.to_string(),
                 project.memories.to_string(),
-                or_dash(project.max_alpha.map(|alpha| alpha.to_string())),
-                or_dash(project.max_memories.map(|most| most.to_string())),
-                or_dash(project.ranking.as_ref().map(ToString::to_string)),
-                or_dash(project.approve.as_ref().map(ToString::to_string)),
-                or_dash(project.control.map(|share| share.to_string())),
+                or_dash(settings.max_alpha.map(|alpha| alpha.to_string())),
+                or_dash(settings.max_memories.map(|most| most.to_string())),
+                or_dash(settings.ranking.as_ref().map(ToString::to_string)),
+                or_dash(settings.approve.as_ref().map(ToString::to_string)),
+                or_dash(settings.control.map(|share| share.to_string())),
+                or_dash(settings.keep_personal_values.map(personal)),
             ]
         })
         .collect();
@@ -127,9 +141,14 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
             "RANKING",
             "APPROVE",
             "CONTROL",
+            "PERSONAL",
         ],
         &rows,
     )
+}
+
+fn personal(keeps: bool) -> String {
+    if keeps { "kept" } else { "removed" }.to_owned()
 }
 
 fn approval(text: &str) -> Result<Approval, String> {

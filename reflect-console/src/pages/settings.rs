@@ -1,5 +1,5 @@
 use askama::Template;
-use reflect_types::{Approval, ProjectSummary, Ranking, Stats, UpdateProject};
+use reflect_types::{Approval, ProjectSettings, Ranking, Stats, UpdateProject};
 
 use super::FirstTrace;
 use crate::frame::Frame;
@@ -16,6 +16,7 @@ pub struct SettingsPage {
     ranking: Choices,
     approve: Choices,
     control: String,
+    keep_personal_values: Choices,
     keeps_personal_values: bool,
     is_saved: bool,
     totals: Vec<(&'static str, String)>,
@@ -29,14 +30,14 @@ type Choices = Vec<(&'static str, &'static str, bool)>;
 /// What the page shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// The project with its settings.
-    pub project: &'a ProjectSummary,
-    /// Its totals.
+    /// What is set.
+    pub project: &'a ProjectSettings,
+    /// The totals of the project.
     pub stats: &'a Stats,
     /// The learning rate of a review that names none.
     pub default_alpha: f64,
-    /// Whether memories keep values that identify a person or a case.
-    pub keeps_personal_values: bool,
+    /// Whether memories keep values that identify a person or a case, in a project that does not say.
+    pub keeps_personal_by_default: bool,
     /// Whether the visitor has just changed them.
     pub is_saved: bool,
 }
@@ -58,8 +59,27 @@ impl SettingsPage {
             ("merged", stats.merged),
             ("archived", stats.archived),
         ];
-        let [max_alpha, max_memories, ranking, approve, control] =
-            setting_values(project).map(|(_, value)| value);
+        let [
+            max_alpha,
+            max_memories,
+            ranking,
+            approve,
+            control,
+            keep_personal_values,
+        ] = setting_values(project).map(|(_, value)| value);
+        let by_default = settings.keeps_personal_by_default;
+        let personal = [
+            (
+                "",
+                if by_default {
+                    "the server's choice: kept"
+                } else {
+                    "the server's choice: removed"
+                },
+            ),
+            ("false", "removed"),
+            ("true", "kept"),
+        ];
         Self {
             max_alpha,
             default_alpha: settings.default_alpha.to_string(),
@@ -67,7 +87,8 @@ impl SettingsPage {
             ranking: choices(RANKINGS, &ranking),
             approve: choices(APPROVALS, &approve),
             control,
-            keeps_personal_values: settings.keeps_personal_values,
+            keep_personal_values: choices(personal, &keep_personal_values),
+            keeps_personal_values: project.keep_personal_values.unwrap_or(by_default),
             is_saved: settings.is_saved,
             totals: totals
                 .map(|(name, number)| (name, grouped(number)))
@@ -95,7 +116,7 @@ const APPROVALS: [(&str, &str); 3] = [
 ];
 
 /// The names and values of the settings, as the form has them.
-pub fn setting_values(project: &ProjectSummary) -> [(&'static str, String); 5] {
+pub fn setting_values(project: &ProjectSettings) -> [(&'static str, String); 6] {
     fn text(value: Option<impl ToString>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
     }
@@ -111,6 +132,7 @@ pub fn setting_values(project: &ProjectSummary) -> [(&'static str, String); 5] {
             text(project.approve.as_ref().map(Approval::as_str)),
         ),
         ("control", text(project.control)),
+        ("keep_personal_values", text(project.keep_personal_values)),
     ]
 }
 

@@ -66,7 +66,7 @@ impl Engine {
         self.core().floor
     }
 
-    /// Whether memories keep values that identify a person or a case: see
+    /// Whether memories keep values that identify a person or a case in a project that does not say: see
     /// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values).
     pub fn keeps_personal_values(&self) -> bool {
         self.core().keep_personal_values

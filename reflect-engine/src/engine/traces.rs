@@ -29,7 +29,7 @@ impl Engine {
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
                 // Without a working embedder, the review is queued like any other.
-                match ingest::learn_authored(core, &new, &review).await {
+                match ingest::learn_authored(core, project, &new, &review).await {
                     Ok(learned) => Intake::Learned(learned),
                     Err(_) => Intake::Queued(review),
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reflect_types::{InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
 use tokio::task::JoinSet;
 
-use super::learning::{LEARNING, learn};
+use super::learning::{LEARNING, keeps_personal, learn};
 use super::setback::setback;
 use super::worker::grace_over;
 use crate::core::Core;
@@ -94,7 +94,8 @@ async fn learn_or_put_aside(
     // In a task, so that a panic ends only the attempt; in a set, so that it ends with this future.
     let mut attempt = JoinSet::new();
     let (context, given) = (Arc::clone(&core), review.clone());
-    attempt.spawn(async move { learn(&context, &trace, given).await });
+    let keeps_personal = keeps_personal(&core, &project).await?;
+    attempt.spawn(async move { learn(&context, &trace, given, keeps_personal).await });
     let outcome = tokio::select! {
         Some(ended_with) = attempt.join_next() => {
             ended_with.map_err(|error| model_panicked(LEARNING, error)).flatten()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reflect_types::{CreateTrace, MemoryId, Trace, neutral};
+use reflect_types::{CreateTrace, MemoryId, ProjectId, Trace, neutral};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -15,8 +15,20 @@ use crate::task::isolate;
 /// The models that write and embed a memory.
 pub(super) const LEARNING: &str = "the embedder or the reflector";
 
+/// Whether new memories of a project keep personal values.
+pub(super) async fn keeps_personal(core: &Core, project: &ProjectId) -> Result<bool> {
+    let settings = core.store.settings(project).await?;
+    let keeps = settings.keep_personal_values;
+    Ok(keeps.unwrap_or(core.keep_personal_values))
+}
+
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
-pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Result<LearnedReview> {
+pub(super) async fn learn(
+    core: &Core,
+    trace: &Trace,
+    review: NewReview,
+    keeps_personal: bool,
+) -> Result<LearnedReview> {
     let run = JudgedRun {
         task: &trace.task,
         messages: &trace.trajectory,
@@ -25,7 +37,7 @@ pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Resu
         feedback: feedback(&review),
         reference_context: trace.reference_context.as_deref(),
     };
-    let personal = personal_values(core, &run);
+    let personal = (!keeps_personal).then(|| PersonalValues::of(&run));
     let reflection = if let Some(authored) = &review.reflection {
         Reflection::from(authored.clone())
     } else {
@@ -42,6 +54,7 @@ pub(crate) async fn learn(core: &Core, trace: &Trace, review: NewReview) -> Resu
 /// Like [`learn`], for a new trace with a review that brings its own reflection.
 pub(crate) async fn learn_authored(
     core: &Arc<Core>,
+    project: &ProjectId,
     trace: &NewTrace,
     review: &NewReview,
 ) -> Result<LearnedReview> {
@@ -53,7 +66,8 @@ pub(crate) async fn learn_authored(
         feedback: None,
         reference_context: None,
     };
-    let personal = personal_values(core, &run);
+    let keeps_personal = keeps_personal(core, project).await?;
+    let personal = (!keeps_personal).then(|| PersonalValues::of(&run));
     let (core, task, review) = (Arc::clone(core), trace.task.clone(), review.clone());
     isolate(LEARNING, async move {
         let reflection = review.reflection.clone().map(Reflection::from);
@@ -67,11 +81,6 @@ pub(crate) async fn learn_authored(
 fn feedback(review: &NewReview) -> Option<&str> {
     let text = review.feedback.as_deref();
     text.filter(|text| !text.trim().is_empty())
-}
-
-/// The personal values of a run; `None` if memories keep them.
-fn personal_values(core: &Core, run: &JudgedRun<'_>) -> Option<PersonalValues> {
-    (!core.keep_personal_values).then(|| PersonalValues::of(run))
 }
 
 /// The memory of a run: the one place where a memory is made, so that every text of it is neutral,

@@ -45,6 +45,7 @@ impl Work for ReflectionWork {
             project,
             trace,
             review,
+            keep_personal_values,
         } = subject
         else {
             return;
@@ -53,7 +54,9 @@ impl Work for ReflectionWork {
         let result = if attempts > MAX_ATTEMPTS {
             Err(given_up(MAX_ATTEMPTS, "Retry it when the cause is fixed"))
         } else {
-            self.learn(&job, &project, trace, review).await
+            let keeps_personal = keep_personal_values.unwrap_or(self.core.keep_personal_values);
+            self.learn(&job, &project, trace, review, keeps_personal)
+                .await
         };
         match result {
             Ok(Ok(())) => {}
@@ -77,9 +80,10 @@ impl ReflectionWork {
         project: &ProjectId,
         trace: Trace,
         review: NewReview,
+        keeps_personal: bool,
     ) -> Result<Decision> {
         let (id, core) = (trace.id.clone(), Arc::clone(&self.core));
-        let work = async move { learn(&core, &trace, review).await };
+        let work = async move { learn(&core, &trace, review, keeps_personal).await };
         let Some(learned) = job.keep_during(work).await else {
             return Ok(Err(Refusal::LeaseLost));
         };

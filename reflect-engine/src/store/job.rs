@@ -75,6 +75,8 @@ pub enum Subject {
         trace: Trace,
         /// The trace's review.
         review: NewReview,
+        /// Whether the project's memories keep personal values; `None` if it does not say.
+        keep_personal_values: Option<bool>,
     },
     /// A trace that a model is to review.
     Judgement {

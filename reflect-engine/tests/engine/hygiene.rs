@@ -225,7 +225,7 @@ async fn keep(engine: &Engine, most: Option<u64>) {
         ..UpdateProject::default()
     };
     let updated = engine.update_project(&project(), &update).await.unwrap();
-    assert_eq!(updated.max_memories, most);
+    assert_eq!(updated.settings.max_memories, most);
 }
 
 async fn archived(engine: &Engine) -> Vec<MemoryId> {

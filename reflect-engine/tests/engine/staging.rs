@@ -25,7 +25,7 @@ async fn approve(engine: &Engine, which: Option<Approval>) {
         ..UpdateProject::default()
     };
     let updated = engine.update_project(&project(), &update).await.unwrap();
-    assert_eq!(updated.approve, which);
+    assert_eq!(updated.settings.approve, which);
 }
 
 async fn answers(engine: &Engine) -> Vec<MemoryId> {
@@ -151,7 +151,7 @@ async fn a_project_sets_the_ranking_of_queries_that_say_nothing(home: &Home) {
     };
     let classic = update(Some(Ranking::Classic));
     let updated = engine.update_project(&project(), &classic).await.unwrap();
-    assert_eq!(updated.ranking, Some(Ranking::Classic));
+    assert_eq!(updated.settings.ranking, Some(Ranking::Classic));
     assert_eq!(ranking(nothing()).await, Ranking::Classic);
     let scores = engine.query_memories(&project(), &nothing()).await.unwrap();
     // By the classic rule: half of the similarity, which is 1, and half of the utility.

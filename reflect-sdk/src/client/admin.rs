@@ -142,6 +142,18 @@ impl<M> Admin<M> {
         })
     }
 
+    /// Sets whether memories that are learned from now on keep values that identify a person or a case,
+    /// instead of their role; `None` for the server's choice.
+    pub fn set_keep_personal_values(
+        &self,
+        keep: impl Into<Option<bool>>,
+    ) -> Call<UpdateProject, M> {
+        self.0.call(UpdateProject {
+            keep_personal_values: Some(keep.into()),
+            ..UpdateProject::default()
+        })
+    }
+
     /// The settings of the project.
     pub fn settings(&self) -> Call<GetSettings, M> {
         self.0.call(GetSettings)

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use reflect_console::{Settings, SettingsPage, setting_values};
-use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
+use reflect_types::{Approval, Ranking, UpdateProject};
 
 use super::answer::{self, Problem, redirect};
 use super::form::Fields;
@@ -13,23 +13,15 @@ use crate::error::ApiError;
 pub(super) async fn page(visit: Visit) -> Result<Response, Problem> {
     visit.require::<UpdateProject>()?;
     let engine = visit.engine();
-    let project = summary(&visit).await?;
     let settings = Settings {
-        project: &project,
+        project: &engine.settings(&visit.project).await?,
         stats: &engine.stats(&visit.project).await?,
         default_alpha: engine.default_alpha(),
-        keeps_personal_values: engine.keeps_personal_values(),
+        keeps_personal_by_default: engine.keeps_personal_values(),
         is_saved: visit.query.get("saved") == "1",
     };
     let (frame, first) = (visit.frame().await?, visit.first_trace());
     Ok(answer::page(&SettingsPage::new(frame, settings, &first)))
-}
-
-/// The project, which has no settings yet while nothing is in it.
-async fn summary(visit: &Visit) -> Result<ProjectSummary, Problem> {
-    let project = Some(&visit.project);
-    let found = visit.engine().summarize_projects(project).await?;
-    Ok(found.into_iter().next().unwrap_or_default())
 }
 
 /// Changes the settings.
@@ -37,8 +29,8 @@ pub(super) async fn update(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateProject>()?;
     let update = of_form(&form).map_err(|error| visit.refused(error))?;
-    let project = summary(&visit).await?;
-    for (name, stored) in setting_values(&project) {
+    let settings = visit.engine().settings(&visit.project).await?;
+    for (name, stored) in setting_values(&settings) {
         let was = format!("was_{name}");
         let is_stale =
             form.has(&was) && form.get(&was) != stored && form.get(name).trim() != stored;
@@ -74,6 +66,11 @@ fn of_form(form: &Fields) -> Result<UpdateProject, ApiError> {
             form,
             "control",
             "the control arm must be a number from 0 to 1",
+        )?,
+        keep_personal_values: given(
+            form,
+            "keep_personal_values",
+            "personal values must be `true` to keep them or `false`",
         )?,
     })
 }

@@ -7,6 +7,7 @@ use crate::id::ProjectId;
 use crate::integer;
 use crate::key::Environment;
 use crate::layout::Layout;
+use crate::project::ProjectSettings;
 use crate::ranking::Ranking;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
 
@@ -77,6 +78,37 @@ pub struct UpdateProject {
     )]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>, minimum = 0, maximum = 1))]
     pub control: Option<Option<f64>>,
+    /// Whether memories that are learned from now on keep values that identify a person or a case, instead
+    /// of their role; `null` for the server's choice. Memories that exist stay as they are.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "given"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<bool>))]
+    pub keep_personal_values: Option<Option<bool>>,
+}
+
+impl From<ProjectSettings> for UpdateProject {
+    /// The change that makes all settings these.
+    fn from(settings: ProjectSettings) -> Self {
+        let ProjectSettings {
+            max_alpha,
+            max_memories,
+            ranking,
+            approve,
+            control,
+            keep_personal_values,
+        } = settings;
+        Self {
+            max_alpha: Some(max_alpha),
+            max_memories: Some(max_memories),
+            ranking: Some(ranking),
+            approve: Some(approve),
+            control: Some(control),
+            keep_personal_values: Some(keep_personal_values),
+        }
+    }
 }
 
 /// A value that is there, which may be null.

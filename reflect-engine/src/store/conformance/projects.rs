@@ -123,11 +123,10 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         project_id: project.clone(),
         traces: 2,
         memories: 1,
-        max_alpha: Some(0.5),
-        max_memories: None,
-        ranking: None,
-        approve: None,
-        control: None,
+        settings: ProjectSettings {
+            max_alpha: Some(0.5),
+            ..ProjectSettings::default()
+        },
     };
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one, std::slice::from_ref(&expected));
@@ -140,27 +139,21 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         ranking: Some(Some(Ranking::Classic)),
         approve: Some(Some(Approval::Models)),
         control: Some(Some(0.1)),
+        keep_personal_values: Some(Some(false)),
         ..UpdateProject::default()
     };
     store.update_project(&project, &others).await.unwrap();
-    let expected = ProjectSummary {
-        max_memories: Some(7),
-        ranking: Some(Ranking::Classic),
-        approve: Some(Approval::Models),
-        control: Some(0.1),
-        ..expected
-    };
-    let one = store.project_summaries(Some(&project)).await.unwrap();
-    assert_eq!(one, std::slice::from_ref(&expected));
-    let settings = store.settings(&project).await.unwrap();
     let all = ProjectSettings {
         max_alpha: Some(0.5),
         max_memories: Some(7),
         ranking: Some(Ranking::Classic),
         approve: Some(Approval::Models),
         control: Some(0.1),
+        keep_personal_values: Some(false),
     };
-    assert_eq!(settings, all);
+    assert_eq!(store.settings(&project).await.unwrap(), all);
+    let one = store.project_summaries(Some(&project)).await.unwrap();
+    assert_eq!(one[0].settings, all);
     let none = limit(None);
     store.update_project(&project, &none).await.unwrap();
     assert_eq!(max_alpha(store, &project).await, None);

@@ -34,6 +34,7 @@ pub(super) async fn drain(store: &dyn Store) {
                 project,
                 trace,
                 review,
+                ..
             } = claimed.subject
             else {
                 panic!("{claimed:?} is not a reflection");

@@ -31,6 +31,7 @@ pub(super) async fn learn_waiting(store: &dyn Store, project: &ProjectId) {
                 project: of,
                 trace,
                 review,
+                ..
             } if of == *project => Some((trace.id.to_string(), review)),
             _ => None,
         })

@@ -152,7 +152,7 @@ async fn subject(db: &Db<'_>, kind: JobKind, trace: Option<i64>) -> Result<Optio
     let rows = db
         .query(
             &format!(
-                "SELECT {}, p.id FROM trace t JOIN project p ON p.key = t.project \
+                "SELECT {}, p.id, p.keep_personal_values FROM trace t JOIN project p ON p.key = t.project \
              LEFT JOIN review r ON r.trace = t.key WHERE t.key = $1",
                 row::TRACE
             ),
@@ -163,6 +163,7 @@ async fn subject(db: &Db<'_>, kind: JobKind, trace: Option<i64>) -> Result<Optio
         return Ok(None);
     };
     let project = ProjectId::new(found.get::<String>(row::TRACE_COLUMNS)?);
+    let keep_personal_values = found.get(row::TRACE_COLUMNS + 1)?;
     let trace = row::trace(found)?;
     if kind == JobKind::Judgement {
         return Ok(Some(Subject::Judgement { project, trace }));
@@ -178,5 +179,6 @@ async fn subject(db: &Db<'_>, kind: JobKind, trace: Option<i64>) -> Result<Optio
         project,
         trace,
         review,
+        keep_personal_values,
     }))
 }

@@ -14,6 +14,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0004_trace_labels.sql"),
     include_str!("../../../migrations/postgres/0005_vectors_by_embedder.sql"),
     include_str!("../../../migrations/postgres/0006_control.sql"),
+    include_str!("../../../migrations/postgres/0007_personal_values.sql"),
 ];
 
 /// The first format with labels of traces.

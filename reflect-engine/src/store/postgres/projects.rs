@@ -6,7 +6,7 @@ use reflect_types::{
 
 use super::fault::Fault;
 use super::row;
-use super::sql::Db;
+use super::sql::{Db, Row};
 use super::value::params;
 use crate::error::Error;
 use crate::store::RecallSettings;
@@ -26,9 +26,11 @@ pub(super) async fn summaries(
 ) -> Result<Vec<ProjectSummary>, Fault> {
     let rows = db
         .query(
-            "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), (SELECT \
+            &format!(
+                "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), (SELECT \
              count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories, p.ranking, p.approve, p.control FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id",
+             {SETTINGS} FROM project p WHERE $1::text IS NULL OR p.id = $1 ORDER BY p.id"
+            ),
             params![only.map(ProjectId::as_str)],
         )
         .await?;
@@ -38,11 +40,7 @@ pub(super) async fn summaries(
             project_id: ProjectId::new(found.get::<String>(0)?),
             traces: row::count(found, 1)?,
             memories: row::count(found, 2)?,
-            max_alpha: found.get(3)?,
-            max_memories: row::optional_count(found, 4)?,
-            ranking: row::ranking(found, 5)?,
-            approve: row::approval(found, 6)?,
-            control: found.get(7)?,
+            settings: settings_of(found, 3)?,
         });
     }
     Ok(summaries)
@@ -51,19 +49,27 @@ pub(super) async fn summaries(
 pub(super) async fn settings(db: &Db<'_>, id: &ProjectId) -> Result<ProjectSettings, Fault> {
     let found = db
         .first(
-            "SELECT max_alpha, max_memories, ranking, approve, control FROM project WHERE id = $1",
+            &format!("SELECT {SETTINGS} FROM project p WHERE p.id = $1"),
             params![id.as_str()],
         )
         .await?;
-    let Some(found) = found else {
-        return Ok(ProjectSettings::default());
-    };
+    let found = found.map(|found| settings_of(&found, 0)).transpose()?;
+    Ok(found.unwrap_or_default())
+}
+
+/// The columns of the settings, for [`settings_of`].
+const SETTINGS: &str =
+    "p.max_alpha, p.max_memories, p.ranking, p.approve, p.control, p.keep_personal_values";
+
+/// The settings in the columns from `first` on.
+fn settings_of(found: &Row, first: usize) -> Result<ProjectSettings, Fault> {
     Ok(ProjectSettings {
-        max_alpha: found.get(0)?,
-        max_memories: row::optional_count(&found, 1)?,
-        ranking: row::ranking(&found, 2)?,
-        approve: row::approval(&found, 3)?,
-        control: found.get(4)?,
+        max_alpha: found.get(first)?,
+        max_memories: row::optional_count(found, first + 1)?,
+        ranking: row::ranking(found, first + 2)?,
+        approve: row::approval(found, first + 3)?,
+        control: found.get(first + 4)?,
+        keep_personal_values: found.get(first + 5)?,
     })
 }
 
@@ -97,6 +103,10 @@ pub(super) async fn update(
     if let Some(share) = update.control {
         let set = "UPDATE project SET control = $2 WHERE key = $1";
         db.execute(set, params![key, share]).await?;
+    }
+    if let Some(keep) = update.keep_personal_values {
+        let set = "UPDATE project SET keep_personal_values = $2 WHERE key = $1";
+        db.execute(set, params![key, keep]).await?;
     }
     Ok(())
 }

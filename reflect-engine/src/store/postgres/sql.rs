@@ -195,4 +195,4 @@ impl Column for u32 {
     }
 }
 
-plain_columns!(i64, Option<i64>, f64, Option<f64>, bool);
+plain_columns!(i64, Option<i64>, f64, Option<f64>, bool, Option<bool>);

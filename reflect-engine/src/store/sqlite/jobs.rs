@@ -344,7 +344,7 @@ fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<
         return Ok(None);
     };
     let mut select = db.prepare_cached(&format!(
-        "SELECT {}, p.id FROM trace t JOIN project p ON p.key = t.project \
+        "SELECT {}, p.id, p.keep_personal_values FROM trace t JOIN project p ON p.key = t.project \
              LEFT JOIN review r ON r.trace = t.key WHERE t.key = ?1",
         row::TRACE
     ))?;
@@ -353,6 +353,7 @@ fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<
         return Ok(None);
     };
     let project = ProjectId::new(found.get::<_, String>(row::TRACE_COLUMNS)?);
+    let keep_personal_values = found.get(row::TRACE_COLUMNS + 1)?;
     let trace = row::trace(found)?;
     if kind == JobKind::Judgement {
         return Ok(Some(Subject::Judgement { project, trace }));
@@ -367,5 +368,6 @@ fn subject(db: &Connection, kind: JobKind, trace: Option<i64>) -> Result<Option<
         project,
         trace,
         review,
+        keep_personal_values,
     }))
 }

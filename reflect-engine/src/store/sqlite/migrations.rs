@@ -83,6 +83,9 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0027_vectors_by_embedder.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0028_control.sql")),
+    schema(include_str!(
+        "../../../migrations/sqlite/0029_personal_values.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.

@@ -3,7 +3,7 @@
 use reflect_types::{
     Approval, ProjectId, ProjectSettings, ProjectSummary, Ranking, Stats, UpdateProject,
 };
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fault::Fault;
 use super::row;
@@ -21,11 +21,11 @@ pub(super) fn summaries(
     db: &Connection,
     only: Option<&ProjectId>,
 ) -> Result<Vec<ProjectSummary>, Fault> {
-    let mut select = db.prepare_cached(
+    let mut select = db.prepare_cached(&format!(
         "SELECT p.id, (SELECT count(*) FROM trace t WHERE t.project = p.key), \
              (SELECT count(*) FROM memory m WHERE m.project = p.key AND m.status <> 'withdrawn'), \
-             p.max_alpha, p.max_memories, p.ranking, p.approve, p.control FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
-    )?;
+             {SETTINGS} FROM project p WHERE ?1 IS NULL OR p.id = ?1 ORDER BY p.id",
+    ))?;
     let mut rows = select.query([only.map(ProjectId::as_str)])?;
     let mut summaries = Vec::new();
     while let Some(found) = rows.next()? {
@@ -33,30 +33,33 @@ pub(super) fn summaries(
             project_id: ProjectId::new(found.get::<_, String>(0)?),
             traces: row::count(found, 1)?,
             memories: row::count(found, 2)?,
-            max_alpha: found.get(3)?,
-            max_memories: row::optional_count(found, 4)?,
-            ranking: row::named(found, 5)?,
-            approve: row::named(found, 6)?,
-            control: found.get(7)?,
+            settings: settings_of(found, 3)?,
         });
     }
     Ok(summaries)
 }
 
 pub(super) fn settings(db: &Connection, id: &ProjectId) -> Result<ProjectSettings, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT max_alpha, max_memories, ranking, approve, control FROM project WHERE id = ?1",
-    )?;
+    let select = format!("SELECT {SETTINGS} FROM project p WHERE p.id = ?1");
+    let mut select = db.prepare_cached(&select)?;
     let mut rows = select.query([id.as_str()])?;
-    let Some(found) = rows.next()? else {
-        return Ok(ProjectSettings::default());
-    };
+    let found = rows.next()?.map(|found| settings_of(found, 0));
+    Ok(found.transpose()?.unwrap_or_default())
+}
+
+/// The columns of the settings, for [`settings_of`].
+const SETTINGS: &str =
+    "p.max_alpha, p.max_memories, p.ranking, p.approve, p.control, p.keep_personal_values";
+
+/// The settings in the columns from `first` on.
+fn settings_of(found: &Row<'_>, first: usize) -> Result<ProjectSettings, Fault> {
     Ok(ProjectSettings {
-        max_alpha: found.get(0)?,
-        max_memories: row::optional_count(found, 1)?,
-        ranking: row::named(found, 2)?,
-        approve: row::named(found, 3)?,
-        control: found.get(4)?,
+        max_alpha: found.get(first)?,
+        max_memories: row::optional_count(found, first + 1)?,
+        ranking: row::named(found, first + 2)?,
+        approve: row::named(found, first + 3)?,
+        control: found.get(first + 4)?,
+        keep_personal_values: found.get(first + 5)?,
     })
 }
 
@@ -80,6 +83,9 @@ pub(super) fn update(db: &Connection, id: &ProjectId, update: &UpdateProject) ->
     }
     if let Some(share) = update.control {
         set("control", &share)?;
+    }
+    if let Some(keep) = update.keep_personal_values {
+        set("keep_personal_values", &keep)?;
     }
     Ok(())
 }
