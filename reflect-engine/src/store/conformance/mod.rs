@@ -137,6 +137,7 @@ pub async fn all(store: &dyn Store) {
     embedders::all(store).await;
     together::concurrent_submissions_with_one_key_store_one_trace(store).await;
     together::concurrent_reviews_all_move_a_shared_memory(store).await;
+    together::concurrent_changes_and_withdrawals_leave_what_a_replay_does(store).await;
     together::concurrent_reviews_of_one_trace_leave_one_memory(store).await;
     together::concurrent_claims_never_share_a_job(store).await;
     together::a_reader_that_follows_concurrent_writers_misses_nothing(store).await;

@@ -40,6 +40,50 @@ pub(super) async fn concurrent_reviews_all_move_a_shared_memory(store: &dyn Stor
     assert_eq!(history.memory.q_value.to_bits(), utility.to_bits());
 }
 
+pub(super) async fn concurrent_changes_and_withdrawals_leave_what_a_replay_does(store: &dyn Store) {
+    let project = ProjectId::from("conformance/together/changes");
+    for id in ["t-a", "t-b"] {
+        insert(store, &project, new_trace(id), Intake::Unreviewed).await;
+        judge(store, &project, id, Verdict::Pass).await;
+    }
+    let runs: Vec<String> = (0..24).map(|n| format!("t-{n}")).collect();
+    for (n, id) in runs.iter().enumerate() {
+        let given: &[&str] = [&["m-t-a"][..], &["m-t-b"], &["m-t-a", "m-t-b"]][n % 3];
+        insert(store, &project, using(id, given), Intake::Unreviewed).await;
+        if n % 2 == 0 {
+            judge(store, &project, id, Verdict::Pass).await;
+        }
+    }
+    let change = async |n: usize, id: &str| match n % 6 {
+        0 => withdraw(store, &project, id).await,
+        2 | 4 => {
+            let basis = over(store, &project, id).await;
+            apply(store, &project, id, basis, Verdict::Fail).await
+        }
+        _ => apply(store, &project, id, Basis::Fresh, Verdict::Pass).await,
+    };
+    let four = async |first: usize| {
+        for (n, id) in runs.iter().enumerate().skip(first).take(4) {
+            assert_eq!(change(n, id).await, Ok(()), "{n}");
+        }
+    };
+    tokio::join!(four(0), four(4), four(8), four(12), four(16), four(20));
+    for (id, uses) in [("m-t-a", 12), ("m-t-b", 16)] {
+        let found = store.memory(&project, &id.into()).await.unwrap().unwrap();
+        assert_eq!(
+            (found.events.len() as u64, found.memory.uses),
+            (uses, uses),
+            "{id}"
+        );
+        let mut utility = learn::INITIAL;
+        for event in &found.events {
+            assert_eq!(event.before.to_bits(), utility.to_bits(), "{id}");
+            utility = event.after;
+        }
+        assert_eq!(found.memory.q_value.to_bits(), utility.to_bits(), "{id}");
+    }
+}
+
 pub(super) async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn Store) {
     let project = ProjectId::from("conformance/together/verdicts");
     insert(store, &project, new_trace("t-twice"), Intake::Unreviewed).await;

@@ -33,8 +33,8 @@ pub(super) async fn insert(
     teacher: &Teacher,
 ) -> Result<(), Fault> {
     let revision = next_revision(db, project).await?;
-    let key = db
-        .value(
+    let insert = async {
+        db.value(
             "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
              metadata, task, reflection, key_id, reviewer_model, given, alpha, task_sketch, \
              text_sketch, aside, aside_reason, aside_at, needs_approval) SELECT $1, $3, \
@@ -61,18 +61,21 @@ pub(super) async fn insert(
                 STAGED,
             ],
         )
-        .await?;
-    match key {
-        Some(key) => {
-            let NewMemory {
-                embedder,
-                vector,
-                created_at,
-                ..
-            } = memory;
-            vectors::put(db, key, embedder, vector, *created_at).await
-        }
-        None => Err(Fault::Data("a memory has no trace".to_owned())),
+        .await
+    };
+    let NewMemory {
+        id,
+        embedder,
+        vector,
+        created_at,
+        ..
+    } = memory;
+    // Sent without waiting for the key.
+    let of_memory = vectors::put_of(db, project, id, embedder, vector);
+    match tokio::try_join!(biased; insert, of_memory)? {
+        (Some(_), true) => Ok(()),
+        (Some(key), false) => vectors::put(db, key, embedder, vector, *created_at).await,
+        (None, _) => Err(Fault::Data("a memory has no trace".to_owned())),
     }
 }
 

@@ -72,6 +72,7 @@ mod undone;
 mod value;
 mod vectors;
 mod words;
+mod written;
 
 use fault::Fault;
 use sql::Db;

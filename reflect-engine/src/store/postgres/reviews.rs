@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::future::try_join_all;
 use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 
 use super::fault::Fault;
 use super::sql::Db;
 use super::value::params;
+use super::written::Written;
 use super::{events, jobs, memories, past_reviews, projects, row, undone};
 use crate::clock;
 use crate::review::{
@@ -30,25 +32,41 @@ pub(super) async fn review(
     action: &Action,
 ) -> Result<Decision, Fault> {
     projects::lock(db, project).await?;
-    review_locked(db, project, id, action).await
+    let decided = review_all(db, &[(project, id, action)]).await?.pop();
+    decided.ok_or_else(|| Fault::Data("a review was not decided".to_owned()))
 }
 
-/// Changes the review of a trace whose project is [locked](projects::lock).
-pub(super) async fn review_locked(
+/// Changes reviews of a project that is [locked](projects::lock), in this order.
+pub(super) async fn review_all(
     db: &Db<'_>,
-    project: &ProjectId,
-    id: &TraceId,
-    action: &Action,
-) -> Result<Decision, Fault> {
-    let (row, standing) = load(db, project, id).await?.unzip();
-    let changes = match review::decide(standing, action.clone()) {
-        Ok(changes) => changes,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    if let Some(row) = row {
-        write(db, &row, &changes).await?;
+    reviews: &[(&ProjectId, &TraceId, &Action)],
+) -> Result<Vec<Decision>, Fault> {
+    // Sent without waiting for each other.
+    let standings = reviews.iter().map(|(project, id, _)| load(db, project, id));
+    let standings = try_join_all(standings).await?;
+    let mut written = Written::default();
+    let mut decisions = Vec::with_capacity(reviews.len());
+    for (&(project, id, action), loaded) in reviews.iter().zip(standings) {
+        let loaded = match loaded {
+            Some((row, standing)) => match written.brought_to(&row, standing) {
+                Some(standing) => Some((row, standing)),
+                None => load(db, project, id).await?,
+            },
+            None => None,
+        };
+        let (row, standing) = loaded.unzip();
+        decisions.push(match review::decide(standing, action.clone()) {
+            Ok(changes) => {
+                if let Some(row) = row {
+                    write(db, &row, &changes).await?;
+                    written.add(&row, &changes);
+                }
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        });
     }
-    Ok(Ok(()))
+    Ok(decisions)
 }
 
 async fn load(
@@ -194,33 +212,66 @@ pub(super) async fn write(db: &Db<'_>, row: &TraceRow, changes: &Writes) -> Resu
             past_reviews::keep_withdrawal(db, row.key, withdrawal).await?;
         }
     }
-    for utility in &changes.utilities {
-        write_utility(db, row.project, row.id.as_str(), utility).await?;
-    }
+    // Sent without waiting for each other, where none reads what another one writes.
+    let utilities = try_join_all(
+        (changes.utilities.iter())
+            .map(|utility| write_utility(db, row.project, row.id.as_str(), utility)),
+    );
+    let of_trace = Box::pin(async {
+        tokio::try_join!(
+            write_review(db, row.key, &changes.review),
+            write_job(db, row.key, &changes.job),
+            end_judgement(db, row.key, changes.ends_judgement),
+            write_trace(db, row.key, &changes.trace),
+        )
+    });
     match &changes.memory {
-        MemoryWrite::Keep => {}
+        MemoryWrite::Keep => {
+            tokio::try_join!(utilities, of_trace)?;
+        }
         MemoryWrite::Insert {
             memory,
             success,
             alpha,
             teacher,
-        } => memories::insert(db, row.project, row.key, memory, *success, *alpha, teacher).await?,
+        } => {
+            let insert = Box::pin(memories::insert(
+                db,
+                row.project,
+                row.key,
+                memory,
+                *success,
+                *alpha,
+                teacher,
+            ));
+            tokio::try_join!(utilities, insert, of_trace)?;
+        }
         MemoryWrite::Rewrite {
             key,
             memory,
             success,
             alpha,
             teacher,
-        } => memories::rewrite(db, row.project, *key, memory, *success, *alpha, teacher).await?,
-        MemoryWrite::Withdraw(id) => memories::withdraw(db, row.project, id).await?,
+        } => {
+            utilities.await?;
+            Box::pin(memories::rewrite(
+                db,
+                row.project,
+                *key,
+                memory,
+                *success,
+                *alpha,
+                teacher,
+            ))
+            .await?;
+            of_trace.await?;
+        }
+        MemoryWrite::Withdraw(id) => {
+            utilities.await?;
+            Box::pin(memories::withdraw(db, row.project, id)).await?;
+            of_trace.await?;
+        }
     }
-    // Sent without waiting for each other.
-    tokio::try_join!(
-        write_review(db, row.key, &changes.review),
-        write_job(db, row.key, &changes.job),
-        end_judgement(db, row.key, changes.ends_judgement),
-        write_trace(db, row.key, &changes.trace),
-    )?;
     Ok(())
 }
 
@@ -293,10 +344,11 @@ pub(super) async fn write_utility(
     trace: &str,
     write: &UtilityWrite,
 ) -> Result<(), Fault> {
-    for event in &write.events {
-        write_event(db, write.memory, trace, event).await?;
-    }
-    memories::set_utility(db, project, write.memory, write.q, write.uses).await
+    let events = write.events.iter();
+    let events = events.map(|event| write_event(db, write.memory, trace, event));
+    let set = memories::set_utility(db, project, write.memory, write.q, write.uses);
+    tokio::try_join!(try_join_all(events), set)?;
+    Ok(())
 }
 
 async fn write_event(

@@ -119,21 +119,16 @@ async fn insert(db: &Db<'_>, writes: Vec<Arc<TraceWrite>>) -> Result<Vec<TraceRe
     try_join_all(each).await
 }
 
-/// Changes reviews of a project one after another, because each depends on those before.
+/// Changes reviews of a project.
 async fn review(db: &Db<'_>, writes: Vec<Arc<ReviewWrite>>) -> Result<Vec<Decision>, Fault> {
-    let mut decisions = Vec::with_capacity(writes.len());
     if let Some(first) = writes.first()
         && let Some(project) = projects::lock(db, &first.project).await?
     {
         expect_revisions(db, project, row::limit(writes.len())).await?;
     }
-    for write in writes {
-        let ReviewWrite {
-            project,
-            trace,
-            action,
-        } = &*write;
-        decisions.push(reviews::review_locked(db, project, trace, action).await?);
-    }
-    Ok(decisions)
+    let writes: Vec<_> = writes
+        .iter()
+        .map(|write| (&write.project, &write.trace, &write.action))
+        .collect();
+    reviews::review_all(db, &writes).await
 }

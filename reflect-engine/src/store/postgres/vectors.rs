@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use reflect_types::ProjectId;
+use reflect_types::{MemoryId, ProjectId};
 
 use super::embedders::dims;
 use super::fault::Fault;
@@ -149,6 +149,32 @@ pub(super) async fn put(
          ON CONFLICT (memory, embedder) DO UPDATE SET vector = excluded.vector";
     db.execute(new, params![memory, embedder, *vector]).await?;
     Ok(())
+}
+
+/// Adds a vector to a memory; `false` if there is no such memory, or none of its embedder yet.
+pub(super) async fn put_of(
+    db: &Db<'_>,
+    project: i64,
+    memory: &MemoryId,
+    embedder: &str,
+    vector: &[f32],
+) -> Result<bool, Fault> {
+    let space = VectorSpace::new(embedder, vector.len());
+    let stored = db
+        .execute(
+            "INSERT INTO embedding (memory, embedder, vector) SELECT m.key, e.key, $5 \
+             FROM memory m, embedder e \
+             WHERE m.project = $1 AND m.id = $2 AND e.id = $3 AND e.dims = $4",
+            params![
+                project,
+                memory.as_str(),
+                space.embedder,
+                dims(&space),
+                *vector
+            ],
+        )
+        .await?;
+    Ok(stored > 0)
 }
 
 /// Deletes all vectors of a memory, if this is not its task.
