@@ -72,9 +72,9 @@ impl SettingsPage {
             (
                 "",
                 if by_default {
-                    "the server's choice: kept"
+                    "kept by default"
                 } else {
-                    "the server's choice: removed"
+                    "removed by default"
                 },
             ),
             ("false", "removed"),

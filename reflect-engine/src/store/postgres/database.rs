@@ -15,7 +15,7 @@ use super::jobs;
 use super::migrations;
 use super::sql::Db;
 use super::together::Together;
-use super::transaction::read;
+use super::transaction::look;
 use crate::error::Result;
 
 /// How long a call waits for a free connection, and a new connection for its server.
@@ -89,7 +89,7 @@ impl Postgres {
     /// Measures how far the database's clock is ahead.
     pub(super) async fn measure_clock(&self) -> Result<()> {
         let before = Timestamp::now();
-        let shown = read!(self, |db| jobs::time(db))?;
+        let shown = look!(self, |db| jobs::time(db))?;
         self.clock.measure(before, shown, Timestamp::now());
         Ok(())
     }
@@ -119,6 +119,12 @@ impl Postgres {
         Ok(self.pool.get().await?)
     }
 
+    /// Begins no transaction: each statement is one.
+    #[expect(clippy::unused_async, reason = "as its siblings")]
+    pub(super) async fn begin_looking(connection: &mut Object) -> Result<Db<'_>, Fault> {
+        Ok(Db::of_connection(connection))
+    }
+
     /// Begins a transaction that reads, on one snapshot of the database.
     pub(super) async fn begin_reading(connection: &mut Object) -> Result<Db<'_>, Fault> {
         let transaction = connection
@@ -126,12 +132,12 @@ impl Postgres {
             .isolation_level(IsolationLevel::RepeatableRead)
             .read_only(true)
             .start();
-        Ok(Db::new(transaction.await?))
+        Ok(Db::of_transaction(transaction.await?))
     }
 
     /// Begins a transaction that writes. Each statement sees what was committed before it.
     pub(super) async fn begin_writing(connection: &mut Object) -> Result<Db<'_>, Fault> {
-        Ok(Db::new(connection.transaction().await?))
+        Ok(Db::of_transaction(connection.transaction().await?))
     }
 
     /// Whether a transaction that failed may run once more.

@@ -8,6 +8,42 @@ use super::value::params;
 use super::{embedders, projects, row};
 use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, Revision, VectorSpace};
 
+/// What is to be read after a look.
+pub(super) enum Follow {
+    /// Nothing: this is the answer.
+    Nothing(MemoryChanges),
+    /// The changes since this number.
+    Since(i64, MemoryChanges),
+}
+
+/// Looks whether something has changed.
+pub(super) async fn look(
+    db: &Db<'_>,
+    project: &ProjectId,
+    since: Revision,
+) -> Result<Follow, Fault> {
+    let Some((project, number, settings)) = projects::recalled(db, project).await? else {
+        return Ok(Follow::Nothing(MemoryChanges {
+            reset: since.epoch != 0,
+            ..MemoryChanges::default()
+        }));
+    };
+    let answer = MemoryChanges {
+        reset: since.epoch != project,
+        revision: Revision {
+            epoch: project,
+            number,
+        },
+        settings,
+        ..MemoryChanges::default()
+    };
+    let since = if answer.reset { 0 } else { since.number };
+    if since >= number {
+        return Ok(Follow::Nothing(answer));
+    }
+    Ok(Follow::Since(since, answer))
+}
+
 pub(super) async fn since_revision(
     db: &Db<'_>,
     project: &ProjectId,
@@ -15,25 +51,14 @@ pub(super) async fn since_revision(
     since: Revision,
     limit: usize,
 ) -> Result<MemoryChanges, Fault> {
-    let Some((project, number)) = projects::revision(db, project).await? else {
-        return Ok(MemoryChanges {
-            reset: since.epoch != 0,
-            ..MemoryChanges::default()
-        });
+    let (since, mut answer) = match look(db, project, since).await? {
+        Follow::Nothing(answer) => return Ok(answer),
+        Follow::Since(since, answer) => (since, answer),
     };
-    let mut answer = MemoryChanges {
-        reset: since.epoch != project,
-        revision: Revision {
-            epoch: project,
-            number,
-        },
-        settings: projects::recall_settings(db, project).await?,
-        ..MemoryChanges::default()
-    };
-    let since = if answer.reset { 0 } else { since.number };
-    if since >= number {
-        return Ok(answer);
-    }
+    let Revision {
+        epoch: project,
+        number,
+    } = answer.revision;
     let embedder = embedders::key(db, space).await?;
     let mut changes = put_since(db, project, embedder, since, limit).await?;
     changes.extend(gone_since(db, project, since, limit).await?);

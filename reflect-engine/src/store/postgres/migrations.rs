@@ -65,11 +65,11 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     }
     db.execute("UPDATE reflect_format SET format = $1", &[&current()])
         .await?;
-    let db = Db::new(db);
+    let db = Db::of_transaction(db);
     if found < LABELS {
         trace_labels::insert_all(&db).await?;
     }
-    db.0.commit().await?;
+    db.commit().await?;
     Ok(())
 }
 

@@ -75,9 +75,10 @@ mod words;
 mod written;
 
 use fault::Fault;
+use index_feed::Follow;
 use sql::Db;
 use together::{ReviewWrite, TraceWrite};
-use transaction::{read, write};
+use transaction::{look, read, write};
 
 pub use clock::DatabaseClock;
 pub use database::Postgres;
@@ -89,7 +90,7 @@ pub use scratch::scratch_database;
 #[async_trait]
 impl Store for Postgres {
     async fn projects(&self) -> Result<Vec<ProjectId>> {
-        read!(self, |db| projects::list(db))
+        look!(self, |db| projects::list(db))
     }
 
     async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>> {
@@ -97,7 +98,7 @@ impl Store for Postgres {
     }
 
     async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
-        read!(self, |db| projects::settings(db, project))
+        look!(self, |db| projects::settings(db, project))
     }
 
     async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
@@ -139,7 +140,7 @@ impl Store for Postgres {
         project: &ProjectId,
         id: &TraceId,
     ) -> Result<Option<Undecoded<Trace>>> {
-        read!(self, |db| traces::get(db, project, id))
+        look!(self, |db| traces::get(db, project, id))
     }
 
     async fn find_traces(
@@ -211,7 +212,7 @@ impl Store for Postgres {
     ) -> Result<Claims> {
         // A look first: an idle engine must not write.
         self.measure_clock().await?;
-        let next_due = read!(self, |db| jobs::next_due(db, kind))?;
+        let next_due = look!(self, |db| jobs::next_due(db, kind))?;
         if limit == 0 || next_due.is_none_or(|due| due > now) {
             return Ok(Claims {
                 jobs: Vec::new(),
@@ -266,6 +267,11 @@ impl Store for Postgres {
         since: Revision,
         limit: usize,
     ) -> Result<MemoryChanges> {
+        // A look first: most often nothing has changed.
+        let look = look!(self, |db| index_feed::look(db, project, since))?;
+        if let Follow::Nothing(answer) = look {
+            return Ok(answer);
+        }
         read!(self, |db| index_feed::since_revision(
             db, project, space, since, limit
         ))
@@ -276,7 +282,7 @@ impl Store for Postgres {
         project: &ProjectId,
         keys: &[MemoryKey],
     ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
-        read!(self, |db| memories::by_key(db, project, keys))
+        look!(self, |db| memories::by_key(db, project, keys))
     }
 
     async fn list_memories(
@@ -337,7 +343,7 @@ impl Store for Postgres {
         success: bool,
         limit: usize,
     ) -> Result<Vec<MemoryRecord>> {
-        read!(self, |db| memories::best(db, project, success, limit))
+        look!(self, |db| memories::best(db, project, success, limit))
     }
 
     async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {

@@ -5,7 +5,7 @@ use reflect_types::ProjectId;
 
 use super::fault::Fault;
 use super::sql::Db;
-use super::transaction::read;
+use super::transaction::look;
 use super::value::params;
 use super::{Postgres, row};
 use crate::error::Result;
@@ -24,7 +24,7 @@ impl Proposals for Postgres {
         probe: &[f32],
         count: usize,
     ) -> Result<Nearest> {
-        read!(self, |db| nearest(db, project, space, probe, count))
+        look!(self, |db| nearest(db, project, space, probe, count))
     }
 }
 

@@ -111,22 +111,26 @@ pub(super) async fn update(
     Ok(())
 }
 
-/// What the answers of the project in this row depend on.
-pub(super) async fn recall_settings(db: &Db<'_>, key: i64) -> Result<RecallSettings, Fault> {
+/// The project's key, its current revision, and what else its answers depend on.
+pub(super) async fn recalled(
+    db: &Db<'_>,
+    id: &ProjectId,
+) -> Result<Option<(i64, i64, RecallSettings)>, Fault> {
     let found = db
         .first(
-            "SELECT max_memories, ranking, approve FROM project WHERE key = $1",
-            params![key],
+            "SELECT key, revision, max_memories, ranking, approve FROM project WHERE id = $1",
+            params![id.as_str()],
         )
         .await?;
     let Some(found) = found else {
-        return Ok(RecallSettings::default());
+        return Ok(None);
     };
-    Ok(RecallSettings {
-        max_memories: row::optional_count(&found, 0)?,
-        ranking: row::ranking(&found, 1)?,
-        approve: row::approval(&found, 2)?,
-    })
+    let settings = RecallSettings {
+        max_memories: row::optional_count(&found, 2)?,
+        ranking: row::ranking(&found, 3)?,
+        approve: row::approval(&found, 4)?,
+    };
+    Ok(Some((found.get(0)?, found.get(1)?, settings)))
 }
 
 /// The project's key.

@@ -1,8 +1,8 @@
-//! Statements in a transaction, and their rows.
+//! Statements, and their rows.
 
 use std::ops::ControlFlow;
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{ClientWrapper, Transaction};
 use tokio_postgres::types::ToSql;
 
 use super::fault::Fault;
@@ -12,23 +12,63 @@ use super::value::{Value, original};
 /// The rows that are fetched at a time where a page may end early.
 const PORTION: i32 = 32;
 
-/// A transaction. Statements are prepared once a connection.
-pub(super) struct Db<'a>(pub(super) Transaction<'a>, TakenRevisions);
+/// A transaction, or a connection for single statements. They are prepared once a connection.
+pub(super) struct Db<'a> {
+    on: On<'a>,
+    taken: TakenRevisions,
+}
+
+enum On<'a> {
+    Transaction(Transaction<'a>),
+    Connection(&'a ClientWrapper),
+}
+
+/// Calls what transactions and connections have in common.
+macro_rules! on {
+    ($db:expr, $client:ident => $call:expr) => {
+        match &$db.on {
+            On::Transaction($client) => $call,
+            On::Connection($client) => $call,
+        }
+    };
+}
 
 impl<'a> Db<'a> {
-    pub(super) fn new(transaction: Transaction<'a>) -> Self {
-        Self(transaction, TakenRevisions::default())
+    /// Statements of a transaction.
+    pub(super) fn of_transaction(transaction: Transaction<'a>) -> Self {
+        Self::new(On::Transaction(transaction))
+    }
+
+    /// Statements that are transactions of their own.
+    pub(super) fn of_connection(connection: &'a ClientWrapper) -> Self {
+        Self::new(On::Connection(connection))
+    }
+
+    fn new(on: On<'a>) -> Self {
+        Self {
+            on,
+            taken: TakenRevisions::default(),
+        }
+    }
+
+    /// Ends the transaction, if it is one.
+    pub(super) async fn commit(self) -> Result<(), tokio_postgres::Error> {
+        match self.on {
+            On::Transaction(transaction) => transaction.commit().await,
+            On::Connection(_) => Ok(()),
+        }
     }
 
     /// The revisions that it has taken ahead.
     pub(super) fn taken(&self) -> &TakenRevisions {
-        &self.1
+        &self.taken
     }
 
     /// The rows of a query.
     pub(super) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
-        let statement = self.0.prepare_cached(sql).await?;
-        let rows = self.0.query(&statement, &references(values)).await?;
+        let values = references(values);
+        let statement = on!(self, client => client.prepare_cached(sql).await)?;
+        let rows = on!(self, client => client.query(&statement, &values).await)?;
         Ok(rows.into_iter().map(Row).collect())
     }
 
@@ -69,8 +109,9 @@ impl<'a> Db<'a> {
 
     /// Runs a statement; returns the number of rows it changed.
     pub(super) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
-        let statement = self.0.prepare_cached(sql).await?;
-        Ok(self.0.execute(&statement, &references(values)).await?)
+        let values = references(values);
+        let statement = on!(self, client => client.prepare_cached(sql).await)?;
+        Ok(on!(self, client => client.execute(&statement, &values).await)?)
     }
 
     /// The rows of a query, up to the one that exceeds this number of bytes.
@@ -101,10 +142,14 @@ impl<'a> Db<'a> {
         values: &[Value<'_>],
         mut read: impl FnMut(Row) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
-        let statement = self.0.prepare_cached(sql).await?;
-        let portal = self.0.bind(&statement, &references(values)).await?;
+        let On::Transaction(transaction) = &self.on else {
+            let without = "portions are read in a transaction";
+            return Err(Fault::Data(without.to_owned()));
+        };
+        let statement = transaction.prepare_cached(sql).await?;
+        let portal = transaction.bind(&statement, &references(values)).await?;
         loop {
-            let rows = self.0.query_portal(&portal, PORTION).await?;
+            let rows = transaction.query_portal(&portal, PORTION).await?;
             let is_last = rows.len() < usize::try_from(PORTION).unwrap_or(usize::MAX);
             for row in rows {
                 if read(Row(row))?.is_break() {

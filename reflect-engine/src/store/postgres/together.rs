@@ -84,7 +84,7 @@ async fn shared<A>(
     let mut connection = pool.get().await.ok()?;
     let db = Postgres::begin_writing(&mut connection).await.ok()?;
     let answers = work(&db).await.ok()?;
-    match db.0.commit().await {
+    match db.commit().await {
         Ok(()) => Some(answers.into_iter().map(Ok).collect()),
         // The database says that it did not commit.
         Err(error) if error.code().is_some() => None,

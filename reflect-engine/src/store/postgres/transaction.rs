@@ -10,7 +10,7 @@ macro_rules! transaction {
                 let transaction = $crate::store::Postgres::$begin(&mut connection).await?;
                 let $db = &transaction;
                 let answer = $work.await?;
-                transaction.0.commit().await?;
+                transaction.commit().await?;
                 Ok::<_, $crate::store::postgres::fault::Fault>(answer)
             };
             match done.await {
@@ -20,6 +20,13 @@ macro_rules! transaction {
             }
         }
     }};
+}
+
+/// Runs work that reads by one statement, without the round trips of a transaction.
+macro_rules! look {
+    ($store:expr, |$db:ident| $work:expr) => {
+        $crate::store::postgres::transaction::transaction!($store, begin_looking, |$db| $work)
+    };
 }
 
 /// Runs work that reads, on one snapshot.
@@ -36,4 +43,4 @@ macro_rules! write {
     };
 }
 
-pub(super) use {read, transaction, write};
+pub(super) use {look, read, transaction, write};

@@ -8,7 +8,7 @@ use super::embedders::dims;
 use super::fault::Fault;
 use super::revisions::next_revisions;
 use super::sql::Db;
-use super::transaction::{read, write};
+use super::transaction::{look, read, write};
 use super::value::params;
 use super::{Postgres, embedders, reembeddings, row};
 use crate::error::Result;
@@ -24,7 +24,7 @@ impl Vectors for Postgres {
         space: &VectorSpace,
         keys: &[MemoryKey],
     ) -> Result<Vec<(MemoryKey, Vec<f32>)>> {
-        read!(self, |db| get(db, project, space, keys))
+        look!(self, |db| get(db, project, space, keys))
     }
 
     async fn embedders(&self) -> Result<Vec<KnownEmbedder>> {
