@@ -1,7 +1,8 @@
 use std::io::IsTerminal as _;
 
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::failure::Failure;
 
@@ -43,23 +44,21 @@ impl Options {
             DEFAULT if is_quiet => "warn",
             filter => filter,
         };
-        let mut filter = EnvFilter::try_new(filter).map_err(|error| {
+        let filter: Targets = filter.parse().map_err(|error| {
             Failure::usage(format!(
                 "--log `{}` is not a valid filter: {error}",
                 self.log
             ))
         })?;
         // Below `warn`, rmcp logs whole requests, trajectories included.
-        if let Ok(quiet) = "rmcp=warn".parse() {
-            filter = filter.add_directive(quiet);
-        }
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let filter = filter.with_target("rmcp", LevelFilter::WARN);
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
             .with_ansi(std::io::stderr().is_terminal());
+        let log = tracing_subscriber::registry().with(filter);
         let started = match self.log_format {
-            Format::Text => log.try_init(),
-            Format::Json => log.json().flatten_event(true).try_init(),
+            Format::Text => log.with(lines).try_init(),
+            Format::Json => log.with(lines.json().flatten_event(true)).try_init(),
         };
         started.map_err(|error| Failure::general(format!("the log cannot start: {error}")))
     }
