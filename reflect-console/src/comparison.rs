@@ -18,6 +18,11 @@ pub(crate) struct Comparison {
     pub(crate) is_merged: bool,
     /// Where the merged one is restored, and then stands by itself; or where it is merged.
     pub(crate) action: String,
+    /// Where the one that stands is merged into the other one, and the id of that one.
+    pub(crate) turned: String,
+    pub(crate) other: String,
+    /// Whether the one that could be merged was tested in more runs.
+    pub(crate) loses_more: bool,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -41,6 +46,9 @@ impl Comparison {
             into: stands.id.to_string(),
             is_merged,
             action: in_project(&frame.project, &["memories", id, action]),
+            turned: in_project(&frame.project, &["memories", stands.id.as_str(), "merge"]),
+            other: id.to_owned(),
+            loses_more: merged.uses > stands.uses,
             rows: rows(frame, stands, merged),
         }
     }

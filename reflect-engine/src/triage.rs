@@ -27,6 +27,8 @@ pub enum ReviewReason {
         /// The memory's utility.
         q_value: f64,
     },
+    /// The run was given a memory that one review has tested.
+    TestedOnce,
     /// The run was given none, so that its review makes a new memory and moves no other.
     NoMemories,
     /// The run was given a memory whose runs mostly failed.
@@ -46,6 +48,7 @@ impl fmt::Display for ReviewReason {
         match self {
             Self::Untested { count: 1 } => f.write_str("used an untested memory"),
             Self::Untested { count } => write!(f, "used {count} untested memories"),
+            Self::TestedOnce => f.write_str("used a memory that was tested once"),
             Self::Disputed { q_value } => write!(f, "used a disputed memory ({q_value:.2})"),
             Self::Harmful { q_value } => {
                 write!(f, "used a memory that rarely helps ({q_value:.2})")
@@ -115,6 +118,7 @@ fn reason(memories: &[UsedMemory]) -> ReviewReason {
     let lowest = memories.iter().map(|memory| memory.q_value);
     match (disputed, lowest.min_by(f64::total_cmp)) {
         (_, None) => ReviewReason::NoMemories,
+        (Some(memory), _) if memory.uses == 1 => ReviewReason::TestedOnce,
         (Some(memory), _) => ReviewReason::Disputed {
             q_value: memory.q_value,
         },
@@ -161,6 +165,7 @@ mod tests {
             waiting("harmful", &[(0.9, 3), (0.12, 3)]),
             waiting("none", &[]),
             waiting("disputed", &[(0.48, 3)]),
+            waiting("once", &[(0.65, 1)]),
             waiting("one untested", &[(0.5, 0)]),
             waiting("two untested", &[(0.5, 0), (0.5, 0)]),
         ]);
@@ -171,6 +176,7 @@ mod tests {
         let expected = [
             ("two untested", "used 2 untested memories"),
             ("one untested", "used an untested memory"),
+            ("once", "used a memory that was tested once"),
             ("disputed", "used a disputed memory (0.48)"),
             ("harmful", "used a memory that rarely helps (0.12)"),
             ("none", "no memories"),

@@ -16,6 +16,9 @@ const SIZES: [usize; 4] = [1, 16, 128, 1_000];
 /// Few, so that large runs do not wait for each other's bytes.
 const SENDERS: usize = 8;
 
+/// Requests of all kinds are sent for so many times as long, because the bank grows meanwhile.
+const MIXED: u32 = 12;
+
 /// Measures each for that long.
 pub(super) async fn run(time: Duration) {
     let folder = tempfile::tempdir().unwrap();
@@ -36,7 +39,11 @@ pub(super) async fn run(time: Duration) {
         .await;
         show(&format!("{kilobytes} kB"), &taken, time);
     }
-    println!("\nAll kinds at once, {CONNECTIONS} clients");
+    let time = time * MIXED;
+    println!(
+        "\nAll kinds at once for {} s, {CONNECTIONS} clients",
+        time.as_secs()
+    );
     let (stored, learned, queried) = tokio::join!(
         send(load("/traces", trace, CONNECTIONS / 2), &servers, time),
         send(load("/traces", reviewed, CONNECTIONS / 4), &servers, time),

@@ -30,6 +30,7 @@ struct Row {
     created: Option<When>,
     used: Option<When>,
     expires: Option<When>,
+    max_alpha: Option<f64>,
     revoke: String,
     undo: String,
 }
@@ -85,6 +86,7 @@ impl Row {
             is_own: key.id == *own,
             created: when(&key.created_at),
             used: when(&key.last_used_at),
+            max_alpha: key.max_alpha,
             expires: when(&key.expires_at),
             revoke: in_project(&frame.project, &["keys", id, "revoke"]),
             undo: format!("{}{}", frame.to("undo"), query(&[("key", id)])),

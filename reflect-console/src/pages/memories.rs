@@ -256,6 +256,9 @@ fn why(memory: &ExplainedMemory, explanation: &Explanation, lambda: f64) -> Stri
             "left out: reviews say that it does more harm than good here".to_owned()
         }
         Some(Dropped::Variety) => "left out: too similar to a better one".to_owned(),
+        Some(Dropped::Limit | Dropped::Pool) if is_above_an_answer(memory, explanation) => {
+            format!("left out for variety: {}", score(memory, lambda))
+        }
         Some(Dropped::Limit | Dropped::Pool) => {
             format!("left out, others rank higher: {}", score(memory, lambda))
         }
@@ -286,6 +289,15 @@ fn score(memory: &ExplainedMemory, lambda: f64) -> String {
             memory.q_value
         ),
     }
+}
+
+/// Whether a memory with a lower score is in the answer.
+fn is_above_an_answer(memory: &ExplainedMemory, explanation: &Explanation) -> bool {
+    let mut answers = explanation
+        .memories
+        .iter()
+        .filter(|other| other.rank.is_some());
+    answers.any(|other| other.score < memory.score)
 }
 
 /// Whether a memory with a lower score is before this one in the answer.

@@ -31,6 +31,8 @@ pub(super) enum Problem {
         next: String,
         /// Whether a script asked.
         by_script: bool,
+        /// Whether a change was not made.
+        lost_change: bool,
     },
 }
 
@@ -57,10 +59,15 @@ impl IntoResponse for Problem {
                 let detail = error.detail().to_owned();
                 html(error.status(), &ProblemPart { detail })
             }
-            Self::SignedOut { next, by_script } => {
+            Self::SignedOut {
+                next,
+                by_script,
+                lost_change,
+            } => {
                 let next: String =
                     serde_urlencoded::to_string([("next", next)]).unwrap_or_default();
-                let address = format!("/sign-in?{next}");
+                let lost = if lost_change { "&unsaved=1" } else { "" };
+                let address = format!("/sign-in?{next}{lost}");
                 if by_script {
                     let header = HeaderValue::from_str(&address);
                     let header = header.unwrap_or(HeaderValue::from_static("/sign-in"));

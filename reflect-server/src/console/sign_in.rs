@@ -79,8 +79,13 @@ fn first_page(caller: &Caller) -> &'static str {
 /// The page that asks for a key.
 pub(super) async fn page(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let query = request.uri().query().unwrap_or_default();
-    let next = Fields::parse(query.as_bytes())?.text("next");
-    ask(StatusCode::OK, None, next, request.headers(), &app)
+    let query = Fields::parse(query.as_bytes())?;
+    let problem = (query.get("unsaved") == "1").then(|| {
+        "you were signed out, so the last change was not made. What you wrote in a review is kept by this browser"
+            .to_owned()
+    });
+    let next = query.text("next");
+    ask(StatusCode::OK, problem, next, request.headers(), &app)
 }
 
 /// Signs in with a link, which is used up.

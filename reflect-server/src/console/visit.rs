@@ -46,6 +46,7 @@ impl FromRequestParts<App> for Visitor {
             return Err(Problem::SignedOut {
                 next: next(parts),
                 by_script: is_by_script(&parts.headers),
+                lost_change: parts.method != Method::GET,
             });
         };
         tracing::Span::current().record("key", caller.name());

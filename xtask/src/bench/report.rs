@@ -54,8 +54,8 @@ const PARTS: &[Part] = &[
     },
     Part {
         title: "Clients, sizes, and all at once",
-        about: "The same server with 1 to 256 clients, runs of 1 kB to 1 MB, and requests of all kinds at once; five seconds \
-                each. From 16 clients on, the two processors are busy: more clients only wait longer.",
+        about: "The same server with 1 to 256 clients, runs of 1 kB to 1 MB, five seconds each; and a minute of \
+                requests of all kinds at once, while the bank grows. From 16 clients on, the two processors are busy: more clients only wait longer.",
         command: "cargo bench --workspace --bench load -- growth 5",
     },
     Part {

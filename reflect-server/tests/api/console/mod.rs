@@ -117,6 +117,11 @@ async fn a_key_signs_in_and_the_session_ends_with_it() {
         next,
         format!("/sign-in?next=%2Fp%2F{PROJECT}%2Ftraces%3Fq%3Da")
     );
+    let lost = browser.post(&format!("/p/{PROJECT}/keys"), &[]).await;
+    let next = lost.headers[header::LOCATION].to_str().unwrap();
+    assert!(next.ends_with("&unsaved=1"), "{next}");
+    let asked = browser.page(next).await;
+    assert!(asked.contains("the last change was not made"), "{asked}");
 }
 
 #[tokio::test]
@@ -283,6 +288,12 @@ async fn a_session_sees_its_project_and_scopes_only() {
         let refused = service.send(request.body("".into()).unwrap()).await;
         assert_eq!(refused.status, 403, "{path}");
     }
+    let review = at(&format!("/traces/{id}/review"));
+    service.post(&review, json!({"result": "pass"})).await;
+    let reader = service.key(PROJECT, &[Scope::TraceRead]).await;
+    let reader = Browser::sign_in(&service, &reader).await;
+    let page = reader.page(&format!("/p/{PROJECT}/traces/{id}")).await;
+    assert!(page.contains("Your key may not read it"), "{page}");
     let admin = service.key("other", &[Scope::KeyAdmin]).await;
     let cookie = &cookie_of(&sign_in(&service, &[("key", &admin)]).await);
     let request = Request::get("/p/other/traces").header(header::COOKIE, cookie);

@@ -468,6 +468,11 @@ async fn a_memory_that_waits_is_approved_in_the_console() {
         .page(&format!("/p/{PROJECT}/memories/{memory}"))
         .await;
     assert!(page.contains("Approve</button>"), "{page}");
+    let status = format!("/p/{PROJECT}/memories/{memory}/status");
+    let rejected = browser.post(&status, &[("action", "quarantine")]).await;
+    assert_eq!(rejected.status, 303);
+    let list = format!("/p/{PROJECT}/memories?status=quarantined");
+    assert!(browser.page(&list).await.contains("set aside"));
     let approve = format!("/p/{PROJECT}/memories/{memory}/status");
     let approved = browser.post(&approve, &[("action", "restore")]).await;
     assert_eq!(approved.status, 303);
