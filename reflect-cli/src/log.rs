@@ -44,7 +44,7 @@ impl Options {
             DEFAULT if is_quiet => "warn",
             filter => filter,
         };
-        let filter: Targets = filter.parse().map_err(|error| {
+        let filter: Targets = filter.trim_matches(',').parse().map_err(|error| {
             Failure::usage(format!(
                 "--log `{}` is not a valid filter: {error}",
                 self.log

@@ -46,7 +46,7 @@ impl FromRequestParts<App> for Visitor {
             return Err(Problem::SignedOut {
                 next: next(parts),
                 by_script: is_by_script(&parts.headers),
-                lost_change: parts.method != Method::GET,
+                lost_change: parts.method != Method::GET && parts.uri.path() != "/sign-out",
             });
         };
         tracing::Span::current().record("key", caller.name());

@@ -252,7 +252,8 @@ async fn every_change_needs_the_token_and_a_scope() {
         assert_eq!(reader.post(&path, &fields).await.status, 403, "{page}");
         let stranger = post(&service, &path, "", &fields).await;
         assert_eq!(stranger.status, 303, "{page}");
-        assert_eq!(stranger.headers[header::LOCATION], "/sign-in?next=%2F");
+        let asked = &stranger.headers[header::LOCATION];
+        assert_eq!(asked, "/sign-in?next=%2F&unsaved=1");
     }
     let after = service.get(&at(&format!("/memories/{memory}"))).await.body;
     assert_eq!(before, after);
