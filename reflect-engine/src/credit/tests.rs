@@ -120,6 +120,17 @@ fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
 }
 
 #[test]
+fn what_reviews_say_takes_some_500_bytes_a_memory() {
+    // More than a power of two, after which lists have just grown.
+    let count = 4_200;
+    let given = |at: usize| (1..4).filter_map(|back| at.checked_sub(back)).collect();
+    let told = |at: usize| Told::new(at as u64, at % 3 > 0, given(at));
+    let runs: Vec<_> = (0..count).map(told).collect();
+    let each = after(runs.iter().enumerate()).bytes() / count;
+    assert!((450..=550).contains(&each), "{each}");
+}
+
+#[test]
 fn the_share_of_wrong_reviews_is_learned() {
     let share = |probability: f64, of: usize| {
         let mut noise = noise::Noise::new();

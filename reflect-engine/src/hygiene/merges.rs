@@ -309,6 +309,45 @@ mod tests {
         assert_eq!(moved, [(3, Some(1)), (4, None)]);
     }
 
+    /// As `docs/memories.md` says: 1 - (1 - 0.9^4)^4 of them, by the slots that have to agree.
+    #[test]
+    fn most_texts_with_nine_tenths_in_common_are_compared() {
+        let of = |text: String| Wording {
+            text: TextSketch::of(&text).unwrap(),
+            ..wording(0, 0, true)
+        };
+        // 60 words and 59 pairs, of which the last three of each differ: 113 of 125.
+        let compared = (0..2_000).filter(|n| {
+            let word = |from: &str, word| format!("{from}{n}x{word} ");
+            let same: String = (0..57).map(|at| word("a", at)).collect();
+            let [one, other] = ["b", "c"].map(|from| {
+                let rest: String = (0..3).map(|at| word(from, at)).collect();
+                parts(&of(format!("{same}{rest}"))).collect::<BTreeSet<_>>()
+            });
+            one.intersection(&other).next().is_some()
+        });
+        assert_eq!(compared.count() / 20, 98);
+    }
+
+    #[test]
+    fn a_memory_takes_at_most_200_bytes() {
+        let mut merges = Merges::default();
+        for key in 0..1_000 {
+            let text = format!("memory{key} says{key} this{key}");
+            let text = TextSketch::of(&text).unwrap();
+            merges.put(
+                key,
+                Some(Wording {
+                    text,
+                    ..wording(0, 0, true)
+                }),
+            );
+        }
+        merges.settle(|_, _| Ok(None)).unwrap();
+        let each = merges.bytes() / 1_000;
+        assert!((150..=200).contains(&each), "{each}");
+    }
+
     proptest! {
         #[test]
         fn whatever_the_order_the_same_are_merged(
