@@ -7,6 +7,9 @@ pub mod formats {}
 #[doc = include_str!("../docs/recording.md")]
 pub mod recording {}
 
+#[doc = include_str!("../docs/report.md")]
+pub mod report {}
+
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 

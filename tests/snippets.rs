@@ -16,6 +16,23 @@ const PAGES: [(&str, &[&str]); 2] = [
 ];
 
 #[test]
+fn code_of_every_page_is_compiled_or_part_of_an_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let compiled = include_str!("readme.rs");
+    for page in std::fs::read_dir(root.join("docs")).unwrap().flatten() {
+        let Ok(text) = std::fs::read_to_string(page.path()) else {
+            continue;
+        };
+        let name = page.file_name().into_string().unwrap();
+        let is_listed = PAGES.iter().any(|(page, _)| *page == name);
+        assert!(is_listed || !text.contains("```rust,ignore"), "{name}");
+        let is_compiled = compiled.contains(&format!("docs/{name}"));
+        let code = text.matches("```rust").count() - text.matches("```rust,ignore").count();
+        assert!(is_compiled || code == 0, "{name} is not in readme.rs");
+    }
+}
+
+#[test]
 fn uncompiled_code_of_pages_is_part_of_an_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for (page, programs) in PAGES {
