@@ -9,14 +9,26 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 const ABOUT: &str = "\
 # Reference: commands, flags and variables
 
-A flag on the command line goes before its variable. `--log` and `--log-format` belong to every command.
-`reflect man FOLDER` writes the same as manual pages, `reflect completions SHELL` as a completion script.
+A flag on the command line goes before its variable. `reflect man FOLDER` writes the same as manual pages,
+`reflect completions SHELL` as a completion script.
 
 The SDK's `ReflectClient::from_env` reads `REFLECT_BASE_URL`, `REFLECT_PROJECT_ID` and `REFLECT_API_KEY`, as the commands
 that work on a server do.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found, 5 unreachable (retry), 6 conflict with
 what is stored.
+
+## Every command
+";
+
+/// The variables without a flag.
+const MODELS: &str = "
+Where a model is named and its address or key is not:
+
+| variable | default | |
+|---|---|---|
+| `OPENAI_BASE_URL` | `https://api.openai.com/v1` | The base URL of the models that have none of their own |
+| `OPENAI_API_KEY` |  | The key of these, sent to OpenAI and to `OPENAI_BASE_URL` only |
 ";
 
 #[test]
@@ -24,6 +36,11 @@ fn the_reference_is_that_of_the_command_line() {
     let mut command = crate::Arguments::command();
     command.build();
     let mut made = ABOUT.to_owned();
+    table(
+        &mut made,
+        command.get_arguments().filter(|one| is_of_all(one)),
+    );
+    made.push_str(MODELS);
     describe(&mut made, &command);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -48,20 +65,24 @@ fn describe(made: &mut String, command: &Command) {
             .trim_start_matches("Usage: ")
             .replace("\n       ", "\n");
         writeln!(made, "\n## {name}\n\n{about}.\n\n```text\n{usage}\n```").unwrap();
-        let mut arguments = command
-            .get_arguments()
-            .filter(|argument| !argument.is_hide_set() && !is_of_all(argument))
-            .peekable();
-        if arguments.peek().is_some() {
-            made.push_str("\n| | variable | default | |\n|---|---|---|---|\n");
-        }
-        arguments.for_each(|argument| row(made, argument));
+        let arguments = command.get_arguments();
+        table(made, arguments.filter(|argument| !is_of_all(argument)));
         describe(made, command);
     }
 }
 
+/// Whether every command has the argument.
 fn is_of_all(argument: &Arg) -> bool {
     matches!(argument.get_id().as_str(), "help" | "log" | "log_format")
+}
+
+fn table<'a>(made: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
+    let shown = |argument: &&Arg| !argument.is_hide_set() && argument.get_id() != "help";
+    let mut arguments = arguments.filter(shown).peekable();
+    if arguments.peek().is_some() {
+        made.push_str("\n| | variable | default | |\n|---|---|---|---|\n");
+    }
+    arguments.for_each(|argument| row(made, argument));
 }
 
 fn row(made: &mut String, argument: &Arg) {

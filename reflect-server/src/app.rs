@@ -73,7 +73,7 @@ pub struct Settings {
     /// The origins of web pages that may call `/mcp`, such as `https://app.example.com:443`. Requests
     /// without an `Origin` header are accepted.
     pub allowed_origins: Vec<String>,
-    /// Whether a trace may bring its review without the scope `review:write`, as in version 0.1.
+    /// Whether a trace may bring its review without the scope `review:write`.
     pub lenient_inline_reviews: bool,
     /// Time for open requests to finish at shutdown.
     pub shutdown_grace: Duration,

@@ -106,8 +106,8 @@ pub(crate) struct Options {
     /// comma-separated.
     #[arg(long, env = "REFLECT_ALLOWED_ORIGINS", value_delimiter = ',')]
     allowed_origins: Vec<String>,
-    /// Accept a review that comes with its trace from keys without the scope `review:write`, as version
-    /// 0.1 did. To be removed in the next version.
+    /// Accept a review that comes with its trace from keys that may record traces but lack the scope
+    /// `review:write`.
     #[arg(long, env = "REFLECT_LENIENT_INLINE_REVIEWS")]
     lenient_inline_reviews: bool,
     /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
