@@ -26,3 +26,38 @@ pub(crate) fn run(options: &Options, command: Command) -> Result<(), Failure> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            folder: folder.path().join("man1"),
+        };
+        run(&options, crate::Arguments::command()).unwrap();
+        let mut command = crate::Arguments::command();
+        command.build();
+        assert!(pages(&options.folder, &command, "reflect") > 40);
+    }
+
+    /// The number of commands from here on, each of which has a page.
+    fn pages(folder: &Path, command: &Command, name: &str) -> usize {
+        let page = std::fs::read_to_string(folder.join(format!("{name}.1")));
+        let page = page.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
+        let commands = command.get_subcommands();
+        let commands = commands.filter(|command| command.get_name() != "help");
+        let below = commands.map(|command| {
+            let name = format!("{name}-{}", command.get_name());
+            pages(folder, command, &name)
+        });
+        1 + below.sum::<usize>()
+    }
+}
