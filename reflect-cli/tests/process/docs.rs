@@ -226,7 +226,7 @@ fn pages() -> Vec<(String, String)> {
     for folder in folders {
         for entry in std::fs::read_dir(root.join(&folder)).unwrap().flatten() {
             let name = entry.file_name().into_string().unwrap();
-            if name.ends_with(".md") {
+            if entry.path().extension().is_some_and(|end| end == "md") {
                 let text = std::fs::read_to_string(entry.path()).unwrap();
                 pages.push((format!("{folder}{name}"), text));
             }

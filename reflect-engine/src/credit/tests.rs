@@ -124,7 +124,7 @@ fn what_reviews_say_takes_some_500_bytes_a_memory() {
     // More than a power of two, after which lists have just grown.
     let count = 4_200;
     let given = |at: usize| (1..4).filter_map(|back| at.checked_sub(back)).collect();
-    let told = |at: usize| Told::new(at as u64, at % 3 > 0, given(at));
+    let told = |at: usize| Told::new(at as u64, !at.is_multiple_of(3), given(at));
     let runs: Vec<_> = (0..count).map(told).collect();
     let each = after(runs.iter().enumerate()).bytes() / count;
     assert!((450..=550).contains(&each), "{each}");
