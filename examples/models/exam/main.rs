@@ -32,6 +32,10 @@ async fn main() -> ExitCode {
         );
         return ExitCode::SUCCESS;
     };
+    if let Err(error) = model.topic_of("Hello", &["greeting".to_owned()]).await {
+        println!("skipped: no model. The one that is set does not answer: {error}");
+        return ExitCode::SUCCESS;
+    }
     match sit(&options, &model).await {
         Ok(report) => {
             println!("{report}");
