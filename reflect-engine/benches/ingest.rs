@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         .enable_time()
         .build()
         .expect("a runtime");
+    println!("SQLite {}", rusqlite::version());
     runtime.block_on(async {
         let baseline = one_transaction_each();
         println!("baseline, one transaction each, one submitter:     {baseline:>8.0} traces/s");
