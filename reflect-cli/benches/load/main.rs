@@ -1,7 +1,7 @@
 //! Load test: server processes with 64 busy connections.
 //!
-//! `cargo bench --workspace --bench load -- 60` runs each kind of request for 60 seconds
-//! (3 by default) and fails if any request fails. `-- growth` varies the number of clients and the size of runs,
+//! `cargo bench --workspace --bench load -- 60` runs each kind of request for 60 seconds (3 by default), queries at
+//! 10,000 and at 100,000 memories, and fails if any request fails. `-- growth` varies the number of clients and the size of runs,
 //! and mixes all kinds of requests. `-- scale` compares SQLite with one to three servers on
 //! the PostgreSQL of `DATABASE_URL`, and writes the table of `docs/scale.md`: `cargo xtask bench scale`.
 
@@ -9,23 +9,31 @@
 
 mod fill;
 mod growth;
+mod learning;
 mod meter;
 mod requests;
 mod scale;
 mod server;
+mod step;
 mod tasks;
 
+use std::slice;
 use std::time::{Duration, Instant};
 
+use learning::learn;
+use meter::Meter;
 use requests::Load;
-use serde_json::Value;
 use server::Server;
-use tasks::{query, reviewed, trace};
+use step::{limit, step};
+use tasks::{query, trace};
 
 const CONNECTIONS: usize = 64;
-
-/// The body of the request of a number.
-type Body = fn(usize) -> Value;
+/// The memories that are queried: a tenth without optimisation.
+const MEMORIES: [usize; 2] = if cfg!(debug_assertions) {
+    [1_000, 10_000]
+} else {
+    [10_000, 100_000]
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -59,29 +67,36 @@ async fn main() {
         "the idle server takes more than {most} MB"
     );
 
-    let steps: [(&str, &'static str, Body, usize); 4] = [
-        ("store a trace of 4 kB", "/traces", trace, CONNECTIONS),
-        ("store a reviewed trace", "/traces", reviewed, CONNECTIONS),
-        ("query memories", "/memory/query", query, CONNECTIONS),
-        ("query memories, one by one", "/memory/query", query, 1),
-    ];
-    for (what, path, body, connections) in steps {
-        let load = Load {
-            path,
-            body: Box::new(move |n| body(n).to_string()),
-            connections,
-        };
-        let servers = [server.address.clone()];
-        let taken = requests::send(load, &servers, time).await;
-        println!(
-            "{what}: {:.0}/s, median {:.2} ms, p99 {:.2} ms, {} requests, no errors",
-            rate(taken.count(), time),
-            taken.at(50),
-            taken.at(99),
-            taken.count()
+    let what = format!("store 4 kB, {CONNECTIONS} clients");
+    let load = Load::new("/traces", trace, CONNECTIONS);
+    step(&what, load, &server, time).await;
+    let mut learned = 0;
+    for memories in MEMORIES {
+        let meter = Meter::start(slice::from_ref(&server));
+        let begun = Instant::now();
+        let address = slice::from_ref(&server.address);
+        let count = learn(address, learned..memories, Duration::MAX).await;
+        let (rate, used) = (
+            rate(count, begun.elapsed()),
+            meter.used(slice::from_ref(&server)),
         );
+        println!(
+            "\n{memories} memories: {rate:.0} learned reviews/s   {}",
+            limit(&used)
+        );
+        learned = memories;
+        let queries = |connections| Load::new("/memory/query", query, connections);
+        let begun = Instant::now();
+        requests::send(queries(1), address, Duration::ZERO).await;
+        println!(
+            "first query after {:.0} ms",
+            begun.elapsed().as_secs_f64() * 1e3
+        );
+        step("query, one by one", queries(1), &server, time).await;
+        let what = format!("query, {CONNECTIONS} clients");
+        step(&what, queries(CONNECTIONS), &server, time).await;
+        println!("{} MB resident", told(server.resident()));
     }
-    println!("afterwards, {} MB resident", told(server.resident()));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate")]

@@ -37,22 +37,27 @@ impl Meter {
 
 /// The processors that were used, and by that what limits a step.
 pub(crate) struct Used {
-    servers: f64,
+    pub(crate) servers: f64,
     database: f64,
     /// By this program, which sends the requests.
-    load: f64,
+    pub(crate) load: f64,
+}
+
+impl Used {
+    /// Whether hardly anything is left of the processors.
+    pub(crate) fn is_all(&self) -> bool {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let all = f64::from(u32::try_from(all).unwrap_or(u32::MAX));
+        self.servers + self.database + self.load >= 0.85 * all
+    }
 }
 
 impl fmt::Display for Used {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            servers,
-            database,
-            load,
+            servers, database, ..
         } = self;
-        let all = std::thread::available_parallelism().map_or(1, usize::from);
-        let all = f64::from(u32::try_from(all).unwrap_or(u32::MAX));
-        let limit = if servers + database + load < 0.85 * all {
+        let limit = if !self.is_all() {
             "waits"
         } else if database > servers {
             "database"

@@ -1,9 +1,11 @@
 //! Requests on many connections.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -16,6 +18,24 @@ pub(crate) struct Load {
     /// The body of the request of this number.
     pub(crate) body: Box<dyn Fn(usize) -> String + Send + Sync>,
     pub(crate) connections: usize,
+    /// The numbers of the requests.
+    pub(crate) numbers: Range<usize>,
+}
+
+impl Load {
+    /// Requests without an end.
+    pub(crate) fn new(
+        path: &'static str,
+        body: impl Fn(usize) -> Value + Send + Sync + 'static,
+        connections: usize,
+    ) -> Self {
+        Self {
+            path,
+            body: Box::new(move |n| body(n).to_string()),
+            connections,
+            numbers: 0..usize::MAX,
+        }
+    }
 }
 
 /// How long each request took, in order.
@@ -32,10 +52,12 @@ impl Taken {
     }
 }
 
-/// Sends requests to the servers in turn until the end of the time, at least one on each connection; any error status fails the bench.
+/// Sends requests to the servers in turn until the end of their numbers or of the time, at least one on each connection;
+/// any error status fails the bench.
 pub(crate) async fn send(load: Load, servers: &[String], time: Duration) -> Taken {
-    let until = Instant::now() + time;
-    let (load, next) = (Arc::new(load), Arc::new(AtomicUsize::new(0)));
+    let until = Instant::now().checked_add(time);
+    let next = Arc::new(AtomicUsize::new(load.numbers.start));
+    let load = Arc::new(load);
     let clients = (0..load.connections).map(|client| {
         let (load, next) = (Arc::clone(&load), Arc::clone(&next));
         let address = servers[client % servers.len()].clone();
@@ -53,14 +75,18 @@ async fn client_of(
     address: &str,
     load: &Load,
     next: &AtomicUsize,
-    until: Instant,
+    until: Option<Instant>,
 ) -> Vec<Duration> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.set_nodelay(true).unwrap();
     let mut taken = Vec::new();
     let mut buffer = Vec::new();
     loop {
-        let body = (load.body)(next.fetch_add(1, Ordering::Relaxed));
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= load.numbers.end {
+            return taken;
+        }
+        let body = (load.body)(number);
         let request = format!(
             "POST /v1/projects/load{} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {KEY}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -90,7 +116,7 @@ async fn client_of(
             String::from_utf8_lossy(&buffer)
         );
         taken.push(begun.elapsed());
-        if Instant::now() >= until {
+        if until.is_some_and(|until| Instant::now() >= until) {
             return taken;
         }
     }

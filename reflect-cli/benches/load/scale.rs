@@ -5,15 +5,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use reflect_engine::store::scratch_database;
-use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::fill::fill;
+use crate::learning::learn;
 use crate::meter::{Meter, Used};
-use crate::requests::{self, Load, Taken};
-use crate::server::{KEY, Server};
-use crate::tasks::{query, reviewed, trace};
+use crate::requests::{self, Load};
+use crate::server::Server;
+use crate::tasks::{query, trace};
 use crate::{CONNECTIONS, rate};
 
 /// The memories that are queried with vectors in memory.
@@ -118,8 +116,8 @@ async fn measure(
 ) -> Arrangement {
     let addresses = addresses(servers);
     let meter = Meter::start(servers);
-    let body = |n| trace(n).to_string();
-    let stored = step(&addresses, "/traces", body, CONNECTIONS, time).await;
+    let load = Load::new("/traces", trace, CONNECTIONS);
+    let stored = requests::send(load, &addresses, time).await;
     let ingest = Measured {
         value: rate(stored.count(), time),
         used: meter.used(servers),
@@ -130,13 +128,7 @@ async fn measure(
     let (mut count, start) = (0, Instant::now());
     // On a file, until there are enough memories to query.
     while count == 0 || (database.is_none() && count < MEMORIES) {
-        let from = count;
-        let body = move |n| reviewed(from + n).to_string();
-        let sent = step(&addresses, "/traces", body, CONNECTIONS, time).await;
-        count += sent.count();
-        while waiting_reviews(&addresses[0]).await > 0 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        count += learn(&addresses, count..usize::MAX, time).await;
     }
     let learned = Measured {
         value: rate(count, start.elapsed()),
@@ -164,12 +156,11 @@ async fn measure(
 /// Queries a second of many connections, or the median in milliseconds of one.
 async fn queries(servers: &[Server], connections: usize, time: Duration) -> Measured {
     let addresses = addresses(servers);
-    let query = |n| query(n).to_string();
-    let path = "/memory/query";
+    let load = |connections| Load::new("/memory/query", query, connections);
     // The first query of each server loads the index.
-    step(&addresses, path, query, addresses.len(), Duration::ZERO).await;
+    requests::send(load(addresses.len()), &addresses, Duration::ZERO).await;
     let meter = Meter::start(servers);
-    let taken = step(&addresses, path, query, connections, time).await;
+    let taken = requests::send(load(connections), &addresses, time).await;
     let value = match connections {
         1 => taken.at(50),
         _ => rate(taken.count(), time),
@@ -183,34 +174,4 @@ async fn queries(servers: &[Server], connections: usize, time: Duration) -> Meas
 fn addresses(servers: &[Server]) -> Vec<String> {
     let addresses = servers.iter().map(|server| server.address.clone());
     addresses.collect()
-}
-
-async fn step(
-    servers: &[String],
-    path: &'static str,
-    body: impl Fn(usize) -> String + Send + Sync + 'static,
-    connections: usize,
-    time: Duration,
-) -> Taken {
-    let body = Box::new(body);
-    let load = Load {
-        path,
-        body,
-        connections,
-    };
-    requests::send(load, servers, time).await
-}
-
-/// The reviews that are not learned from yet.
-async fn waiting_reviews(address: &str) -> u64 {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!(
-        "GET /v1/projects/load/stats HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {KEY}\r\n\
-         connection: close\r\n\r\n"
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply).await.unwrap();
-    let stats: Value = serde_json::from_str(reply.rsplit("\r\n\r\n").next().unwrap()).unwrap();
-    stats["queued"].as_u64().unwrap()
 }
