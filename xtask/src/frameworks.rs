@@ -38,10 +38,10 @@ pub(crate) fn check() -> Outcome {
 fn learns(name: &str) -> Outcome {
     println!("$ {name}");
     let program = target().join("debug/examples").join(name);
-    let said = match captured(Command::new(program).envs(OFFLINE)) {
-        Ok(said) => said,
-        Err(problem) => return Outcome::Failed(format!("the example `{name}` {problem}")),
-    };
+    let (said, ended) = captured(Command::new(program).envs(OFFLINE));
+    if let Err(problem) = ended {
+        return Outcome::Failed(format!("the example `{name}` {problem}"));
+    }
     let mut lines = said.lines();
     match SAID
         .iter()

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A check.
@@ -111,27 +111,28 @@ pub(crate) fn command(program: &Path, arguments: &[&str], variables: &[(&str, &s
     }
 }
 
-/// Runs a program, shows what it prints line by line, and returns it.
-pub(crate) fn captured(command: &mut Command) -> Result<String, String> {
-    let mut running = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
+/// Runs a program, shows what it prints line by line, and returns it, with why it failed.
+pub(crate) fn captured(command: &mut Command) -> (String, Result<(), String>) {
     let mut said = String::new();
+    let ended = match capture(command, &mut said) {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("ended with {status}")),
+        Err(error) => Err(format!("could not be run: {error}")),
+    };
+    (said, ended)
+}
+
+fn capture(command: &mut Command, said: &mut String) -> std::io::Result<ExitStatus> {
+    let mut running = command.stdout(Stdio::piped()).spawn()?;
     if let Some(stdout) = running.stdout.take() {
         for line in BufReader::new(stdout).lines() {
-            let line = line.map_err(|error| error.to_string())?;
+            let line = line?;
             println!("{line}");
             said.push_str(&line);
             said.push('\n');
         }
     }
-    let status = running.wait().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(said)
-    } else {
-        Err(format!("ended with {status}"))
-    }
+    running.wait()
 }
 
 /// The build folder, as an absolute path: tests change their folder.

@@ -91,7 +91,7 @@ fn tests() -> Outcome {
     cargo(&["test", "--workspace", "--locked", "--no-fail-fast"], &[])
 }
 
-/// Four kinds of requests, ten seconds each, on the build of the tests.
+/// Each kind of request for ten seconds, on the build of the tests.
 fn load() -> Outcome {
     let bench = ["bench", "--workspace", "--locked", "--profile", "dev"];
     cargo(

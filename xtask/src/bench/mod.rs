@@ -1,8 +1,11 @@
 //! The benchmarks.
 
-mod growth_plot;
+mod curves;
+mod machine;
 pub(crate) mod peers;
+mod plot;
 pub(crate) mod report;
+mod sink;
 
 use crate::postgres;
 use crate::run::{Outcome, Step, all, cargo};
@@ -18,6 +21,9 @@ pub(crate) const QUICK: Step = Step::new(
     "queries, storing and the end of a run keep their ratios to baselines",
     quick,
 );
+
+/// Valgrind finds what it counts by its name.
+const SYMBOLS: &[(&str, &str)] = &[("CARGO_PROFILE_BENCH_STRIP", "none")];
 
 /// On the build of the tests, in which the engine is optimized.
 fn quick() -> Outcome {
@@ -59,7 +65,5 @@ pub(crate) fn exam(options: &[&str]) -> Outcome {
 fn check() -> Outcome {
     let bench = ["bench", "--locked", "--package", "reflect-sdk", "--bench"];
     let benches = ["attribute", "guard"].into_iter();
-    // Valgrind finds what it counts by its name.
-    let symbols = [("CARGO_PROFILE_BENCH_STRIP", "none")];
-    all(benches.map(|name| cargo(&[&bench[..], &[name]].concat(), &symbols)))
+    all(benches.map(|name| cargo(&[&bench[..], &[name]].concat(), SYMBOLS)))
 }
