@@ -67,6 +67,8 @@ impl Peers {
 
     fn vectors(&self, count: &str) -> String {
         let folder = target().join("peers/vectors");
+        // A run that was stopped may have left a bank there.
+        let _ = std::fs::remove_dir_all(&folder);
         if let Err(problem) = std::fs::create_dir_all(&folder) {
             return format!("vectors are skipped: {problem}\n");
         }
@@ -74,7 +76,6 @@ impl Peers {
         // They leave the vectors that ours reads.
         let theirs = self.theirs(&["vectors", &shown, count]);
         let ours = self.ours(&["vectors", &shown]);
-        // The next ones are written to an empty folder.
         let _ = std::fs::remove_dir_all(&folder);
         let title = format!(
             "ms (p50) for the 10 nearest of {count} vectors of 384 dimensions, 200 unseen ones"
