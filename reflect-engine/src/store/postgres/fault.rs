@@ -59,6 +59,8 @@ impl Fault {
             SqlState::UNIQUE_VIOLATION,
             // The project was deleted meanwhile.
             SqlState::FOREIGN_KEY_VIOLATION,
+            // A statement sent before the answer to one that failed.
+            SqlState::IN_FAILED_SQL_TRANSACTION,
         ];
         error.code().is_some_and(|code| meetings.contains(code)) || self.is_stale_plan()
     }

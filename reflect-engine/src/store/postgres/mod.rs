@@ -52,6 +52,7 @@ mod nearest;
 mod past_reviews;
 mod projects;
 mod reembeddings;
+mod reviewing;
 mod reviews;
 mod revisions;
 mod row;
@@ -200,7 +201,7 @@ impl Store for Postgres {
         if let Some(decided) = self.review_together(&write).await {
             return decided;
         }
-        write!(self, |db| reviews::review(db, project, id, &write.action))
+        write!(self, |db| reviewing::review(db, project, id, &write.action))
     }
 
     async fn claim_jobs(

@@ -8,13 +8,12 @@ use reflect_types::{KeyId, MemoryId, ProjectId, TraceId};
 use super::fault::Fault;
 use super::sql::Db;
 use super::value::params;
-use super::written::Written;
-use super::{events, jobs, memories, past_reviews, projects, row, undone};
+use super::{events, jobs, memories, past_reviews, row, undone};
 use crate::clock;
 use crate::review::{
-    self, Action, AffectedMemories, Decision, EventWrite, GivenMemory, JobState, JobWrite,
-    MemoryWrite, MovedMemory, NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing,
-    TraceState, Utility, UtilityWrite, Writes,
+    AffectedMemories, EventWrite, GivenMemory, JobState, JobWrite, MemoryWrite, MovedMemory,
+    NewReview, PastWrite, ReviewVersion, ReviewWrite, Standing, TraceState, Utility, UtilityWrite,
+    Writes,
 };
 use crate::store::{JobKind, MemoryKey};
 
@@ -25,51 +24,8 @@ pub(super) struct TraceRow {
     pub(super) id: TraceId,
 }
 
-pub(super) async fn review(
-    db: &Db<'_>,
-    project: &ProjectId,
-    id: &TraceId,
-    action: &Action,
-) -> Result<Decision, Fault> {
-    projects::lock(db, project).await?;
-    let decided = review_all(db, &[(project, id, action)]).await?.pop();
-    decided.ok_or_else(|| Fault::Data("a review was not decided".to_owned()))
-}
-
-/// Changes reviews of a project that is [locked](projects::lock), in this order.
-pub(super) async fn review_all(
-    db: &Db<'_>,
-    reviews: &[(&ProjectId, &TraceId, &Action)],
-) -> Result<Vec<Decision>, Fault> {
-    // Sent without waiting for each other.
-    let standings = reviews.iter().map(|(project, id, _)| load(db, project, id));
-    let standings = try_join_all(standings).await?;
-    let mut written = Written::default();
-    let mut decisions = Vec::with_capacity(reviews.len());
-    for (&(project, id, action), loaded) in reviews.iter().zip(standings) {
-        let loaded = match loaded {
-            Some((row, standing)) => match written.brought_to(&row, standing) {
-                Some(standing) => Some((row, standing)),
-                None => load(db, project, id).await?,
-            },
-            None => None,
-        };
-        let (row, standing) = loaded.unzip();
-        decisions.push(match review::decide(standing, action.clone()) {
-            Ok(changes) => {
-                if let Some(row) = row {
-                    write(db, &row, &changes).await?;
-                    written.add(&row, &changes);
-                }
-                Ok(())
-            }
-            Err(refusal) => Err(refusal),
-        });
-    }
-    Ok(decisions)
-}
-
-async fn load(
+/// The trace and what stands about it, if there is such a trace.
+pub(super) async fn load(
     db: &Db<'_>,
     project: &ProjectId,
     id: &TraceId,

@@ -10,7 +10,7 @@ use super::fault::{Fault, unreachable};
 use super::group::Groups;
 use super::revisions::expect_revisions;
 use super::sql::Db;
-use super::{Postgres, projects, reviews, row, traces};
+use super::{Postgres, projects, reviewing, row, traces};
 use crate::error::Result;
 use crate::review::{Action, Decision};
 use crate::store::Intake;
@@ -130,5 +130,5 @@ async fn review(db: &Db<'_>, writes: Vec<Arc<ReviewWrite>>) -> Result<Vec<Decisi
         .iter()
         .map(|write| (&write.project, &write.trace, &write.action))
         .collect();
-    reviews::review_all(db, &writes).await
+    reviewing::review_all(db, &writes).await
 }

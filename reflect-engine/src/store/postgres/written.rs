@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::reviews::TraceRow;
 use crate::review::{AffectedMemories, MemoryWrite, PastWrite, Standing, Writes};
 use crate::store::MemoryKey;
 
@@ -18,8 +17,8 @@ pub(super) struct Written {
 
 impl Written {
     /// A standing that was read before all this was written, as it is now; `None` if it has to be read again.
-    pub(super) fn brought_to(&self, row: &TraceRow, mut standing: Standing) -> Option<Standing> {
-        if self.is_more || self.traces.contains(&row.key) {
+    pub(super) fn brought_to(&self, trace: i64, mut standing: Standing) -> Option<Standing> {
+        if self.is_more || self.traces.contains(&trace) {
             return None;
         }
         match &mut standing.memories {
@@ -42,8 +41,8 @@ impl Written {
     }
 
     /// Adds what was written about a trace.
-    pub(super) fn add(&mut self, row: &TraceRow, changes: &Writes) {
-        self.traces.insert(row.key);
+    pub(super) fn add(&mut self, trace: i64, changes: &Writes) {
+        self.traces.insert(trace);
         let is_first = matches!(
             changes.memory,
             MemoryWrite::Keep | MemoryWrite::Insert { .. }
