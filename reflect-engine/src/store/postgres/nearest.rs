@@ -11,6 +11,9 @@ use super::{Postgres, row};
 use crate::error::Result;
 use crate::store::{Nearest, Proposals, VectorSpace};
 
+/// The least number of memories that tell how far the farthest of the nearest may be.
+const SAMPLE: usize = if cfg!(test) { 8 } else { 4_096 };
+
 #[async_trait]
 impl Proposals for Postgres {
     fn proposes(&self) -> bool {
@@ -35,19 +38,26 @@ async fn nearest(
     probe: &[f32],
     count: usize,
 ) -> Result<Nearest, Fault> {
-    // The direction of the probe is a query of its own, or it would be computed for every row.
+    // The direction of the probe is a query of its own, or it would be computed for every row. What is farther
+    // than as many of a sample is left out before it is sorted: sorting costs as much as half of the products.
     let rows = db
         .query(
-            "SELECT memory, direction <#> (SELECT l2_normalize($3::vector)::halfvec) AS distance \
-             FROM direction WHERE project = (SELECT key FROM project WHERE id = $1) \
-                 AND embedder = (SELECT key FROM embedder WHERE id = $2 AND dims = $4) \
-             ORDER BY distance LIMIT $5",
+            "WITH near AS NOT MATERIALIZED ( \
+                 SELECT memory, \
+                     direction <#> (SELECT l2_normalize($3::vector)::halfvec) AS distance \
+                 FROM direction WHERE project = (SELECT key FROM project WHERE id = $1) \
+                     AND embedder = (SELECT key FROM embedder WHERE id = $2 AND dims = $4) \
+             ) SELECT memory, distance FROM near WHERE distance <= (SELECT coalesce(( \
+                 SELECT distance FROM (SELECT distance FROM near LIMIT $6) sample \
+                 ORDER BY distance OFFSET greatest($5 - 1, 0) LIMIT 1 \
+             ), 'Infinity')) ORDER BY distance LIMIT $5",
             params![
                 project.as_str(),
                 space.embedder,
                 *probe,
                 row::limit(probe.len()),
-                row::limit(count)
+                row::limit(count),
+                row::limit(count.saturating_mul(4).saturating_add(SAMPLE))
             ],
         )
         .await?;
