@@ -1,9 +1,10 @@
 //! A block of quantised vectors.
 
 use super::code::{self, Code, Planes};
-use super::kernel::{Chunk, FineChunk};
-use super::probe::{Aim, Bounds, Scale};
-use super::summary::{Mark, Summary};
+use super::kernel::Chunk;
+use super::probe::Aim;
+use super::scales::{PLANES, Scale, Scales};
+use super::summary::Summary;
 use super::tags::Tags;
 use crate::rank::Merit;
 
@@ -14,13 +15,13 @@ pub(super) const ROWS: usize = 128;
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
     dims: usize,
-    /// The coarse planes, row by row.
-    coarse: Vec<Chunk>,
-    /// The fine planes, row by row, which a scan reads of few rows.
-    fine: Vec<FineChunk>,
-    /// The part that every scan of the block reads.
-    marks: Vec<Mark>,
-    /// The part that a scan reads of few rows.
+    /// Row by row. A scan reads the first plane of every row, and the others of few.
+    planes: [Vec<Chunk>; PLANES],
+    /// What every scan of the block reads besides the first plane.
+    scales: Scales,
+    /// What a scan reads of few rows.
+    merits: Vec<Merit>,
+    /// What a scan reads of fewer.
     entries: Vec<Entry>,
     summary: Summary,
 }
@@ -38,9 +39,9 @@ pub(super) struct Entry {
 
 /// A row outside a block.
 pub(super) struct Row {
-    coarse: Vec<Chunk>,
-    fine: Vec<FineChunk>,
-    pub(super) mark: Mark,
+    planes: [Vec<Chunk>; PLANES],
+    scale: Scale,
+    merit: Merit,
     pub(super) entry: Entry,
 }
 
@@ -48,15 +49,13 @@ impl Row {
     /// The row of a code whose part along the centre is `along`.
     pub(super) fn new(code: Code, along: f64, merit: Merit, entry: Entry) -> Self {
         let scale = Scale {
-            step: code.step,
             along: code::to_f32(along),
-            coarse_error: code.coarse_error,
-            error: code.error,
+            ..code.scale
         };
         Self {
-            coarse: code.coarse,
-            fine: code.fine,
-            mark: Mark { merit, scale },
+            planes: code.planes,
+            scale,
+            merit,
             entry,
         }
     }
@@ -66,9 +65,9 @@ impl Block {
     pub(super) fn new(dims: usize) -> Self {
         Self {
             dims,
-            coarse: Vec::new(),
-            fine: Vec::new(),
-            marks: Vec::new(),
+            planes: Default::default(),
+            scales: Scales::default(),
+            merits: Vec::new(),
             entries: Vec::new(),
             summary: Summary::default(),
         }
@@ -78,8 +77,12 @@ impl Block {
         self.entries.len()
     }
 
-    pub(super) fn marks(&self) -> &[Mark] {
-        &self.marks
+    pub(super) fn scale(&self, at: usize) -> Scale {
+        self.scales.get(at)
+    }
+
+    pub(super) fn merits(&self) -> &[Merit] {
+        &self.merits
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -94,33 +97,38 @@ impl Block {
     /// Overwrites a row, or appends the next one.
     pub(super) fn put(&mut self, at: usize, row: Row) {
         if at == self.len() {
-            append(&mut self.coarse, &row.coarse);
-            append(&mut self.fine, &row.fine);
-            self.marks.push(row.mark);
+            for (plane, row) in self.planes.iter_mut().zip(&row.planes) {
+                append(plane, row);
+            }
+            self.scales.push(row.scale);
+            self.merits.push(row.merit);
             self.entries.push(row.entry);
         } else {
             let place = self.place(at);
-            self.coarse[place.clone()].copy_from_slice(&row.coarse);
-            self.fine[place].copy_from_slice(&row.fine);
-            self.marks[at] = row.mark;
+            for (plane, row) in self.planes.iter_mut().zip(&row.planes) {
+                plane[place.clone()].copy_from_slice(row);
+            }
+            self.scales.set(at, row.scale);
+            self.merits[at] = row.merit;
             self.entries[at] = row.entry;
         }
-        self.summary.add(&self.marks, row.mark);
+        self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
     pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {
-        self.marks[at].merit = merit;
-        self.summary.add(&self.marks, self.marks[at]);
+        self.merits[at] = merit;
+        self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
     /// Removes the last row.
     pub(super) fn pop(&mut self) -> Option<Row> {
-        let (mark, entry) = (self.marks.pop()?, self.entries.pop()?);
+        let (scale, merit) = (self.scales.pop()?, self.merits.pop()?);
+        let entry = self.entries.pop()?;
         let start = self.place(self.len()).start;
         Some(Row {
-            coarse: self.coarse.split_off(start),
-            fine: self.fine.split_off(start),
-            mark,
+            planes: self.planes.each_mut().map(|plane| plane.split_off(start)),
+            scale,
+            merit,
             entry,
         })
     }
@@ -129,37 +137,36 @@ impl Block {
     pub(super) fn planes(&self, at: usize) -> Planes<'_> {
         let place = self.place(at);
         Planes {
-            coarse: &self.coarse[place.clone()],
-            fine: &self.fine[place],
-            step: self.marks[at].scale.step,
+            planes: self.planes.each_ref().map(|plane| &plane[place.clone()]),
+            step: self.scales.step(at),
             dims: self.dims,
         }
     }
 
-    /// The dot product of the probe with the coarse plane of every row.
-    pub(super) fn coarse_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
-        aim.coarse_dots(&self.coarse, &mut dots[..self.len()]);
+    /// The dot product of the probe with the first plane of every row.
+    pub(super) fn first_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
+        aim.dots(&self.planes[0], &mut dots[..self.len()]);
     }
 
-    /// The dot product of the probe with the coarse plane of one row.
-    pub(super) fn coarse_dot(&self, aim: &Aim, at: usize) -> i32 {
+    /// Upper bounds of every row's similarity by these dot products.
+    pub(super) fn first_highs(&self, aim: &Aim, dots: &[i32; ROWS], highs: &mut [f64; ROWS]) {
+        aim.first_highs(dots, &self.scales, highs);
+    }
+
+    /// The dot product of the probe with a plane of one row.
+    pub(super) fn dot(&self, aim: &Aim, plane: usize, at: usize) -> i32 {
         let mut dot = [0];
-        aim.coarse_dots(&self.coarse[self.place(at)], &mut dot);
+        aim.dots(&self.planes[plane][self.place(at)], &mut dot);
         dot[0]
-    }
-
-    /// The bounds of a row's similarity by both planes.
-    pub(super) fn bounds(&self, aim: &Aim, at: usize, coarse: i32) -> Bounds {
-        let fine = &self.fine[self.place(at)];
-        aim.bounds_by_all(coarse, fine, &self.marks[at].scale)
     }
 
     /// The memory used, including the block itself and without metadata.
     pub(super) fn bytes(&self) -> usize {
+        let planes: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
-            + self.coarse.capacity() * size_of::<Chunk>()
-            + self.fine.capacity() * size_of::<FineChunk>()
-            + self.marks.capacity() * size_of::<Mark>()
+            + planes * size_of::<Chunk>()
+            + self.scales.bytes()
+            + self.merits.capacity() * size_of::<Merit>()
             + self.entries.capacity() * size_of::<Entry>()
     }
 
@@ -171,7 +178,7 @@ impl Block {
 }
 
 /// Doubles the capacity by whole rows, so that a full block has none to spare.
-fn append<T: Copy>(plane: &mut Vec<T>, row: &[T]) {
+fn append(plane: &mut Vec<Chunk>, row: &[Chunk]) {
     if plane.len() == plane.capacity() {
         plane.reserve_exact(plane.len().max(row.len()));
     }

@@ -4,7 +4,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::probe::Bounds;
-use crate::rank::{Merit, Params};
+use crate::rank::{Merit, MeritRange, Params};
+
+/// The number of times that the range of similarities is halved to find the least that may rank.
+const HALVINGS: usize = 8;
 
 /// The score below which a row cannot be in the pool.
 ///
@@ -47,6 +50,23 @@ impl Cut {
     #[inline]
     pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
         bounds.high < self.params.floor || self.excludes(high)
+    }
+
+    /// A similarity below which the bounds alone rule out every row of these merits.
+    pub(super) fn least_similarity(&self, merits: &MeritRange) -> f64 {
+        let excludes = |high| self.excludes(self.params.highest_score(high, merits));
+        let (mut low, mut high) = (-1.0, 1.0);
+        if excludes(low) {
+            for _ in 0..HALVINGS {
+                let middle = f64::midpoint(low, high);
+                if excludes(middle) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+        }
+        low.max(self.params.floor)
     }
 
     /// Records the row; returns whether it may be in the pool.

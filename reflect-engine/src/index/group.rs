@@ -3,7 +3,6 @@
 use super::block::{Block, Entry, ROWS, Row};
 use super::code::Planes;
 use super::probe::Centre;
-use super::summary::Mark;
 use crate::rank::Merit;
 
 /// Rows around one centre, in blocks that are all full but the last.
@@ -35,8 +34,8 @@ impl Group {
         self.blocks.len().saturating_sub(1) * ROWS + last
     }
 
-    pub(super) fn mark(&self, at: usize) -> &Mark {
-        &self.blocks[at / ROWS].marks()[at % ROWS]
+    pub(super) fn merit(&self, at: usize) -> Merit {
+        self.blocks[at / ROWS].merits()[at % ROWS]
     }
 
     pub(super) fn entry(&self, at: usize) -> &Entry {

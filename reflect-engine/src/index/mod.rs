@@ -1,7 +1,7 @@
 //! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
 //! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
-//! and blocks that cannot rank, bounds every other memory's score by the first 4 bits, and by all 6 where
+//! and blocks that cannot rank, bounds every other memory's score by the first 2 bits, and by the next ones where
 //! these do not rule it out. The [`Shortlist`] holds every memory that may be among the best
 //! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
 //! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
@@ -21,6 +21,7 @@ mod members;
 mod probe;
 mod projects;
 mod roster;
+mod scales;
 mod scan;
 mod shortlist;
 mod summary;
@@ -176,7 +177,7 @@ impl Index {
             let before = group.entry(slot.row()).tags.clone();
             let merit = Merit {
                 q,
-                ..group.mark(slot.row()).merit
+                ..group.merit(slot.row())
             };
             group.put(slot.row(), Row::new(code, along, merit, entry));
             self.tags.release(before);
@@ -193,7 +194,7 @@ impl Index {
     pub(crate) fn set_effect(&mut self, key: i64, effect: Effect) {
         if let Some(slot) = self.slots.get(&key) {
             let group = self.groups.get_mut(slot.group());
-            let Merit { q, .. } = group.mark(slot.row()).merit;
+            let Merit { q, .. } = group.merit(slot.row());
             group.set_merit(slot.row(), Merit { q, effect });
         }
     }
@@ -201,7 +202,7 @@ impl Index {
     /// What reviews say about a memory.
     pub fn merit(&self, key: i64) -> Option<Merit> {
         let slot = self.slots.get(&key)?;
-        Some(self.groups.get(slot.group()).mark(slot.row()).merit)
+        Some(self.groups.get(slot.group()).merit(slot.row()))
     }
 
     /// Equal for memories with equal vectors.
@@ -276,9 +277,9 @@ impl Index {
     /// The memories without their vectors.
     fn into_roster(self) -> Roster {
         let blocks = self.groups.iter().flat_map(Group::blocks);
-        let rows = blocks.flat_map(|block| block.marks().iter().zip(block.entries()));
-        let rows = rows.map(|(mark, entry)| Listed {
-            merit: mark.merit,
+        let rows = blocks.flat_map(|block| block.merits().iter().zip(block.entries()));
+        let rows = rows.map(|(merit, entry)| Listed {
+            merit: *merit,
             entry: entry.clone(),
         });
         Roster::new(self.dims, rows.collect(), self.tags, self.hasher)

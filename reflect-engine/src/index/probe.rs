@@ -24,8 +24,9 @@
 
 use fearless_simd::{Level, dispatch};
 
-use super::code::{self, COARSE_OFFSET, OFFSET, error_bound, max_abs, nearest};
-use super::kernel::{self, Chunk, FineChunk, ProbeChunk};
+use super::code::{self, FIRST_OFFSET, OFFSET, SECOND_OFFSET, error_bound, max_abs, nearest};
+use super::kernel::{self, Chunk, ProbeChunk};
+use super::scales::{Scale, Scales};
 
 /// An upper bound of the rounding error of a part along a centre.
 const TILT: f64 = 1e-7;
@@ -77,18 +78,6 @@ fn dot(centre: &[f32], direction: &[f64]) -> f64 {
 pub(super) struct Bounds {
     pub(super) low: f64,
     pub(super) high: f64,
-}
-
-/// What the code of a row tells, besides its dot products.
-#[derive(Clone, Copy)]
-pub(super) struct Scale {
-    pub(super) step: f32,
-    /// The part along the centre.
-    pub(super) along: f32,
-    /// The distance from the direction by the coarse plane; 0 for the zero vector only.
-    pub(super) coarse_error: f32,
-    /// The distance from the direction by both planes.
-    pub(super) error: f32,
 }
 
 /// The direction of a query's vector.
@@ -182,29 +171,56 @@ impl Aim {
         aim
     }
 
-    /// The dot products with the coarse plane of consecutive rows.
-    pub(super) fn coarse_dots(&self, rows: &[Chunk], dots: &mut [i32]) {
+    /// The dot products with a plane of consecutive rows.
+    pub(super) fn dots(&self, rows: &[Chunk], dots: &mut [i32]) {
         kernel::dots(&self.chunks, rows, dots);
     }
 
-    /// The bounds by the dot product with the coarse plane.
-    #[inline]
-    pub(super) fn coarse_bounds(&self, coarse: i32, scale: &Scale) -> Bounds {
-        let dot = f64::from(coarse) - COARSE_OFFSET * self.sum;
-        self.bounds(dot, scale, scale.coarse_error)
+    /// Upper bounds by the dot products with the first plane of consecutive rows. That of a zero vector is not
+    /// the least.
+    pub(super) fn first_highs(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
+        dispatch!(Level::new(), _simd => self.first_highs_inlined(dots, scales, highs));
     }
 
-    /// The bounds by both planes.
-    pub(super) fn bounds_by_all(&self, coarse: i32, fine: &[FineChunk], scale: &Scale) -> Bounds {
-        let fine = kernel::fine_dot(&self.chunks, fine);
-        let dot = f64::from(coarse) + 0.25 * f64::from(fine) - OFFSET * self.sum;
-        self.bounds(dot, scale, scale.error)
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for the instruction set"
+    )]
+    #[inline(always)]
+    fn first_highs_inlined(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
+        let offset = FIRST_OFFSET * self.sum;
+        let rows = dots.iter().zip(scales.first_steps());
+        let rows = rows.zip(scales.alongs()).zip(scales.first_errors());
+        for (high, (((dot, step), along), error)) in highs.iter_mut().zip(rows) {
+            let across = (f64::from(*dot) - offset) * self.unit * f64::from(*step);
+            let similarity = self.along * f64::from(*along) + across;
+            *high = similarity + f64::from(*error) * self.reach + self.margin;
+        }
     }
 
-    #[inline]
-    fn bounds(&self, dot: f64, scale: &Scale, error: f32) -> Bounds {
-        let similarity =
-            self.along * f64::from(scale.along) + dot * self.unit * f64::from(scale.step);
+    /// The bounds by the dot product with the first plane.
+    pub(super) fn bounds_by_first(&self, first: i32, scale: Scale) -> Bounds {
+        let dot = f64::from(first) - FIRST_OFFSET * self.sum;
+        self.bounds(dot * f64::from(scale.first_step), scale, scale.errors[0])
+    }
+
+    /// The bounds by the dot products with the first two planes.
+    pub(super) fn bounds_by_two(&self, dots: [i32; 2], scale: Scale) -> Bounds {
+        let [first, second] = dots.map(f64::from);
+        let dot = 4.0 * first + second - SECOND_OFFSET * self.sum;
+        self.bounds(dot * f64::from(scale.step), scale, scale.errors[1])
+    }
+
+    /// The bounds by the dot products with all planes.
+    pub(super) fn bounds_by_all(&self, dots: [i32; 3], scale: Scale) -> Bounds {
+        let [first, second, third] = dots.map(f64::from);
+        let dot = 4.0 * first + second + 0.25 * third - OFFSET * self.sum;
+        self.bounds(dot * f64::from(scale.step), scale, scale.errors[2])
+    }
+
+    /// The bounds by the product with what the code tells, in units of the probe.
+    fn bounds(&self, product: f64, scale: Scale, error: f32) -> Bounds {
+        let similarity = self.along * f64::from(scale.along) + product * self.unit;
         let margin = if error > 0.0 {
             f64::from(error) * self.reach + self.margin
         } else {

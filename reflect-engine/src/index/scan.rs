@@ -1,4 +1,4 @@
-//! The scan: the coarse codes of all rows that may rank, and the fine ones of those that these do not
+//! The scan: the first plane of all rows that may rank, and the others of those that it does not
 //! rule out. The most promising groups come first, so that the rest is skipped.
 
 use std::collections::HashMap;
@@ -9,10 +9,9 @@ use super::block::{Block, Entry, ROWS};
 use super::cut::Cut;
 use super::group::Group;
 use super::groups::Groups;
-use super::probe::{Aim, Probe};
+use super::probe::{Aim, Bounds, Probe};
 use super::shortlist::Waiting;
-use super::summary::Mark;
-use crate::rank::{self, Params, required_signature};
+use crate::rank::{self, Merit, Params, required_signature};
 
 /// The rows that may be in the pool. See [`Index::shortlist`](super::Index::shortlist).
 pub(super) fn scan(
@@ -87,7 +86,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     fn examine_group(&mut self, group: &Group, along: f64, aim: &Aim) {
-        let mut dots = [0; ROWS];
+        let (mut dots, mut highs) = ([0; ROWS], [0.0; ROWS]);
         for block in group.blocks() {
             let (bounds, high) = block.summary().highest(along, &self.cut);
             if self.cut.surely_misses(bounds, high) {
@@ -95,46 +94,54 @@ impl Scan<'_> {
             }
             if let Some(few) = self.filter.few(block) {
                 for at in few {
-                    self.examine(block, at, aim, block.coarse_dot(aim, at));
+                    self.examine(block, at, aim, block.dot(aim, 0, at));
                 }
             } else {
-                block.coarse_dots(aim, &mut dots);
-                for (at, dot) in (0..block.len()).zip(dots) {
-                    self.examine(block, at, aim, dot);
+                // Most rows end here, with only their first plane and scales read.
+                let least = block.summary().least(&self.cut);
+                block.first_dots(aim, &mut dots);
+                block.first_highs(aim, &dots, &mut highs);
+                for at in 0..block.len() {
+                    if highs[at] >= least {
+                        self.examine(block, at, aim, dots[at]);
+                    }
                 }
             }
         }
     }
 
-    /// Examines a row by its dot product with the coarse plane.
-    #[inline]
-    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
-        let Mark { merit, scale } = &block.marks()[at];
-        let bounds = aim.coarse_bounds(dot, scale);
-        let high = self.cut.params().score(bounds.high, *merit);
-        // Most rows end here, with only their coarse plane read.
-        if !self.cut.surely_misses(bounds, high) {
-            self.examine_closely(block, at, aim, dot);
+    /// Examines a row by its dot product with the first plane, and then by one plane after the other.
+    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, first: i32) {
+        let (merit, scale) = (block.merits()[at], block.scale(at));
+        if self.surely_misses(aim.bounds_by_first(first, scale), merit) {
+            return;
         }
-    }
-
-    fn examine_closely(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
-        let (mark, entry) = (block.marks()[at], &block.entries()[at]);
+        let second = block.dot(aim, 1, at);
+        if self.surely_misses(aim.bounds_by_two([first, second], scale), merit) {
+            return;
+        }
+        let entry = &block.entries()[at];
         if !self.filter.passes(entry) {
             return;
         }
-        let bounds = block.bounds(aim, at, dot);
-        let high = self.cut.params().score(bounds.high, mark.merit);
-        if self.cut.admits(bounds, mark.merit, high, entry.key) {
+        let third = block.dot(aim, 2, at);
+        let bounds = aim.bounds_by_all([first, second, third], scale);
+        let high = self.cut.params().score(bounds.high, merit);
+        if self.cut.admits(bounds, merit, high, entry.key) {
             self.survivors.push(Survivor {
                 fingerprint: entry.fingerprint,
                 waiting: Waiting {
                     key: entry.key,
-                    merit: mark.merit,
+                    merit,
                     high,
                 },
             });
         }
+    }
+
+    fn surely_misses(&self, bounds: Bounds, merit: Merit) -> bool {
+        let high = self.cut.params().score(bounds.high, merit);
+        self.cut.surely_misses(bounds, high)
     }
 }
 

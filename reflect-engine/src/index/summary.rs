@@ -1,15 +1,8 @@
-//! The numbers of a row, and what holds for all rows of a block, so that a scan skips it as a whole.
+//! What holds for all rows of a block, so that a scan skips it as a whole, or most of its rows.
 
 use super::cut::Cut;
-use super::probe::{Bounds, Scale, highest};
+use super::probe::{Bounds, highest};
 use crate::rank::{Merit, MeritRange};
-
-/// The numbers that turn a dot product of codes into bounds of a score.
-#[derive(Clone, Copy)]
-pub(super) struct Mark {
-    pub(super) merit: Merit,
-    pub(super) scale: Scale,
-}
 
 /// Ranges that contain the numbers of all rows. After changes they may be wider than the rows ask for.
 #[derive(Default)]
@@ -22,15 +15,16 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Widens the ranges for a new or changed row of these; computes them again now and then.
-    pub(super) fn add(&mut self, rows: &[Mark], row: Mark) {
+    /// Widens the ranges for a new or changed one of these rows; computes them again now and then. Of each row,
+    /// the part along the centre and the merit.
+    pub(super) fn add(&mut self, alongs: &[f32], merits: &[Merit], at: usize) {
         self.changes += 1;
-        if self.changes <= rows.len() {
-            self.widen(row);
+        if self.changes <= merits.len() {
+            self.widen(alongs[at], merits[at]);
         } else {
             *self = Self::default();
-            for row in rows {
-                self.widen(*row);
+            for (along, merit) in alongs.iter().zip(merits) {
+                self.widen(*along, *merit);
             }
         }
     }
@@ -54,11 +48,15 @@ impl Summary {
         )
     }
 
-    fn widen(&mut self, row: Mark) {
-        let along = row.scale.along;
+    /// The similarity below which the cut rules out every row.
+    pub(super) fn least(&self, cut: &Cut) -> f64 {
+        let merits = self.merits.as_ref();
+        merits.map_or(f64::INFINITY, |merits| cut.least_similarity(merits))
+    }
+
+    fn widen(&mut self, along: f32, merit: Merit) {
         let (least, greatest) = self.along.get_or_insert((along, along));
         (*least, *greatest) = (least.min(along), greatest.max(along));
-        let merit: Merit = row.merit;
         match &mut self.merits {
             Some(merits) => merits.include(merit),
             none => *none = Some(MeritRange::of(merit)),

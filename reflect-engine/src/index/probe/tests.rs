@@ -8,34 +8,40 @@ fn similarity(a: &[f32], b: &[f32]) -> f64 {
     a.cosine(&b).unwrap()
 }
 
-/// The bounds without any code, by the coarse plane, and by both.
-fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 3] {
+/// The bounds without any code, the upper one of many rows at once, those by the first plane, by two, and
+/// by all.
+fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 5] {
     let probe = Probe::new(probe);
     let direction = code::direction(vector);
     let code = code::encode(&direction);
     let scale = Scale {
-        step: code.step,
         along: code::to_f32(centre.along(&direction)),
-        coarse_error: code.coarse_error,
-        error: code.error,
+        ..code.scale
     };
     let along = probe.along(centre);
     let aim = probe.aim(centre, along);
-    let mut dots = [0];
-    aim.coarse_dots(&code.coarse, &mut dots);
+    let dots = code.planes.each_ref().map(|plane| {
+        let mut dot = [0];
+        aim.dots(plane, &mut dot);
+        dot[0]
+    });
+    let [first, second, _] = dots;
+    let (mut scales, mut highs) = (Scales::default(), [0.0]);
+    scales.push(scale);
+    aim.first_highs(&[first], &scales, &mut highs);
+    let below = |high| Bounds { low: -1.0, high };
     [
-        Bounds {
-            low: -1.0,
-            high: highest(along, scale.along, scale.along),
-        },
-        aim.coarse_bounds(dots[0], &scale),
-        aim.bounds_by_all(dots[0], &code.fine, &scale),
+        below(highest(along, scale.along, scale.along)),
+        below(highs[0]),
+        aim.bounds_by_first(first, scale),
+        aim.bounds_by_two([first, second], scale),
+        aim.bounds_by_all(dots, scale),
     ]
 }
 
-fn without_centre(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
-    let [_, coarse, both] = bounds(probe, &Centre::default(), vector);
-    [coarse, both]
+fn without_centre(probe: &[f32], vector: &[f32]) -> [Bounds; 3] {
+    let [_, _, by_planes @ ..] = bounds(probe, &Centre::default(), vector);
+    by_planes
 }
 
 fn component() -> impl Strategy<Value = f32> {
@@ -101,7 +107,10 @@ fn the_bounds_are_narrow_and_narrower_near_a_centre() {
     let (vector, probe) = (waves(37, 101), waves(53, 89));
     let width = |b: Bounds| b.high - b.low;
     let widths = without_centre(&probe, &vector).map(width);
-    assert!(widths[0] < 0.25 && widths[1] < 0.06, "{widths:?}");
+    assert!(
+        widths[0] < 1.0 && widths[1] < 0.25 && widths[2] < 0.06,
+        "{widths:?}"
+    );
 
     let near: Vec<_> = vector
         .iter()
@@ -109,8 +118,12 @@ fn the_bounds_are_narrow_and_narrower_near_a_centre() {
         .map(|(v, p)| v + 0.3 * p)
         .collect();
     let centre = Centre::new(&code::direction(&vector));
-    let [_, coarse, both] = bounds(&near, &centre, &vector).map(width);
-    assert!(coarse < 0.3 * widths[0] && both < 0.3 * widths[1]);
+    let [_, _, by_planes @ ..] = bounds(&near, &centre, &vector).map(width);
+    let mut narrower = by_planes.iter().zip(&widths);
+    assert!(
+        narrower.all(|(near, far)| *near < 0.3 * far),
+        "{by_planes:?}"
+    );
 }
 
 #[test]
