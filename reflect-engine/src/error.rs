@@ -93,6 +93,19 @@ pub enum Error {
         /// The newest format this version knows.
         known: i64,
     },
+    /// An older version wrote the file, or it is empty, and it was opened to be left as it is.
+    #[error(
+        "{}: the database has format {found}, this version works on format {known}. Nothing was \
+         changed: the next server of this version migrates it", path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The file's format; 0 if it is empty.
+        found: i64,
+        /// The format of this version.
+        known: i64,
+    },
     /// The file belongs to another program.
     #[error(
         "{}: this is not a Reflect database. Nothing was changed: choose another path", path.display()
@@ -126,6 +139,7 @@ impl Error {
             Self::Inaccessible { .. }
             | Self::Corrupt { .. }
             | Self::Newer { .. }
+            | Self::Older { .. }
             | Self::Foreign { .. }
             | Self::Internal { .. } => ErrorCode::Internal,
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::fault::Fault;
-use super::file;
+use super::file::{self, Older};
 use super::readers::Readers;
 use super::writer::Writer;
 use crate::error::Result;
@@ -26,8 +26,18 @@ impl Sqlite {
     ///
     /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        let path: Arc<Path> = path.into().into();
-        let db = file::open(&path).map_err(|fault| fault.at(&path))?;
+        Self::open_or(path.into().into(), Older::Migrated)
+    }
+
+    /// Opens a file of this version's format. One that is older or empty is refused and left unchanged.
+    ///
+    /// This blocks: in async code, call it through `spawn_blocking`.
+    pub fn open_current(path: impl Into<PathBuf>) -> Result<Self> {
+        Self::open_or(path.into().into(), Older::Refused)
+    }
+
+    fn open_or(path: Arc<Path>, older: Older) -> Result<Self> {
+        let db = file::open(&path, older).map_err(|fault| fault.at(&path))?;
         Ok(Self {
             writer: Writer::start(db, Arc::clone(&path))?,
             readers: Some(Readers::new(Arc::clone(&path))),

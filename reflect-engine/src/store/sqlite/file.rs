@@ -20,8 +20,21 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The prepared statements that a connection keeps.
 const STATEMENTS: usize = 64;
 
+/// What happens to a file of an older format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Older {
+    Migrated,
+    Refused,
+}
+
 /// Opens a file for writing. Nothing changes it before its migration.
-pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn open(path: &Path, older: Older) -> Result<Connection, Fault> {
+    if older == Older::Refused && !path.exists() {
+        return Err(Fault::Plain(Error::Inaccessible {
+            path: path.to_owned(),
+            problem: "there is no such file".to_owned(),
+        }));
+    }
     let mut db = connect(path)?;
     // SQLite opens a read-only file all the same, and fails at the first write.
     if db.is_readonly(rusqlite::MAIN_DB)? {
@@ -36,6 +49,13 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let found = format(&view, path)?;
     view.commit()?;
     if found < migrations::current() {
+        if older == Older::Refused {
+            return Err(Fault::Plain(Error::Older {
+                path: path.to_owned(),
+                found,
+                known: migrations::current(),
+            }));
+        }
         migrate(&mut db, path)?;
     }
     use_wal(&db)?;

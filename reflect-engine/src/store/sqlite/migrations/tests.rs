@@ -3,7 +3,8 @@ use std::path::Path;
 use reflect_types::Metadata;
 
 use super::*;
-use crate::store::sqlite::file;
+use crate::error::Error;
+use crate::store::sqlite::file::{self, Older};
 
 /// The first format with reviewers.
 const REVIEWERS: usize = 6;
@@ -110,6 +111,24 @@ fn reviewers(db: &Connection) -> Vec<[Option<String>; 4]> {
 }
 
 #[test]
+fn who_only_looks_migrates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    assert!(file::open(&path, Older::Refused).is_err());
+    assert!(!path.exists());
+    older(&path, MIGRATIONS.len() - 1);
+    let before = std::fs::read(&path).unwrap();
+    let Err(Fault::Plain(refused)) = file::open(&path, Older::Refused) else {
+        panic!("an older file is opened");
+    };
+    assert!(matches!(refused, Error::Older { found, .. } if found == current() - 1));
+    assert!(refused.to_string().contains("migrates it"), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    drop(file::open(&path, Older::Migrated).unwrap());
+    file::open(&path, Older::Refused).unwrap();
+}
+
+#[test]
 fn files_of_every_older_format_are_migrated_with_their_content() {
     let fresh = tempfile::tempdir().unwrap();
     let schema = |db: &Connection| {
@@ -121,12 +140,12 @@ fn files_of_every_older_format_are_migrated_with_their_content() {
         });
         rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
     };
-    let newest = schema(&file::open(&fresh.path().join("reflect.db")).unwrap());
+    let newest = schema(&file::open(&fresh.path().join("reflect.db"), Older::Migrated).unwrap());
     for formats in 1..=MIGRATIONS.len() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reflect.db");
         older(&path, formats);
-        let db = file::open(&path).unwrap();
+        let db = file::open(&path, Older::Migrated).unwrap();
         assert_eq!(file::format(&db, &path).unwrap(), current());
         assert_eq!(schema(&db), newest, "from format {formats}");
         let task: String = db
