@@ -8,21 +8,51 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::{Clock, System};
+use crate::store::Lease;
 
 /// The database's time: the system's, moved by the difference that the store last measured. It
 /// measures with every look for jobs, so leases of servers with different clocks agree.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub struct DatabaseClock {
+    /// The clock of this machine.
+    system: Arc<dyn Clock>,
     /// The database's time less the system's, in milliseconds.
     difference: Arc<AtomicI64>,
 }
 
+/// The least change of the difference that is not the delay of a measurement: the system's clock was set.
+const SET: SignedDuration = SignedDuration::from_secs(1);
+
 impl DatabaseClock {
-    /// Notes what the database's clock showed between two times of the system's.
-    pub(super) fn measure(&self, before: Timestamp, shown: i64, after: Timestamp) {
+    pub(super) fn new(system: Arc<dyn Clock>) -> Self {
+        Self {
+            system,
+            difference: Arc::default(),
+        }
+    }
+
+    /// The time of this machine.
+    pub(super) fn system_now(&self) -> Timestamp {
+        self.system.now()
+    }
+
+    /// Notes what the database's clock showed between two times of the system's. Returns how far times that
+    /// were read shortly before are wrong, because the system's clock was set since the last measurement.
+    pub(super) fn measure(
+        &self,
+        before: Timestamp,
+        shown: i64,
+        after: Timestamp,
+    ) -> SignedDuration {
         let middle = i64::midpoint(before.as_millisecond(), after.as_millisecond());
         let difference = shown.saturating_sub(middle);
-        self.difference.store(difference, Ordering::Relaxed);
+        let known = self.difference.swap(difference, Ordering::Relaxed);
+        let moved = SignedDuration::from_millis(difference.saturating_sub(known));
+        if moved.abs() < SET {
+            SignedDuration::ZERO
+        } else {
+            moved
+        }
     }
 
     /// How far the database's clock is ahead of the system's.
@@ -31,10 +61,37 @@ impl DatabaseClock {
     }
 }
 
+impl Default for DatabaseClock {
+    fn default() -> Self {
+        Self::new(Arc::new(System))
+    }
+}
+
+impl std::fmt::Debug for DatabaseClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseClock")
+            .field("difference", &self.difference())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A time that is wrong by so much.
+pub(super) fn corrected(time: Timestamp, error: SignedDuration) -> Timestamp {
+    time.checked_add(error).unwrap_or(time)
+}
+
+/// A lease whose end is wrong by so much.
+pub(super) fn corrected_lease(lease: &Lease, error: SignedDuration) -> Lease {
+    Lease {
+        owner: lease.owner.clone(),
+        until: corrected(lease.until, error),
+    }
+}
+
 #[async_trait]
 impl Clock for DatabaseClock {
     fn now(&self) -> Timestamp {
-        let now = System.now();
+        let now = self.system_now();
         now.checked_add(self.difference()).unwrap_or(now)
     }
 

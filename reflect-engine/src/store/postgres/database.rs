@@ -5,7 +5,7 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
-use jiff::Timestamp;
+use jiff::SignedDuration;
 use tokio_postgres::IsolationLevel;
 
 use super::address::Address;
@@ -37,7 +37,7 @@ impl Postgres {
     ///
     /// The address has the form `postgres://user:password@host:5432/database`, with the parameters of
     /// libpq; `sslmode=verify-full` checks the server's certificate. A database that is newer than this
-    /// version, or has no pgvector, is refused and left unchanged.
+    /// version, has no pgvector or belongs to a PostgreSQL before 14 is refused and left unchanged.
     pub async fn connect(address: &str) -> Result<Self> {
         Self::connect_with(address, Self::DEFAULT_CONNECTIONS).await
     }
@@ -46,6 +46,19 @@ impl Postgres {
     pub async fn connect_with(address: &str, connections: usize) -> Result<Self> {
         let store = Self::open(address, connections)?;
         store.migrate().await?;
+        store.measure_clock().await?;
+        Ok(store)
+    }
+
+    /// Connects to a database of this version's format. One that is older or empty is refused and left
+    /// unchanged.
+    pub async fn connect_current(address: &str, connections: usize) -> Result<Self> {
+        let store = Self::open(address, connections)?;
+        let current = async {
+            let connection = store.pool.get().await?;
+            migrations::require_current(&connection, store.address.shown()).await
+        };
+        current.await.map_err(|fault| store.error(fault))?;
         store.measure_clock().await?;
         Ok(store)
     }
@@ -78,6 +91,19 @@ impl Postgres {
         })
     }
 
+    /// Connects from a machine with another clock.
+    #[cfg(test)]
+    pub(super) async fn connect_by(
+        address: &str,
+        system: std::sync::Arc<dyn crate::clock::Clock>,
+    ) -> Result<Self> {
+        let mut store = Self::open(address, 4)?;
+        store.clock = DatabaseClock::new(system);
+        store.migrate().await?;
+        store.measure_clock().await?;
+        Ok(store)
+    }
+
     async fn migrate(&self) -> Result<()> {
         let migrated = async {
             let mut connection = self.pool.get().await?;
@@ -86,12 +112,13 @@ impl Postgres {
         migrated.await.map_err(|fault| self.error(fault))
     }
 
-    /// Measures how far the database's clock is ahead.
-    pub(super) async fn measure_clock(&self) -> Result<()> {
-        let before = Timestamp::now();
+    /// Measures how far the database's clock is ahead; returns how far times that were read shortly before
+    /// are wrong. See [`DatabaseClock::measure`].
+    pub(super) async fn measure_clock(&self) -> Result<SignedDuration> {
+        let before = self.clock.system_now();
         let shown = look!(self, |db| jobs::time(db))?;
-        self.clock.measure(before, shown, Timestamp::now());
-        Ok(())
+        let after = self.clock.system_now();
+        Ok(self.clock.measure(before, shown, after))
     }
 
     /// The address of the database, without its password.

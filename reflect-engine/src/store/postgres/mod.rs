@@ -75,6 +75,7 @@ mod vectors;
 mod words;
 mod written;
 
+use clock::{corrected, corrected_lease};
 use fault::Fault;
 use index_feed::Follow;
 use sql::Db;
@@ -211,8 +212,9 @@ impl Store for Postgres {
         lease: &Lease,
         limit: usize,
     ) -> Result<Claims> {
+        let error = self.measure_clock().await?;
+        let (now, lease) = (corrected(now, error), &corrected_lease(lease, error));
         // A look first: an idle engine must not write.
-        self.measure_clock().await?;
         let next_due = look!(self, |db| jobs::next_due(db, kind))?;
         if limit == 0 || next_due.is_none_or(|due| due > now) {
             return Ok(Claims {
@@ -230,6 +232,8 @@ impl Store for Postgres {
     }
 
     async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
+        let error = self.measure_clock().await?;
+        let lease = &corrected_lease(lease, error);
         write!(self, |db| claims::renew(db, lease, key))
     }
 

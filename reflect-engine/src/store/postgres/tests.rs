@@ -1,3 +1,5 @@
+mod shared;
+
 use jiff::Timestamp;
 use reflect_types::{Metadata, ProjectId};
 use tokio_postgres::Client;
@@ -109,6 +111,66 @@ async fn postgres_refuses_what_it_cannot_use_and_says_what_to_do() {
     assert!(refusal(&unencrypted).await.contains("TLS fails"));
     let nobody = "postgres://me:secret-password@127.0.0.1:1/db";
     assert!(refusal(nobody).await.contains("cannot be reached"));
+}
+
+/// The number of tables in a database.
+async fn tables(address: &str) -> i64 {
+    let connected = tokio_postgres::connect(address, tokio_postgres::NoTls);
+    let (client, connection) = connected.await.unwrap();
+    tokio::spawn(connection);
+    let count = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
+    client.query_one(count, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_refuses_an_old_or_hidden_pgvector_unchanged() {
+    let admin = administrator().await;
+    for (database, extended, said) in [
+        // Without its type, pgvector is as before 0.7.
+        (
+            "test_old_pgvector",
+            "CREATE EXTENSION vector; ALTER TYPE halfvec RENAME TO newer",
+            "install 0.7 or newer",
+        ),
+        (
+            "test_hidden_pgvector",
+            "CREATE SCHEMA apart; CREATE EXTENSION vector SCHEMA apart",
+            "in the schema `apart`",
+        ),
+    ] {
+        for step in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            let step = format!("{step} {database}");
+            admin.batch_execute(&step).await.unwrap();
+        }
+        let address = address();
+        let (server, _) = address.rsplit_once('/').unwrap();
+        let url = format!("{server}/{database}");
+        let connected = tokio_postgres::connect(&url, tokio_postgres::NoTls);
+        let (client, connection) = connected.await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(extended).await.unwrap();
+        assert!(refusal(&url).await.contains(said));
+        let looked = Postgres::connect_current(&url, 1).await;
+        assert!(looked.unwrap_err().to_string().contains(said));
+        assert_eq!(tables(&url).await, 0);
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_is_not_migrated_by_who_only_looks() {
+    let address = database("looked_at").await;
+    let looked = || Postgres::connect_current(&address, 1);
+    let refused = looked().await.unwrap_err();
+    assert!(matches!(refused, crate::Error::Older { found: 0, .. }));
+    assert_eq!(tables(&address).await, 0);
+    drop(Postgres::connect(&address).await.unwrap());
+    looked().await.unwrap();
+    let older = "UPDATE test_looked_at.reflect_format SET format = 3";
+    administrator().await.batch_execute(older).await.unwrap();
+    let refused = looked().await.unwrap_err();
+    assert!(matches!(refused, crate::Error::Older { found: 3, .. }));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{MemoryId, ProjectId};
 
+use super::clock::{corrected, corrected_lease};
 use super::embedders::dims;
 use super::fault::Fault;
 use super::revisions::next_revisions;
@@ -88,8 +89,9 @@ impl Vectors for Postgres {
         now: Timestamp,
         lease: &Lease,
     ) -> Result<Claims> {
+        let error = self.measure_clock().await?;
+        let (now, lease) = (corrected(now, error), &corrected_lease(lease, error));
         // A look first: an idle engine must not write.
-        self.measure_clock().await?;
         let next_due = read!(self, |db| reembeddings::due(db, embedder))?;
         if next_due.is_none_or(|due| due > now) {
             return Ok(Claims {
