@@ -181,13 +181,13 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
     if let Some(format) = format {
         return import_runs::import(&place, format, &file, bar).await;
     }
-    let (input, size): (Box<dyn BufRead>, u64) = if is_dash(&file) {
-        (Box::new(BufReader::new(io::stdin())), 0)
+    let (input, size): (Box<dyn BufRead>, Option<u64>) = if is_dash(&file) {
+        (Box::new(BufReader::new(io::stdin())), None)
     } else {
         let named = |error| Failure::general(format!("{}: {error}", file.display()));
         let disk = Disk::open(&file).map_err(named)?;
         let size = disk.metadata().map_err(named)?.len();
-        (Box::new(BufReader::new(disk)), size)
+        (Box::new(BufReader::new(disk)), Some(size))
     };
     let mut lines = Lines { input, number: 0 };
     let heading = heading(&mut lines)?;
@@ -204,7 +204,7 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
         None => heading.project,
     };
     let archive = Archive::new(place.client_to_fill(project.clone()).await?);
-    let progress = bar(size);
+    let progress = size.map_or_else(spinner, bar);
     let imported = read(&archive, &mut lines, &progress).await?;
     progress.finish_and_clear();
     drop(archive);
@@ -228,7 +228,7 @@ async fn read(
         let Some(text) = lines.next()? else {
             break None;
         };
-        progress.inc(text.len() as u64 + 1);
+        advance(progress, text.len() as u64 + 1);
         if is_ending(&text) {
             let BundleEnding::End(counts) =
                 serde_json::from_str(&text).map_err(|error| lines.malformed(&error))?;
@@ -341,6 +341,22 @@ fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
 pub(super) fn bar(length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {percent:>3}% {eta}");
     ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// A spinner with the number of records, for input whose size is unknown.
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {pos} records {elapsed}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+/// Counts a record: its bytes where the size is known.
+fn advance(progress: &ProgressBar, bytes: u64) {
+    progress.inc(if progress.length().is_some() {
+        bytes
+    } else {
+        1
+    });
 }
 
 fn is_dash(path: &Path) -> bool {
