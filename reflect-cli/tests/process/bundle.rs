@@ -1,10 +1,12 @@
 //! Exports and imports.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Output;
+use std::path::Path;
+use std::process::{Output, Stdio};
 
+use reflect_engine::store::scratch_database;
 use reflect_sdk::ReflectClient;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{KEY, Server, errors, json, on_file, reflect, two_pending};
 
@@ -212,4 +214,165 @@ fn missing_project_is_not_exported() {
     let made = json(&on_file(&data, &create, ""));
     let key = made["api_key"].as_str().unwrap();
     assert_eq!(json(&at_server(key, &["--json"]))["traces"], 2);
+}
+
+/// A file with runs that were given memories, so that utilities have moved, and a pending one.
+fn learned(folder: &Path) -> String {
+    let data = folder.join("learned.db");
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let client = ReflectClient::builder().http(&server.url, KEY).unwrap();
+    let client = client.blocking();
+    for (n, task) in ["Refund order 7", "Water the plants", "Book a flight"]
+        .iter()
+        .cycle()
+        .take(12)
+        .enumerate()
+    {
+        let task = format!("{task} of customer {n}");
+        let given = client.query_memories(&task).limit(2).call().unwrap();
+        let given: Vec<_> = given.into_iter().map(|memory| memory.id).collect();
+        let run = client.create_trace_and_wait(&task, "done");
+        let run = run.retrieved(given.iter());
+        let run = if n % 3 == 0 {
+            run.fail("It was too late")
+        } else {
+            run.pass()
+        };
+        run.call().unwrap();
+    }
+    client
+        .create_trace("Nobody has looked", "done")
+        .call()
+        .unwrap();
+    server.terminate();
+    assert!(server.ended().success());
+    data.to_str().unwrap().to_owned()
+}
+
+/// What a database answers and has: rankings with their scores, counts, utilities.
+fn contents(data: &str) -> Vec<Value> {
+    let shown = [
+        &["memories", "query", "Refund an order", "--json"][..],
+        &[
+            "memories",
+            "query",
+            "Water a plant",
+            "--limit",
+            "20",
+            "--json",
+        ],
+        &[
+            "memories",
+            "query",
+            "Book it",
+            "--ranking",
+            "classic",
+            "--json",
+        ],
+        &["memories", "list", "--limit", "100", "--json"],
+        &["traces", "--limit", "100", "--json"],
+    ];
+    let shown = shown.map(|show| json(&on_file(Path::new(data), show, "")));
+    assert!(shown[0].as_array().unwrap().len() > 1, "{:?}", shown[0]);
+    assert_eq!(shown[4].as_array().unwrap().len(), 13);
+    shown.into()
+}
+
+/// `reflect export - --data FROM | reflect import - --data TO`.
+fn pipe(from: &str, to: &str) -> Value {
+    let mut export = reflect()
+        .args(["export", "-", "--data", from])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let import = reflect()
+        .args(["import", "-", "--json", "--data", to])
+        .stdin(export.stdout.take().unwrap())
+        .output()
+        .unwrap();
+    assert!(export.wait().unwrap().success());
+    json(&import)
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn an_export_is_imported_between_files_and_postgres_unchanged() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let first = learned(folder.path());
+    let database = runtime.block_on(scratch_database("piped"));
+    let other = runtime.block_on(scratch_database("piped_again"));
+    let expected = contents(&first);
+    let utilities = |shown: &Value| {
+        let memories = shown.as_array().unwrap().iter();
+        let moved = memories.filter(|memory| memory["q_value"] != 0.5);
+        moved.count()
+    };
+    assert!(utilities(&expected[3]) > 0, "no utility has moved");
+    for (from, to) in [
+        (&first, &database),
+        (&database, &other),
+        (&other, &file("back.db")),
+        (&file("back.db"), &file("copy.db")),
+    ] {
+        assert_eq!(pipe(from, to), json!({"stored": 25, "present": 0}));
+        assert_eq!(contents(to), expected);
+        assert_eq!(pipe(from, to), json!({"stored": 0, "present": 25}));
+        assert_eq!(contents(to), expected);
+    }
+}
+
+/// An import that ended early at each of some lines, and the whole one after it.
+fn is_completed(data: &str, bundle: &str, expected: &[Value]) {
+    let lines: Vec<&str> = bundle.lines().collect();
+    for kept in [3, 9, lines.len() - 1] {
+        let part = lines[..kept].join("\n");
+        // As if the connection had broken inside of the next line.
+        let broken = format!("{part}\n{}", &lines[kept][..lines[kept].len() / 2]);
+        for input in [part, broken] {
+            let refused = on_file(Path::new(data), &["import", "-"], &input);
+            assert_eq!(refused.status.code(), Some(1), "{}", errors(&refused));
+            assert!(errors(&refused).contains("cut off"), "{}", errors(&refused));
+        }
+    }
+    let imported = json(&on_file(
+        Path::new(data),
+        &["import", "-", "--json"],
+        bundle,
+    ));
+    let [stored, present] = ["stored", "present"].map(|part| imported[part].as_u64().unwrap());
+    assert_eq!(stored + present, 25);
+    assert_eq!(contents(data), expected);
+}
+
+#[test]
+fn an_import_that_was_cut_off_is_completed_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = learned(folder.path());
+    let bundle = on_file(Path::new(&first), &["export", "-"], "").stdout;
+    let copy = folder.path().join("copy.db");
+    let bundle = String::from_utf8(bundle).unwrap();
+    is_completed(copy.to_str().unwrap(), &bundle, &contents(&first));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+fn an_import_into_postgres_that_was_cut_off_is_completed_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = learned(folder.path());
+    let bundle = on_file(Path::new(&first), &["export", "-"], "").stdout;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(scratch_database("cut_off"));
+    let bundle = String::from_utf8(bundle).unwrap();
+    is_completed(&database, &bundle, &contents(&first));
+    // A migration finds the same there, and nothing to do.
+    let mut migrate = reflect();
+    migrate.args(["migrate", &first, &database, "--json"]);
+    let migrated = json(&migrate.output().unwrap());
+    assert_eq!(
+        (&migrated["stored"], &migrated["present"]),
+        (&json!(0), &json!(25))
+    );
+    assert_eq!(contents(&database), contents(&first));
 }
