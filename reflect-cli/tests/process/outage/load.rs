@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 
-use reflect_sdk::{MemoryId, ReflectClient, TraceId};
+use reflect_sdk::{Error, MemoryId, ReflectClient, TraceId};
 
 use super::super::support::{KEY, Server};
 use super::eventually;
-
-const WRITERS: usize = 8;
 
 pub(crate) struct Load {
     shared: Arc<Shared>,
@@ -24,17 +22,20 @@ struct Shared {
     /// How many runs each writer has stored.
     stored: Vec<AtomicUsize>,
     acknowledged: Mutex<HashSet<TraceId>>,
+    /// The answers that no outage explains.
+    unexplained: Mutex<Vec<String>>,
 }
 
 impl Load {
-    pub(crate) fn start(servers: &[Server]) -> Self {
+    pub(crate) fn start(servers: &[Server], writers: usize) -> Self {
         let shared = Arc::new(Shared {
             clients: RwLock::new(servers.iter().map(|server| server.client(KEY)).collect()),
             ended: AtomicBool::new(false),
-            stored: (0..WRITERS).map(|_| AtomicUsize::new(0)).collect(),
+            stored: (0..writers).map(|_| AtomicUsize::new(0)).collect(),
             acknowledged: Mutex::default(),
+            unexplained: Mutex::default(),
         });
-        let writers = (0..WRITERS).map(|writer| {
+        let writers = (0..writers).map(|writer| {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || shared.write(writer))
         });
@@ -60,6 +61,7 @@ impl Load {
         };
         let before: Vec<usize> = counts().collect();
         eventually(|| {
+            self.shared.check();
             let mut pairs = counts().zip(&before);
             pairs.all(|(now, before)| now >= before + 3).then_some(())
         });
@@ -71,6 +73,7 @@ impl Load {
         for writer in self.writers {
             writer.join().unwrap();
         }
+        self.shared.check();
         std::mem::take(&mut self.shared.acknowledged.lock().unwrap())
     }
 }
@@ -94,6 +97,7 @@ impl Shared {
     fn recall(&self, task: &str, server: usize) -> Vec<MemoryId> {
         let client = self.client(server);
         let found = client.blocking().query_memories(task).limit(2).call();
+        let found = found.inspect_err(|error| self.examine(error));
         let found = found.unwrap_or_default();
         found.into_iter().map(|memory| memory.id).collect()
     }
@@ -111,8 +115,26 @@ impl Shared {
                 0 => call.fail("It was paid twice."),
                 _ => call.pass(),
             };
-            call.call().ok().map(|receipt| receipt.trace_id)
+            let stored = call.call().inspect_err(|error| self.examine(error));
+            stored.ok().map(|receipt| receipt.trace_id)
         })
+    }
+
+    /// A server that cannot store says so and when to try again; one that was killed says nothing.
+    fn examine(&self, error: &Error) {
+        let is_explained = match error {
+            Error::Transport { .. } => true,
+            error => error.status() == Some(503) && error.retry_after().is_some(),
+        };
+        if !is_explained {
+            self.unexplained.lock().unwrap().push(format!("{error:?}"));
+        }
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        let unexplained = self.unexplained.lock().unwrap();
+        assert!(unexplained.is_empty(), "{unexplained:?}");
     }
 
     fn client(&self, server: usize) -> ReflectClient {

@@ -21,15 +21,15 @@ use super::support::{KEY, Server};
 #[ignore = "needs a PostgreSQL that it may kill: cargo xtask test postgres"]
 fn outage_loses_nothing_acknowledged_and_counts_nothing_twice() {
     let rounds = std::env::var("OUTAGE_ROUNDS").ok();
-    let (rounds, away) = match rounds.map(|rounds| rounds.parse().unwrap()) {
-        Some(rounds) => (rounds, cluster::LONG),
-        None => (1, cluster::SHORT),
+    let (rounds, away, writers) = match rounds.map(|rounds| rounds.parse().unwrap()) {
+        Some(rounds) => (rounds, cluster::LONG, 64),
+        None => (1, cluster::SHORT, 8),
     };
     let cluster = Cluster::of_variable();
     let runtime = Runtime::new().unwrap();
     let address = runtime.block_on(scratch_database("outage"));
     let mut servers: Vec<Server> = (0..3).map(|_| server(&address)).collect();
-    let load = Load::start(&servers);
+    let load = Load::start(&servers, writers);
     for round in 0..rounds {
         load.make_progress();
         servers[round % 3].kill();
