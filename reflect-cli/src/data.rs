@@ -1,10 +1,14 @@
 //! Where the data is: in a file, or in a PostgreSQL database.
 
-use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command};
 use reflect_engine::Builder;
 use reflect_engine::store::{Postgres, Sqlite, Store};
 use reflect_server::keys::{self, KeyStore};
@@ -21,20 +25,77 @@ pub(crate) enum Data {
     Postgres(SecretString),
 }
 
-impl Data {
-    /// Reads a value of `--data`.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "a parser of clap returns a result"
+/// How a PostgreSQL database is used.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Connections {
+    /// Maximum open connections to a PostgreSQL database.
+    #[arg(
+        long = "database-connections", env = "REFLECT_DATABASE_CONNECTIONS", value_name = "N",
+        default_value_t = default_connections(), global = true
     )]
-    pub(crate) fn parse(text: &str) -> Result<Self, Infallible> {
-        let is_address = ["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme));
-        Ok(match text.strip_prefix("sqlite:") {
-            _ if is_address => Self::Postgres(text.into()),
-            Some(path) => Self::File(path.into()),
-            None => Self::File(text.into()),
+    database_connections: NonZeroUsize,
+}
+
+fn default_connections() -> NonZeroUsize {
+    NonZeroUsize::new(Postgres::DEFAULT_CONNECTIONS).unwrap_or(NonZeroUsize::MIN)
+}
+
+impl Connections {
+    pub(crate) fn get(self) -> usize {
+        self.database_connections.get()
+    }
+}
+
+/// Parses a value of `--data`. Its errors do not repeat the value, as those of other parsers do.
+#[derive(Clone, Debug)]
+pub(crate) struct DataParser;
+
+impl TypedValueParser for DataParser {
+    type Value = Data;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Data, clap::Error> {
+        let parsed = match value.to_str() {
+            Some(text) => Data::parse(text),
+            None => Err("the value is not UTF-8".to_owned()),
+        };
+        parsed.map_err(|problem| {
+            let argument = argument.map_or_else(String::new, |argument| format!("{argument}: "));
+            let message = format!("{argument}{problem}");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+}
+
+impl Data {
+    /// A path, or an address that begins with one of two schemes. Anything else that looks like an address
+    /// may contain a password: it is no path, and the error does not repeat it.
+    fn parse(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str =
+            "write a path, or postgres://user:password@host/database (or postgresql://…)";
+
+        let Some((scheme, rest)) = text.split_once("://") else {
+            // What libpq reads besides addresses, and an address that lacks a slash.
+            let start = text.get(..9).unwrap_or(text).to_ascii_lowercase();
+            if start.starts_with("postgres") && text.contains('@') || text.contains("password=") {
+                return Err(format!("this is no address of a database: {EXPECTED}"));
+            }
+            let path = text.strip_prefix("sqlite:").unwrap_or(text);
+            return Ok(Self::File(path.into()));
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        if ["postgres", "postgresql"].contains(&scheme.as_str()) {
+            return Ok(Self::Postgres(format!("{scheme}://{rest}").into()));
+        }
+        let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        Err(if !scheme.is_empty() && scheme.chars().all(is_scheme) {
+            format!("there is no database for {scheme}://: {EXPECTED}")
+        } else {
+            format!("this is no address of a database: {EXPECTED}")
         })
     }
 
@@ -79,7 +140,7 @@ impl Data {
 
     /// Opens the engine's store. A missing file is created for its owner only, missing tables of a
     /// database too.
-    pub(crate) async fn open(&self) -> reflect_engine::Result<Opened> {
+    pub(crate) async fn open(&self, connections: Connections) -> reflect_engine::Result<Opened> {
         match self {
             Self::File(path) => {
                 let opened = path.clone();
@@ -90,7 +151,28 @@ impl Data {
                 Ok(Opened::File(path.clone(), Arc::new(store.await?)))
             }
             Self::Postgres(address) => {
-                let store = Postgres::connect(address.expose_secret()).await?;
+                let address = address.expose_secret();
+                let store = Postgres::connect_with(address, connections.get()).await?;
+                Ok(Opened::Postgres(Arc::new(store)))
+            }
+        }
+    }
+
+    /// Opens the engine's store as it is. One that is empty or of an older version is refused, and not
+    /// migrated.
+    pub(crate) async fn open_current(
+        &self,
+        connections: Connections,
+    ) -> reflect_engine::Result<Opened> {
+        match self {
+            Self::File(path) => {
+                let opened = path.clone();
+                let store = blocking(move || Sqlite::open_current(opened)).await?;
+                Ok(Opened::File(path.clone(), Arc::new(store)))
+            }
+            Self::Postgres(address) => {
+                let address = address.expose_secret();
+                let store = Postgres::connect_current(address, connections.get()).await?;
                 Ok(Opened::Postgres(Arc::new(store)))
             }
         }
@@ -179,12 +261,45 @@ mod tests {
 
     #[test]
     fn an_address_is_no_file_and_is_shown_without_its_password() {
-        let Ok(data) = Data::parse("postgres://me:secret@host/db");
-        assert!(data.file().is_none());
-        assert!(!format!("{data} {data:?}").contains("secret"));
+        for address in [
+            "postgres://me:secret@host/db",
+            "Postgres://me:secret@host/db",
+            "POSTGRESQL://me:secret@host/db",
+        ] {
+            let data = Data::parse(address).unwrap();
+            assert!(data.file().is_none());
+            assert!(!format!("{data} {data:?}").contains("secret"));
+            let Data::Postgres(kept) = data else {
+                panic!("{address} is a file");
+            };
+            assert!(kept.expose_secret().starts_with("postgres"));
+        }
         for path in ["reflect.db", "sqlite:reflect.db"] {
-            let Ok(data) = Data::parse(path);
+            let data = Data::parse(path).unwrap();
             assert_eq!(data.file(), Some(Path::new("reflect.db")));
+        }
+        for path in ["postgres.db", "/home/me@work/postgres.db", "größe"] {
+            assert_eq!(Data::parse(path).unwrap().file(), Some(Path::new(path)));
+        }
+    }
+
+    #[test]
+    fn another_address_is_refused_without_its_password() {
+        for (address, shown) in [
+            ("mysql://me:secret@h/db", "mysql://"),
+            (
+                "postgresql+psycopg://me:secret@h/db",
+                "postgresql+psycopg://",
+            ),
+            ("secret@h://db", "no address"),
+            ("postgres:/me:secret@h/db", "no address"),
+            ("host=h user=me password=secret", "no address"),
+        ] {
+            let refused = Data::parse(address).unwrap_err();
+            assert!(refused.contains(shown), "{refused}");
+            assert!(refused.contains("postgres://"), "{refused}");
+            assert!(refused.contains("postgresql://"), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
         }
     }
 }

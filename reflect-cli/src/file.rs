@@ -3,7 +3,7 @@
 use reflect_engine::Engine;
 use reflect_server::keys::Keys;
 
-use crate::data::{Data, Opened};
+use crate::data::{Connections, Data, Opened};
 use crate::failure::Failure;
 use crate::models::Models;
 
@@ -17,16 +17,34 @@ pub(crate) struct File {
 impl File {
     /// Opens a database, creating it if missing. Queued jobs and vectors stay untouched: they belong
     /// to the server.
-    pub(crate) async fn open(data: &Data, models: &Models) -> Result<Self, Failure> {
-        let opened = data.open().await?;
+    pub(crate) async fn open(
+        data: &Data,
+        connections: Connections,
+        models: &Models,
+    ) -> Result<Self, Failure> {
+        let opened = data.open(connections).await?;
         let engine = models.install(opened.engine().only_on_call()).start()?;
+        Ok(Self { engine, opened })
+    }
+
+    /// Opens a database as it is, to look at it. One that is empty or of an older version is refused.
+    pub(crate) async fn open_current(
+        data: &Data,
+        connections: Connections,
+    ) -> reflect_engine::Result<Self> {
+        let opened = data.open_current(connections).await?;
+        let engine = opened.engine().only_on_call().start()?;
         Ok(Self { engine, opened })
     }
 
     /// Opens a database to serve it, creating it if missing: queued jobs are carried out, and memories
     /// of another embedder re-embedded.
-    pub(crate) async fn serve(data: &Data, models: &Models) -> Result<Self, Failure> {
-        let opened = data.open().await?;
+    pub(crate) async fn serve(
+        data: &Data,
+        connections: Connections,
+        models: &Models,
+    ) -> Result<Self, Failure> {
+        let opened = data.open(connections).await?;
         let engine = models.install(opened.engine()).start()?;
         Ok(Self { engine, opened })
     }

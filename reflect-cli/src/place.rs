@@ -9,7 +9,7 @@ use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::command_line::has_flag;
-use crate::data::Data;
+use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
 use crate::local::Local;
@@ -21,9 +21,11 @@ pub(crate) struct Place {
     /// The database to open directly, without a server: a file, or a `postgres://` address.
     #[arg(
         long, visible_alias = "database-url", env = "REFLECT_DATA", hide_env_values = true,
-        value_parser = Data::parse, global = true
+        value_parser = DataParser, global = true
     )]
     pub(crate) data: Option<Data>,
+    #[command(flatten)]
+    pub(crate) connections: Connections,
     /// The URL of a server, such as `http://localhost:8000`.
     #[arg(long, env = "REFLECT_BASE_URL", global = true)]
     pub(crate) url: Option<String>,
@@ -70,7 +72,7 @@ impl Place {
         models: impl FnOnce() -> Result<Models, Failure>,
     ) -> Result<ReflectClient, Failure> {
         if self.is_file()? {
-            let file = File::open(self.existing()?, &models()?).await?;
+            let file = File::open(self.existing()?, self.connections, &models()?).await?;
             return of_file(self.project(), file);
         }
         self.of_server(self.project())
@@ -83,7 +85,7 @@ impl Place {
     ) -> Result<ReflectClient, Failure> {
         match &self.data {
             Some(data) if self.is_file()? => {
-                let file = File::open(data, &Models::default()).await?;
+                let file = File::open(data, self.connections, &Models::default()).await?;
                 of_file(project, file)
             }
             _ => self.of_server(project),
@@ -102,7 +104,7 @@ impl Place {
         else {
             return Ok((self.client_to_fill(self.project()).await?, None));
         };
-        let file = File::open(data, &Models::default()).await?;
+        let file = File::open(data, self.connections, &Models::default()).await?;
         if file.existing_keys().await?.is_some() {
             return Ok((of_file(self.project(), file)?, None));
         }
@@ -115,7 +117,7 @@ impl Place {
     pub(crate) async fn client_of_service(&self) -> Result<(ReflectClient, Option<File>), Failure> {
         match &self.data {
             Some(data) if self.is_file()? => {
-                let file = File::serve(data, &Models::from_env()?).await?;
+                let file = File::serve(data, self.connections, &Models::from_env()?).await?;
                 Ok((of_file(self.project(), file.clone())?, Some(file)))
             }
             _ => Ok((self.of_server(self.project())?, None)),
@@ -167,7 +169,7 @@ impl Place {
 
     /// The existing file, without models.
     pub(crate) async fn file(&self) -> Result<File, Failure> {
-        File::open(self.existing()?, &Models::default()).await
+        File::open(self.existing()?, self.connections, &Models::default()).await
     }
 
     /// The existing file, for work on master keys, which the HTTP API does not offer. With a server
@@ -182,7 +184,7 @@ impl Place {
         self.file().await
     }
 
-    fn existing(&self) -> Result<&Data, Failure> {
+    pub(crate) fn existing(&self) -> Result<&Data, Failure> {
         let Some(data) = &self.data else {
             return Err(Failure::usage(
                 "this command works on a file: use --data FILE (REFLECT_DATA)",

@@ -10,7 +10,7 @@ use reflect_types::{
 use serde::Serialize;
 
 use super::bundle::bar;
-use crate::data::Data;
+use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
 use crate::models::Models;
@@ -22,11 +22,13 @@ const PAGE: u32 = ExportOverview::MAX_LIMIT;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The database to copy from: a file, or a PostgreSQL address. No server may write to it meanwhile.
-    #[arg(value_parser = Data::parse)]
+    #[arg(value_parser = DataParser)]
     from: Data,
     /// The database to copy to: a file, or a PostgreSQL address. It is created if missing.
-    #[arg(value_parser = Data::parse)]
+    #[arg(value_parser = DataParser)]
     to: Data,
+    #[command(flatten)]
+    connections: Connections,
     /// Only this project, and its keys.
     #[arg(long)]
     project: Option<String>,
@@ -49,13 +51,14 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Options {
         from,
         to,
+        connections,
         project,
         json,
     } = options;
     if from.is_same(&to) {
         return Err(Failure::usage("FROM and TO are the same database"));
     }
-    let from = File::open(from.existing()?, &Models::default()).await?;
+    let from = File::open(from.existing()?, connections, &Models::default()).await?;
     let project = project.map(ProjectId::from);
     let projects = from.engine.list_projects().await?;
     // Before the other one is created.
@@ -64,7 +67,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             "FROM has no project `{missing}`: `reflect projects --data FROM` lists them"
         )));
     }
-    let to = File::open(&to, &Models::default()).await?;
+    let to = File::open(&to, connections, &Models::default()).await?;
     let copied = copy(&from, &to, projects, project.as_ref()).await;
     // A failure to close is worth less than what was copied, or why not.
     let _ = from.engine.shutdown().await;

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use super::memories::ranking;
-use crate::data::Data;
+use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::signals::Signalled;
 use crate::{models, output, permissions, secret};
@@ -28,9 +28,11 @@ pub(crate) struct Options {
     /// `postgres://user:password@host/database`, which any number of servers may share.
     #[arg(
         long, visible_alias = "database-url", env = "REFLECT_DATA", hide_env_values = true,
-        value_parser = Data::parse, default_value = "reflect.db"
+        value_parser = DataParser, default_value = "reflect.db"
     )]
     data: Data,
+    #[command(flatten)]
+    connections: Connections,
     /// A key that opens every project, such as one of `reflect keys generate`. Without it, the first
     /// start on a database creates one and shows it once.
     #[arg(long, env = "REFLECT_MASTER_KEY", hide_env_values = true, value_parser = secret::parse)]
@@ -187,7 +189,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         ))
     })?;
     warn_if_readable(&listener, &settings);
-    let opened = options.data.open().await?;
+    let opened = options.data.open(options.connections).await?;
     options.data.warn_if_shared();
     let (key_store, is_new) = opened.keys().await?;
     // A database from an import or an embedded engine has projects, and no server has used it.

@@ -91,7 +91,7 @@ fn what_cannot_be_migrated_is_refused_before_anything_is_created() {
     for (from, to, more, code, said) in [
         ("/nowhere/reflect.db", to, &[][..], 2, "no such file"),
         (&from, &from, &[], 2, "the same database"),
-        ("mysql://me@host/db", to, &[], 2, "no such file"),
+        ("mysql://me@host/db", to, &[], 2, "no database for mysql://"),
         (&from, to, &["--project", "nope"], 4, "no project `nope`"),
     ] {
         let refused = migrate(from, to, more);

@@ -100,8 +100,19 @@ fn doctor_examines_a_database() {
         let found = String::from_utf8(output.stdout).unwrap();
         (output.status.success(), found)
     };
+    // It only looks: the tables are those of a server.
+    for _ in 0..2 {
+        let (healthy, found) = doctor(&address);
+        assert!(
+            healthy && found.contains("the database is empty"),
+            "{found}"
+        );
+        assert!(found.contains("`reflect serve` creates"), "{found}");
+    }
+    let server = Server::start(Path::new(&address), &["--master-key", KEY]);
     let (healthy, found) = doctor(&address);
     assert!(healthy, "{found}");
+    drop(server);
     for said in [
         "PostgreSQL 1",
         "pgvector 0.",
@@ -121,6 +132,10 @@ fn doctor_examines_a_database() {
         "{found}"
     );
     assert!(!found.contains("not-this-one"), "{found}");
+    assert!(
+        found.contains("address that `reflect serve` uses"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -128,14 +143,15 @@ fn doctor_examines_a_database() {
 fn metrics_have_the_connections_and_the_queue() {
     let runtime = Runtime::new().unwrap();
     let address = runtime.block_on(scratch_database("metrics"));
-    let server = Server::start(Path::new(&address), &["--master-key", KEY]);
+    let few = ["--master-key", KEY, "--database-connections", "5"];
+    let server = Server::start(Path::new(&address), &few);
     let text = runtime.block_on(async {
         let answer = reqwest::get(format!("{}/metrics", server.url)).await;
         answer.unwrap().text().await.unwrap()
     });
     for line in [
         "reflect_store_reachable 1",
-        "reflect_database_connections_max 16",
+        "reflect_database_connections_max 5",
         "reflect_database_connections_waiting 0",
         "reflect_index_lag 0",
         r#"reflect_queue_jobs{kind="reflection"} 0"#,

@@ -49,6 +49,49 @@ fn weak_master_key_or_bootstrap_token_is_refused() {
 }
 
 #[test]
+fn an_address_of_another_scheme_is_refused_without_its_password() {
+    let run = |arguments: &[&str], variable: &str| {
+        let mut command = reflect();
+        command.args(arguments);
+        if !variable.is_empty() {
+            command.env("REFLECT_DATA", variable);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stdout.clone()).unwrap() + &errors(&output);
+        assert!(!said.contains("secret"), "{arguments:?}: {said}");
+        (output.status.code(), said)
+    };
+    for address in [
+        "mysql://me:secret@h/db",
+        "postgresql+psycopg://me:secret@h/db",
+        "postgres:/me:secret@h/db",
+        "host=h user=me password=secret",
+    ] {
+        for (arguments, variable) in [
+            (&["serve", "--data", address][..], ""),
+            (&["serve", "--database-url", address], ""),
+            (&["traces", "--data", address], ""),
+            (&["traces"], address),
+            (&["doctor", "--json"], address),
+            (&["migrate", "reflect.db", address], ""),
+        ] {
+            let (code, said) = run(arguments, variable);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains("postgres://"), "{said}");
+            assert!(said.contains("postgresql://"), "{said}");
+        }
+    }
+    for address in [
+        "Postgres://me:secret@127.0.0.1:1/db",
+        "POSTGRESQL://me:secret@127.0.0.1:1/db",
+    ] {
+        let (code, said) = run(&["traces", "--data", address], "");
+        assert_eq!(code, Some(5), "{said}");
+        assert!(said.contains("cannot be reached"), "{said}");
+    }
+}
+
+#[test]
 fn generated_secret_is_strong() {
     let folder = tempfile::tempdir().unwrap();
     let generate = || {

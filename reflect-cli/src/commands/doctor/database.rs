@@ -3,22 +3,19 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use reflect_engine::store::{Examination, Postgres};
+use reflect_engine::store::Examination;
 
 use super::findings::Findings;
-use crate::data::Opened;
+use crate::data::{Connections, Opened};
 use crate::file::File;
 
-/// The oldest version of PostgreSQL that Reflect is written for.
-const MIN_VERSION: i64 = 140_000;
-
 /// Checks the database, if it is one.
-pub(super) async fn check(file: &File, findings: &mut Findings) {
+pub(super) async fn check(file: &File, connections: Connections, findings: &mut Findings) {
     let Opened::Postgres(store) = &file.opened else {
         return;
     };
     match store.examine().await {
-        Ok(found) => report(&found, findings),
+        Ok(found) => report(&found, connections, findings),
         Err(error) => findings.bad(
             format!("the database cannot be examined: {error}"),
             "grant this user the right to read pg_stat_database and pg_stat_replication",
@@ -46,23 +43,21 @@ pub(super) async fn check(file: &File, findings: &mut Findings) {
     }
 }
 
-fn report(found: &Examination, findings: &mut Findings) {
+fn report(found: &Examination, connections: Connections, findings: &mut Findings) {
     let Examination {
         version, pgvector, ..
     } = found;
-    if found.version_number < MIN_VERSION {
-        let upgrade = "upgrade PostgreSQL to 14 or newer";
-        findings.bad(format!("PostgreSQL {version} is too old"), upgrade);
-    } else {
-        findings.good(format!("PostgreSQL {version} with pgvector {pgvector}"));
-    }
+    findings.good(format!("PostgreSQL {version} with pgvector {pgvector}"));
     let (used, most) = (found.connections, found.max_connections);
     let what = format!("{used} of {most} connections are in use");
-    let pool = i64::try_from(Postgres::DEFAULT_CONNECTIONS).unwrap_or(i64::MAX);
+    let pool = i64::try_from(connections.get()).unwrap_or(i64::MAX);
     if most - used < pool {
         findings.warn(
             what,
-            &format!("raise max_connections: each server opens up to {pool}"),
+            &format!(
+                "raise max_connections, or lower --database-connections of the servers: each opens up \
+                 to {pool}"
+            ),
         );
     } else {
         findings.good(what);

@@ -1,4 +1,5 @@
 use clap::Args;
+use reflect_engine::Error;
 use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
 use reflect_server::keys::{KeyText, is_valid};
@@ -87,29 +88,54 @@ async fn check_models(models: &models::Models, findings: &mut Findings) {
     }
 }
 
+/// Checks the database, which may be a file.
 async fn check_file(place: &Place, findings: &mut Findings) {
-    match place.file().await {
-        Ok(file) => {
-            findings.good("the database opens");
-            check_permissions(place, findings);
-            database::check(&file, findings).await;
-            check_embedders(&file, findings).await;
-            check_contents(place, &file, findings).await;
-            // The checks are done, so an error while closing changes nothing.
-            let _ = file.engine.shutdown().await;
+    let data = match place.existing() {
+        Ok(data) => data,
+        Err(failure) => return findings.bad(failure.to_string(), ANOTHER_FILE),
+    };
+    // As it is: an examination must not migrate what it examines.
+    let file = match File::open_current(data, place.connections).await {
+        Ok(file) => file,
+        Err(Error::Older { found: 0, .. }) => {
+            return findings.warn(
+                format!("{data}: the database is empty"),
+                "`reflect serve` creates its tables",
+            );
         }
-        Err(failure) => findings.bad(
-            failure.to_string(),
-            "set --data (REFLECT_DATA) to the file that `reflect serve` uses",
-        ),
-    }
+        Err(error @ Error::Older { .. }) => {
+            return findings.warn(
+                error.to_string(),
+                "back it up and start `reflect serve` of this version, which migrates it; then run \
+                 `reflect doctor` again",
+            );
+        }
+        Err(error) => {
+            let fix = match data {
+                Data::File(_) => ANOTHER_FILE,
+                Data::Postgres(_) => ANOTHER_ADDRESS,
+            };
+            return findings.bad(Failure::from(error).to_string(), fix);
+        }
+    };
+    findings.good("the database opens");
+    check_permissions(place, findings);
+    database::check(&file, place.connections, findings).await;
+    check_embedders(&file, findings).await;
+    check_contents(place, &file, findings).await;
+    // The checks are done, so an error while closing changes nothing.
+    let _ = file.engine.shutdown().await;
 }
+
+const ANOTHER_FILE: &str = "set --data (REFLECT_DATA) to the file that `reflect serve` uses";
+const ANOTHER_ADDRESS: &str = "set --data (REFLECT_DATA) to the address that `reflect serve` uses, and \
+                               try it with `psql`: the server, its pg_hba.conf and the network between";
 
 /// Says which embedders the memories have vectors of. A server with another one adds its own.
 async fn check_embedders(file: &File, findings: &mut Findings) {
     let known = match file.engine.embedders().await {
         Ok(known) => known,
-        Err(error) => return findings.bad(error.to_string(), "check the file"),
+        Err(error) => return findings.bad(error.to_string(), "check the database"),
     };
     for (known, lacking) in known {
         let (space, seen) = (&known.space, known.seen_at);
@@ -126,7 +152,7 @@ async fn check_embedders(file: &File, findings: &mut Findings) {
 }
 
 async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
-    check_master_key(file, findings).await;
+    check_master_key(place, file, findings).await;
     match file.engine.list_projects().await {
         Ok(projects) if projects.is_empty() => findings.warn(
             "no runs are recorded yet",
@@ -145,18 +171,20 @@ async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
                 check_memories(file, &project, findings).await;
             }
         }
-        Err(error) => findings.bad(error.to_string(), "check the file"),
+        Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
-async fn check_master_key(file: &File, findings: &mut Findings) {
+async fn check_master_key(place: &Place, file: &File, findings: &mut Findings) {
     const UNLESS: &str = "unless the server gets one with --master-key";
 
+    let data = place.data.iter().map(ToString::to_string);
+    let data: String = data.collect();
     let masters = match file.existing_keys().await {
         Ok(Some(keys)) => keys.list(None).await,
         Ok(None) => {
             return findings.warn(
-                "no server has used the file: it has no master key",
+                "no server has used the database: it has no master key",
                 &format!("`reflect serve` creates one and shows it once, {UNLESS}"),
             );
         }
@@ -164,13 +192,13 @@ async fn check_master_key(file: &File, findings: &mut Findings) {
     };
     match masters {
         Ok(keys) if keys.iter().any(is_valid) => {
-            findings.good("the file has a master key");
+            findings.good("the database has a master key");
         }
         Ok(_) => findings.warn(
-            "the file has no master key",
-            &format!("run `reflect keys create LABEL --master --data FILE`, {UNLESS}"),
+            "the database has no master key",
+            &format!("run `reflect keys create LABEL --master --data {data}`, {UNLESS}"),
         ),
-        Err(error) => findings.bad(error.to_string(), "check the file"),
+        Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
@@ -183,7 +211,7 @@ async fn check_memories(file: &File, project: &ProjectId, findings: &mut Finding
             stats.memories, stats.quarantined, stats.archived, stats.merged, stats.staged
         )),
         Ok(_) => {}
-        Err(error) => findings.bad(error.to_string(), "check the file"),
+        Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
@@ -201,7 +229,7 @@ async fn check_ingestion(file: &File, project: &ProjectId, findings: &mut Findin
                 ids.join(", ")
             ),
         ),
-        Err(error) => findings.bad(error.to_string(), "check the file"),
+        Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
