@@ -31,7 +31,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
     prop_oneof![Just(Metadata::new()), some]
 }
 
-fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
+pub(super) fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
     let dims = prop_oneof![1_usize..5, 30_usize..36, Just(64), Just(100)];
     let centres = dims.prop_flat_map(|dims| {
         let centre = prop::collection::vec(-1.0_f32..1.0, dims);
@@ -50,7 +50,7 @@ fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
     })
 }
 
-fn params() -> impl Strategy<Value = Params> {
+pub(super) fn params() -> impl Strategy<Value = Params> {
     let weight = || prop_oneof![Just(0.0), Just(1.0), Just(0.5), 0.0..1.0];
     let floor = prop_oneof![Just(-1.0), Just(0.0), -0.2..1.0];
     let least = prop_oneof![Just(f64::NEG_INFINITY), -0.6..0.6];
@@ -66,7 +66,7 @@ fn params() -> impl Strategy<Value = Params> {
     })
 }
 
-fn filter() -> impl Strategy<Value = Option<Metadata>> {
+pub(super) fn filter() -> impl Strategy<Value = Option<Metadata>> {
     let filter = prop_oneof![
         Just(json!({"team": "a"})),
         Just(json!({"team": ["b", "c"]})),

@@ -4,6 +4,7 @@
 mod exact;
 mod length;
 mod room;
+mod roster;
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,19 @@ fn checked_read(
     params: &Params,
     filter: Option<&Metadata>,
 ) -> Vec<i64> {
-    let read = read(index, memories, probe, params, filter);
+    let shortlist = index.shortlist(probe, params, filter).unwrap();
+    checked_shortlist(shortlist, memories, probe, params, filter)
+}
+
+/// What a query reads of a shortlist, checked against the exact ranking.
+fn checked_shortlist(
+    shortlist: Shortlist,
+    memories: &Memories,
+    probe: &[f32],
+    params: &Params,
+    filter: Option<&Metadata>,
+) -> Vec<i64> {
+    let read = read(shortlist, memories);
 
     let passes = |m: &Stored| filter.is_none_or(|filter| rank::matches(filter, Some(&m.metadata)));
     let passing: Vec<_> = memories
@@ -93,14 +106,7 @@ fn checked_read(
 }
 
 /// The memories whose exact vectors the shortlist asks for.
-fn read(
-    index: &Index,
-    memories: &Memories,
-    probe: &[f32],
-    params: &Params,
-    filter: Option<&Metadata>,
-) -> Vec<i64> {
-    let mut shortlist = index.shortlist(probe, params, filter).unwrap();
+fn read(mut shortlist: Shortlist, memories: &Memories) -> Vec<i64> {
     let mut read = Vec::new();
     while let Some(batch) = shortlist.next_batch() {
         assert!(batch.is_sorted_by(|a, b| a < b));
