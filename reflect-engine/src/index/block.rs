@@ -137,7 +137,7 @@ impl Block {
     pub(super) fn planes(&self, at: usize) -> Planes<'_> {
         let place = self.place(at);
         Planes {
-            planes: self.planes.each_ref().map(|plane| &plane[place.clone()]),
+            chunks: self.planes.each_ref().map(|plane| &plane[place.clone()]),
             step: self.scales.step(at),
             dims: self.dims,
         }

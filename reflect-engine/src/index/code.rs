@@ -42,7 +42,7 @@ pub(super) struct Code {
 impl Code {
     pub(super) fn planes(&self) -> Planes<'_> {
         Planes {
-            planes: self.planes.each_ref().map(Vec::as_slice),
+            chunks: self.planes.each_ref().map(Vec::as_slice),
             step: self.scale.step,
             dims: self.dims,
         }
@@ -130,14 +130,14 @@ fn parts(code: i16) -> [i16; PLANES] {
 /// The planes of a code, wherever they are.
 #[derive(Clone, Copy)]
 pub(super) struct Planes<'a> {
-    pub(super) planes: [&'a [Chunk]; PLANES],
+    pub(super) chunks: [&'a [Chunk]; PLANES],
     pub(super) step: f32,
     pub(super) dims: usize,
 }
 
 impl<'a> Planes<'a> {
     fn chunks(&self) -> impl Iterator<Item = [&'a Chunk; PLANES]> + use<'a> {
-        let [first, second, third] = self.planes;
+        let [first, second, third] = self.chunks;
         let chunks = first.iter().zip(second).zip(third);
         chunks.map(|((first, second), third)| [first, second, third])
     }

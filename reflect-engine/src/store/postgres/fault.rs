@@ -76,7 +76,7 @@ impl Fault {
         match self {
             Self::Sql(error) => sql(error, address),
             Self::Pool(PoolError::Timeout(TimeoutType::Wait)) => Error::unavailable(
-                "all connections to the database are busy: try again later, or allow more",
+                "all connections to the database are busy: try again later, or allow more with --database-connections",
             ),
             Self::Pool(PoolError::Timeout(_)) => unreachable(None),
             Self::Pool(error) => Error::unavailable(format!("the store is closed: {error}")),
@@ -139,7 +139,7 @@ fn sql(error: tokio_postgres::Error, address: &str) -> Error {
             error,
         ),
         "53300" => unavailable(
-            "the database has no connection left: try again later, or allow more",
+            "the database has no connection left: try again later, or raise its max_connections",
             error,
         ),
         "XX001" | "XX002" => Error::Corrupt {

@@ -205,7 +205,9 @@ impl Embedder for Count {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
-        texts.iter().for_each(|text| self.add(text));
+        for text in texts {
+            self.add(text);
+        }
         tokio::time::sleep(Duration::from_millis(10)).await;
         HashedEmbedder.embed(texts).await
     }
