@@ -138,7 +138,7 @@ impl Block {
         let place = self.place(at);
         Planes {
             chunks: self.planes.each_ref().map(|plane| &plane[place.clone()]),
-            step: self.scales.step(at),
+            step: self.scales.steps()[at],
             dims: self.dims,
         }
     }

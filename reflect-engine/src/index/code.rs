@@ -3,8 +3,9 @@
 //! A vector `v` of length above zero has the direction `u = v / |v|`. With the step
 //! `s = max |u_i| / 7.3`, its code is `c = round(4 u / s)`, 6 bits that are kept as three planes of 2:
 //! `c + 32 = 16 c1 + 4 c2 + c3`, each from 0 to 3. `s c / 4` approximates `u`; so do
-//! `s (4 c1 + c2 - 61/8)`, where the eighths are the mean of what follows, and `s1 (c1 - 3/2)` with the `s1` that is
-//! nearest. Their distances from it are measured and stored. A code is a function of the vector alone.
+//! `s (4 c1 + c2 - 61/8)`, where the eighths are the mean of what follows, and `3.2 s (c1 - 3/2)`, where most
+//! components are nearer to zero than the mean. Their distances from it are measured and stored. A code is a function
+//! of the vector alone.
 
 use fearless_simd::{Level, dispatch};
 
@@ -16,7 +17,9 @@ use crate::rank::vector::Direction;
 const LARGEST: f64 = 7.3;
 /// The offset that makes a code fit into six unsigned bits.
 const BIAS: i16 = 32;
-/// What the first plane exceeds the component by, in its own steps.
+/// The steps of one in the first plane, where it is all that is known.
+pub(super) const FIRST_STEP: f64 = 3.2;
+/// What the first plane exceeds the component by, in these.
 pub(super) const FIRST_OFFSET: f64 = 1.5;
 /// What the first two planes exceed the component by, in steps.
 pub(super) const SECOND_OFFSET: f64 = 7.625;
@@ -75,49 +78,48 @@ pub(super) fn encode(direction: &[f64]) -> Code {
     code
 }
 
-/// Fills in the planes, the first step and the errors for the code's step.
+/// Fills in the planes and errors for the code's step.
 #[expect(
     clippy::inline_always,
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
 fn fill(code: &mut Code, direction: &[f64]) {
-    let step = f64::from(code.scale.step);
     let (runs, rest) = direction.as_chunks::<WORDS>();
-    let runs = || runs.iter().map(<[f64; WORDS]>::as_slice).chain([rest]);
-
-    let (mut products, mut squares) = ([0.0; WORDS], [0.0; WORDS]);
-    for (at, components) in runs().enumerate() {
-        let (chunk, shift) = (at / (CHUNK / WORDS), 2 * (at % (CHUNK / WORDS)));
-        for (i, u) in components.iter().enumerate() {
-            let parts = parts(nearest(u * (4.0 / step)));
-            for (plane, part) in code.planes.iter_mut().zip(parts) {
-                plane[chunk][i] |= part << shift;
-            }
-            let level = f64::from(parts[0]) - FIRST_OFFSET;
-            products[i] += u * level;
-            squares[i] += level * level;
-        }
-    }
-    code.scale.first_step = to_f32(products.iter().sum::<f64>() / squares.iter().sum::<f64>());
-
-    let first_step = f64::from(code.scale.first_step);
     let mut squares = [[0.0; WORDS]; PLANES];
-    for components in runs() {
-        for (i, u) in components.iter().enumerate() {
-            let [first, second, third] = parts(nearest(u * (4.0 / step))).map(f64::from);
-            let two = 4.0 * first + second;
-            let near = [
-                first_step * (first - FIRST_OFFSET),
-                step * (two - SECOND_OFFSET),
-                step * (two + 0.25 * third - OFFSET),
-            ];
-            for (squares, near) in squares.iter_mut().zip(near) {
-                squares[i] += (u - near) * (u - near);
-            }
+    for (at, components) in runs.iter().enumerate() {
+        fill_run(code, at, components, &mut squares);
+    }
+    fill_run(code, runs.len(), rest, &mut squares);
+    code.scale.errors = squares.map(|squares| error_bound(squares.iter().sum()));
+}
+
+/// Fills in the components that share the `at`-th part of their chunk's words.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn fill_run(code: &mut Code, at: usize, components: &[f64], squares: &mut [[f64; WORDS]; PLANES]) {
+    let step = f64::from(code.scale.step);
+    let (chunk, shift) = (at / (CHUNK / WORDS), 2 * (at % (CHUNK / WORDS)));
+    for (i, u) in components.iter().enumerate() {
+        let parts = parts(nearest(u * (4.0 / step)));
+        for (plane, part) in code.planes.iter_mut().zip(parts) {
+            plane[chunk][i] |= part << shift;
+        }
+        let [first, second, third] = parts.map(f64::from);
+        let two = 4.0 * first + second;
+        let near = [
+            FIRST_STEP * (first - FIRST_OFFSET),
+            two - SECOND_OFFSET,
+            two + 0.25 * third - OFFSET,
+        ];
+        for (squares, near) in squares.iter_mut().zip(near) {
+            let rest = u - step * near;
+            squares[i] += rest * rest;
         }
     }
-    code.scale.errors = squares.map(|squares| error_bound(squares.iter().sum()));
 }
 
 /// A code's part in each plane.

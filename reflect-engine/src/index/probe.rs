@@ -24,7 +24,9 @@
 
 use fearless_simd::{Level, dispatch};
 
-use super::code::{self, FIRST_OFFSET, OFFSET, SECOND_OFFSET, error_bound, max_abs, nearest};
+use super::code::{
+    self, FIRST_OFFSET, FIRST_STEP, OFFSET, SECOND_OFFSET, error_bound, max_abs, nearest,
+};
 use super::kernel::{self, Chunk, ProbeChunk};
 use super::scales::{Scale, Scales};
 
@@ -188,11 +190,11 @@ impl Aim {
     )]
     #[inline(always)]
     fn first_highs_inlined(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
-        let offset = FIRST_OFFSET * self.sum;
-        let rows = dots.iter().zip(scales.first_steps());
+        let (offset, unit) = (FIRST_OFFSET * self.sum, FIRST_STEP * self.unit);
+        let rows = dots.iter().zip(scales.steps());
         let rows = rows.zip(scales.alongs()).zip(scales.first_errors());
         for (high, (((dot, step), along), error)) in highs.iter_mut().zip(rows) {
-            let across = (f64::from(*dot) - offset) * self.unit * f64::from(*step);
+            let across = (f64::from(*dot) - offset) * unit * f64::from(*step);
             let similarity = self.along * f64::from(*along) + across;
             *high = similarity + f64::from(*error) * self.reach + self.margin;
         }
@@ -200,27 +202,28 @@ impl Aim {
 
     /// The bounds by the dot product with the first plane.
     pub(super) fn bounds_by_first(&self, first: i32, scale: Scale) -> Bounds {
-        let dot = f64::from(first) - FIRST_OFFSET * self.sum;
-        self.bounds(dot * f64::from(scale.first_step), scale, scale.errors[0])
+        let dot = FIRST_STEP * (f64::from(first) - FIRST_OFFSET * self.sum);
+        self.bounds(dot, scale, scale.errors[0])
     }
 
     /// The bounds by the dot products with the first two planes.
     pub(super) fn bounds_by_two(&self, dots: [i32; 2], scale: Scale) -> Bounds {
         let [first, second] = dots.map(f64::from);
         let dot = 4.0 * first + second - SECOND_OFFSET * self.sum;
-        self.bounds(dot * f64::from(scale.step), scale, scale.errors[1])
+        self.bounds(dot, scale, scale.errors[1])
     }
 
     /// The bounds by the dot products with all planes.
     pub(super) fn bounds_by_all(&self, dots: [i32; 3], scale: Scale) -> Bounds {
         let [first, second, third] = dots.map(f64::from);
         let dot = 4.0 * first + second + 0.25 * third - OFFSET * self.sum;
-        self.bounds(dot * f64::from(scale.step), scale, scale.errors[2])
+        self.bounds(dot, scale, scale.errors[2])
     }
 
-    /// The bounds by the product with what the code tells, in units of the probe.
-    fn bounds(&self, product: f64, scale: Scale, error: f32) -> Bounds {
-        let similarity = self.along * f64::from(scale.along) + product * self.unit;
+    /// The bounds by a dot product in steps of the row.
+    fn bounds(&self, dot: f64, scale: Scale, error: f32) -> Bounds {
+        let across = dot * self.unit * f64::from(scale.step);
+        let similarity = self.along * f64::from(scale.along) + across;
         let margin = if error > 0.0 {
             f64::from(error) * self.reach + self.margin
         } else {

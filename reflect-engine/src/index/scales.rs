@@ -7,8 +7,6 @@ pub(super) const PLANES: usize = 3;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scale {
     pub(super) step: f32,
-    /// The step of the first plane alone.
-    pub(super) first_step: f32,
     /// The part along the centre.
     pub(super) along: f32,
     /// The distance from the direction by the first plane, the first two, and all; 0 for the zero vector only.
@@ -19,16 +17,15 @@ pub(super) struct Scale {
 /// with several rows at once.
 #[derive(Default)]
 pub(super) struct Scales {
-    first_steps: Vec<f32>,
+    steps: Vec<f32>,
     alongs: Vec<f32>,
     first_errors: Vec<f32>,
-    /// The step, and the other errors.
-    rest: Vec<(f32, [f32; PLANES - 1])>,
+    other_errors: Vec<[f32; PLANES - 1]>,
 }
 
 impl Scales {
-    pub(super) fn first_steps(&self) -> &[f32] {
-        &self.first_steps
+    pub(super) fn steps(&self) -> &[f32] {
+        &self.steps
     }
 
     pub(super) fn alongs(&self) -> &[f32] {
@@ -39,15 +36,10 @@ impl Scales {
         &self.first_errors
     }
 
-    pub(super) fn step(&self, at: usize) -> f32 {
-        self.rest[at].0
-    }
-
     pub(super) fn get(&self, at: usize) -> Scale {
-        let (step, [second, all]) = self.rest[at];
+        let [second, all] = self.other_errors[at];
         Scale {
-            step,
-            first_step: self.first_steps[at],
+            step: self.steps[at],
             along: self.alongs[at],
             errors: [self.first_errors[at], second, all],
         }
@@ -55,35 +47,35 @@ impl Scales {
 
     pub(super) fn push(&mut self, scale: Scale) {
         let [first, second, all] = scale.errors;
-        self.first_steps.push(scale.first_step);
+        self.steps.push(scale.step);
         self.alongs.push(scale.along);
         self.first_errors.push(first);
-        self.rest.push((scale.step, [second, all]));
+        self.other_errors.push([second, all]);
     }
 
     pub(super) fn set(&mut self, at: usize, scale: Scale) {
         let [first, second, all] = scale.errors;
-        self.first_steps[at] = scale.first_step;
+        self.steps[at] = scale.step;
         self.alongs[at] = scale.along;
         self.first_errors[at] = first;
-        self.rest[at] = (scale.step, [second, all]);
+        self.other_errors[at] = [second, all];
     }
 
     pub(super) fn pop(&mut self) -> Option<Scale> {
-        let last = self.get(self.rest.len().checked_sub(1)?);
-        self.first_steps.pop();
+        let last = self.get(self.steps.len().checked_sub(1)?);
+        self.steps.pop();
         self.alongs.pop();
         self.first_errors.pop();
-        self.rest.pop();
+        self.other_errors.pop();
         Some(last)
     }
 
     /// The memory used outside of itself, including reserved capacity.
     pub(super) fn bytes(&self) -> usize {
-        let columns = [&self.first_steps, &self.alongs, &self.first_errors].into_iter();
+        let columns = [&self.steps, &self.alongs, &self.first_errors].into_iter();
         let columns: usize = columns
             .map(|column| size_of::<f32>() * column.capacity())
             .sum();
-        columns + self.rest.capacity() * size_of::<(f32, [f32; PLANES - 1])>()
+        columns + self.other_errors.capacity() * size_of::<[f32; PLANES - 1]>()
     }
 }

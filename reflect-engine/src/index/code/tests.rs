@@ -11,7 +11,7 @@ proptest! {
         let code = encode(&direction);
         let codes = code.planes().whole();
         prop_assert_eq!(codes.len(), vector.len());
-        let Scale { step, first_step, errors, .. } = code.scale;
+        let Scale { step, errors, .. } = code.scale;
         let quarter = f64::from(step) / 4.0;
         let mut squares = [0.0; PLANES];
         for (c, u) in codes.iter().zip(&direction) {
@@ -19,7 +19,7 @@ proptest! {
             prop_assert!(rest.abs() <= quarter * 0.501, "{c} {u}");
             let [first, second, _] = parts(*c).map(f64::from);
             let rests = [
-                u - f64::from(first_step) * (first - 1.5),
+                u - f64::from(step) * 3.2 * (first - 1.5),
                 u - quarter * (16.0 * first + 4.0 * second - 30.5),
                 rest,
             ];
