@@ -49,7 +49,7 @@ async fn nearest(
                      AND embedder = (SELECT key FROM embedder WHERE id = $2 AND dims = $4) \
              ) SELECT memory, distance FROM near WHERE distance <= (SELECT coalesce(( \
                  SELECT distance FROM (SELECT distance FROM near LIMIT $6) sample \
-                 ORDER BY distance OFFSET greatest($5 - 1, 0) LIMIT 1 \
+                 ORDER BY distance OFFSET greatest($5::bigint - 1, 0) LIMIT 1 \
              ), 'Infinity')) ORDER BY distance LIMIT $5",
             params![
                 project.as_str(),
