@@ -1,9 +1,9 @@
 //! A block of quantised vectors.
 
 use super::code::{self, Code, Planes};
-use super::kernel::Chunk;
-use super::probe::Aim;
-use super::scales::{PLANES, Scale, Scales};
+use super::kernel::{Chunk, FineChunk};
+use super::probe::{Aim, Bounds};
+use super::scales::{Scale, Scales};
 use super::summary::Summary;
 use super::tags::Tags;
 use crate::rank::Merit;
@@ -15,9 +15,11 @@ pub(super) const ROWS: usize = 128;
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
     dims: usize,
-    /// Row by row. A scan reads the first plane of every row, and the others of few.
-    planes: [Vec<Chunk>; PLANES],
-    /// What every scan of the block reads besides the first plane.
+    /// The coarse planes, row by row.
+    coarse: Vec<Chunk>,
+    /// The fine planes, row by row, which a scan reads of few rows.
+    fine: Vec<FineChunk>,
+    /// What every scan of the block reads besides the coarse planes.
     scales: Scales,
     /// What a scan reads of few rows.
     merits: Vec<Merit>,
@@ -39,7 +41,8 @@ pub(super) struct Entry {
 
 /// A row outside a block.
 pub(super) struct Row {
-    planes: [Vec<Chunk>; PLANES],
+    coarse: Vec<Chunk>,
+    fine: Vec<FineChunk>,
     scale: Scale,
     merit: Merit,
     pub(super) entry: Entry,
@@ -49,11 +52,14 @@ impl Row {
     /// The row of a code whose part along the centre is `along`.
     pub(super) fn new(code: Code, along: f64, merit: Merit, entry: Entry) -> Self {
         let scale = Scale {
+            step: code.step,
             along: code::to_f32(along),
-            ..code.scale
+            coarse_error: code.coarse_error,
+            error: code.error,
         };
         Self {
-            planes: code.planes,
+            coarse: code.coarse,
+            fine: code.fine,
             scale,
             merit,
             entry,
@@ -65,7 +71,8 @@ impl Block {
     pub(super) fn new(dims: usize) -> Self {
         Self {
             dims,
-            planes: Default::default(),
+            coarse: Vec::new(),
+            fine: Vec::new(),
             scales: Scales::default(),
             merits: Vec::new(),
             entries: Vec::new(),
@@ -97,17 +104,15 @@ impl Block {
     /// Overwrites a row, or appends the next one.
     pub(super) fn put(&mut self, at: usize, row: Row) {
         if at == self.len() {
-            for (plane, row) in self.planes.iter_mut().zip(&row.planes) {
-                append(plane, row);
-            }
+            append(&mut self.coarse, &row.coarse);
+            append(&mut self.fine, &row.fine);
             self.scales.push(row.scale);
             self.merits.push(row.merit);
             self.entries.push(row.entry);
         } else {
             let place = self.place(at);
-            for (plane, row) in self.planes.iter_mut().zip(&row.planes) {
-                plane[place.clone()].copy_from_slice(row);
-            }
+            self.coarse[place.clone()].copy_from_slice(&row.coarse);
+            self.fine[place].copy_from_slice(&row.fine);
             self.scales.set(at, row.scale);
             self.merits[at] = row.merit;
             self.entries[at] = row.entry;
@@ -126,7 +131,8 @@ impl Block {
         let entry = self.entries.pop()?;
         let start = self.place(self.len()).start;
         Some(Row {
-            planes: self.planes.each_mut().map(|plane| plane.split_off(start)),
+            coarse: self.coarse.split_off(start),
+            fine: self.fine.split_off(start),
             scale,
             merit,
             entry,
@@ -137,34 +143,41 @@ impl Block {
     pub(super) fn planes(&self, at: usize) -> Planes<'_> {
         let place = self.place(at);
         Planes {
-            chunks: self.planes.each_ref().map(|plane| &plane[place.clone()]),
+            coarse: &self.coarse[place.clone()],
+            fine: &self.fine[place],
             step: self.scales.steps()[at],
             dims: self.dims,
         }
     }
 
-    /// The dot product of the probe with the first plane of every row.
-    pub(super) fn first_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
-        aim.dots(&self.planes[0], &mut dots[..self.len()]);
+    /// The dot product of the probe with the coarse plane of every row.
+    pub(super) fn coarse_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
+        aim.coarse_dots(&self.coarse, &mut dots[..self.len()]);
     }
 
     /// Upper bounds of every row's similarity by these dot products.
-    pub(super) fn first_highs(&self, aim: &Aim, dots: &[i32; ROWS], highs: &mut [f64; ROWS]) {
-        aim.first_highs(dots, &self.scales, highs);
+    pub(super) fn coarse_highs(&self, aim: &Aim, dots: &[i32; ROWS], highs: &mut [f64; ROWS]) {
+        aim.coarse_highs(dots, &self.scales, highs);
     }
 
-    /// The dot product of the probe with a plane of one row.
-    pub(super) fn dot(&self, aim: &Aim, plane: usize, at: usize) -> i32 {
+    /// The dot product of the probe with the coarse plane of one row.
+    pub(super) fn coarse_dot(&self, aim: &Aim, at: usize) -> i32 {
         let mut dot = [0];
-        aim.dots(&self.planes[plane][self.place(at)], &mut dot);
+        aim.coarse_dots(&self.coarse[self.place(at)], &mut dot);
         dot[0]
+    }
+
+    /// The bounds of a row's similarity by both planes.
+    pub(super) fn bounds(&self, aim: &Aim, at: usize, coarse: i32) -> Bounds {
+        let fine = &self.fine[self.place(at)];
+        aim.bounds_by_all(coarse, fine, self.scale(at))
     }
 
     /// The memory used, including the block itself and without metadata.
     pub(super) fn bytes(&self) -> usize {
-        let planes: usize = self.planes.iter().map(Vec::capacity).sum();
         size_of::<Self>()
-            + planes * size_of::<Chunk>()
+            + self.coarse.capacity() * size_of::<Chunk>()
+            + self.fine.capacity() * size_of::<FineChunk>()
             + self.scales.bytes()
             + self.merits.capacity() * size_of::<Merit>()
             + self.entries.capacity() * size_of::<Entry>()
@@ -178,7 +191,7 @@ impl Block {
 }
 
 /// Doubles the capacity by whole rows, so that a full block has none to spare.
-fn append(plane: &mut Vec<Chunk>, row: &[Chunk]) {
+fn append<T: Copy>(plane: &mut Vec<T>, row: &[T]) {
     if plane.len() == plane.capacity() {
         plane.reserve_exact(plane.len().max(row.len()));
     }

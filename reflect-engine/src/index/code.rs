@@ -1,30 +1,26 @@
 //! Vectors as small integers.
 //!
 //! A vector `v` of length above zero has the direction `u = v / |v|`. With the step
-//! `s = max |u_i| / 7.3`, its code is `c = round(4 u / s)`, 6 bits that are kept as three planes of 2:
-//! `c + 32 = 16 c1 + 4 c2 + c3`, each from 0 to 3. `s c / 4` approximates `u`; so do
-//! `s (4 c1 + c2 - 61/8)`, where the eighths are the mean of what follows, and `3.2 s (c1 - 3/2)`, where most
-//! components are nearer to zero than the mean. Their distances from it are measured and stored. A code is a function
-//! of the vector alone.
+//! `s = max |u_i| / 7.3`, its code is `c = round(4 u / s)`, 6 bits that are kept as a coarse plane of 4
+//! and a fine one of 2: `c = 4 c1 + c2`, from -8 to 7 and from -2 to 1. So `s (c1 - 1/8)`, where the
+//! eighth is the mean of what follows, and `s c / 4` approximate `u`; their distances from it are
+//! measured and stored. A code is a function of the vector alone.
 
 use fearless_simd::{Level, dispatch};
 
-use super::kernel::{CHUNK, Chunk, WORDS};
-use super::scales::{PLANES, Scale};
+use super::kernel::{CHUNK, Chunk, FINE_WORDS, FineChunk, WORDS};
 use crate::rank::vector::Direction;
 
 /// The largest component in steps, so that its code is 29 at most.
 const LARGEST: f64 = 7.3;
-/// The offset that makes a code fit into six unsigned bits.
-const BIAS: i16 = 32;
-/// The steps of one in the first plane, where it is all that is known.
-pub(super) const FIRST_STEP: f64 = 3.2;
-/// What the first plane exceeds the component by, in these.
-pub(super) const FIRST_OFFSET: f64 = 1.5;
-/// What the first two planes exceed the component by, in steps.
-pub(super) const SECOND_OFFSET: f64 = 7.625;
-/// What all planes exceed the component by, in steps.
-pub(super) const OFFSET: f64 = 8.0;
+/// The offset that makes a coarse part fit into four unsigned bits.
+const COARSE_BIAS: i16 = 8;
+/// The offset that makes a fine part fit into two unsigned bits.
+const FINE_BIAS: i16 = 2;
+/// What the unsigned coarse part exceeds the component by, in steps.
+pub(super) const COARSE_OFFSET: f64 = 8.125;
+/// What the unsigned coarse part and a quarter of the fine one exceed the component by, in steps.
+pub(super) const OFFSET: f64 = 8.5;
 
 /// An upper bound of all rounding errors in `f64` together.
 pub(super) const SLACK: f64 = 1e-9;
@@ -37,16 +33,21 @@ pub(super) fn chunks(dims: usize) -> usize {
 /// A vector's code.
 pub(super) struct Code {
     dims: usize,
-    pub(super) planes: [Vec<Chunk>; PLANES],
-    /// Without a part along a centre.
-    pub(super) scale: Scale,
+    pub(super) coarse: Vec<Chunk>,
+    pub(super) fine: Vec<FineChunk>,
+    pub(super) step: f32,
+    /// The distance from the direction by the coarse plane; 0 for the zero vector only.
+    pub(super) coarse_error: f32,
+    /// The distance from the direction by both planes.
+    pub(super) error: f32,
 }
 
 impl Code {
     pub(super) fn planes(&self) -> Planes<'_> {
         Planes {
-            chunks: self.planes.each_ref().map(Vec::as_slice),
-            step: self.scale.step,
+            coarse: &self.coarse,
+            fine: &self.fine,
+            step: self.step,
             dims: self.dims,
         }
     }
@@ -67,12 +68,15 @@ pub(super) fn encode(direction: &[f64]) -> Code {
     let chunks = chunks(direction.len());
     let mut code = Code {
         dims: direction.len(),
-        planes: std::array::from_fn(|_| vec![[0; _]; chunks]),
-        scale: Scale::default(),
+        coarse: vec![[0; _]; chunks],
+        fine: vec![[0; _]; chunks],
+        step: 0.0,
+        coarse_error: 0.0,
+        error: 0.0,
     };
     let max = max_abs(direction);
     if max > 0.0 {
-        code.scale.step = to_f32(max / LARGEST);
+        code.step = to_f32(max / LARGEST);
         dispatch!(Level::new(), _simd => fill(&mut code, direction));
     }
     code
@@ -85,68 +89,75 @@ pub(super) fn encode(direction: &[f64]) -> Code {
 )]
 #[inline(always)]
 fn fill(code: &mut Code, direction: &[f64]) {
-    let (runs, rest) = direction.as_chunks::<WORDS>();
-    let mut squares = [[0.0; WORDS]; PLANES];
-    for (at, components) in runs.iter().enumerate() {
-        fill_run(code, at, components, &mut squares);
+    let step = f64::from(code.step);
+    let (words, rest) = direction.as_chunks::<WORDS>();
+    let mut squares = [[0.0; WORDS]; 2];
+    for (at, components) in words.iter().enumerate() {
+        fill_words(code, at, components, step, &mut squares);
     }
-    fill_run(code, runs.len(), rest, &mut squares);
-    code.scale.errors = squares.map(|squares| error_bound(squares.iter().sum()));
+    fill_words(code, words.len(), rest, step, &mut squares);
+    let [coarse, both] = squares.map(|squares| error_bound(squares.iter().sum()));
+    (code.coarse_error, code.error) = (coarse, both);
 }
 
-/// Fills in the components that share the `at`-th part of their chunk's words.
+/// Fills in the components that share the `at`-th run of words.
 #[expect(
     clippy::inline_always,
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
-fn fill_run(code: &mut Code, at: usize, components: &[f64], squares: &mut [[f64; WORDS]; PLANES]) {
-    let step = f64::from(code.scale.step);
-    let (chunk, shift) = (at / (CHUNK / WORDS), 2 * (at % (CHUNK / WORDS)));
+fn fill_words(
+    code: &mut Code,
+    at: usize,
+    components: &[f64],
+    step: f64,
+    squares: &mut [[f64; WORDS]; 2],
+) {
+    let (chunk, quarter) = (at / 4, at % 4);
+    let per_step = 4.0 / step;
     for (i, u) in components.iter().enumerate() {
-        let parts = parts(nearest(u * (4.0 / step)));
-        for (plane, part) in code.planes.iter_mut().zip(parts) {
-            plane[chunk][i] |= part << shift;
-        }
-        let [first, second, third] = parts.map(f64::from);
-        let two = 4.0 * first + second;
-        let near = [
-            FIRST_STEP * (first - FIRST_OFFSET),
-            two - SECOND_OFFSET,
-            two + 0.25 * third - OFFSET,
+        let [coarse, fine] = parts(nearest(u * per_step));
+        code.coarse[chunk][i] |= (coarse + COARSE_BIAS) << (4 * quarter);
+        code.fine[chunk][i % FINE_WORDS] |=
+            (fine + FINE_BIAS) << (2 * (2 * quarter + i / FINE_WORDS));
+        let coarse = f64::from(coarse);
+        let rests = [
+            u - step * (coarse - 0.125),
+            u - step * (coarse + 0.25 * f64::from(fine)),
         ];
-        for (squares, near) in squares.iter_mut().zip(near) {
-            let rest = u - step * near;
+        for (squares, rest) in squares.iter_mut().zip(rests) {
             squares[i] += rest * rest;
         }
     }
 }
 
-/// A code's part in each plane.
+/// A code's share of each plane.
 #[inline]
-fn parts(code: i16) -> [i16; PLANES] {
-    let code = code + BIAS;
-    [code >> 4, (code >> 2) & 0b11, code & 0b11]
+fn parts(code: i16) -> [i16; 2] {
+    let fine = ((code + FINE_BIAS) & 0b11) - FINE_BIAS;
+    [(code - fine) >> 2, fine]
 }
 
 /// The planes of a code, wherever they are.
 #[derive(Clone, Copy)]
 pub(super) struct Planes<'a> {
-    pub(super) chunks: [&'a [Chunk]; PLANES],
+    pub(super) coarse: &'a [Chunk],
+    pub(super) fine: &'a [FineChunk],
     pub(super) step: f32,
     pub(super) dims: usize,
 }
 
 impl<'a> Planes<'a> {
-    fn chunks(&self) -> impl Iterator<Item = [&'a Chunk; PLANES]> + use<'a> {
-        let [first, second, third] = self.chunks;
-        let chunks = first.iter().zip(second).zip(third);
-        chunks.map(|((first, second), third)| [first, second, third])
+    fn chunks(&self) -> impl Iterator<Item = (&'a Chunk, &'a FineChunk)> + use<'a> {
+        self.coarse.iter().zip(self.fine)
     }
 
     /// The code in quarters of its step.
     pub(super) fn whole(&self) -> Vec<i16> {
-        let mut codes: Vec<_> = self.chunks().flat_map(unpacked).collect();
+        let mut codes: Vec<_> = self
+            .chunks()
+            .flat_map(|(coarse, fine)| unpacked(coarse, fine))
+            .collect();
         codes.truncate(self.dims);
         codes
     }
@@ -154,15 +165,18 @@ impl<'a> Planes<'a> {
 
 /// The components of a chunk, in quarters of the step.
 #[inline]
-fn unpacked([first, second, third]: [&Chunk; PLANES]) -> [i16; CHUNK] {
+fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
     let mut codes = [0; CHUNK];
-    let (runs, _) = codes.as_chunks_mut::<WORDS>();
-    for (at, codes) in runs.iter_mut().enumerate() {
-        let words = first.iter().zip(second).zip(third);
-        for (code, ((first, second), third)) in codes.iter_mut().zip(words) {
-            let [first, second, third] =
-                [first, second, third].map(|word| (word >> (2 * at)) & 0b11);
-            *code = 16 * first + 4 * second + third - BIAS;
+    let (words, _) = codes.as_chunks_mut::<WORDS>();
+    for (quarter, codes) in words.iter_mut().enumerate() {
+        for (code, word) in codes.iter_mut().zip(coarse) {
+            *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
+        }
+    }
+    let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();
+    for (eighth, codes) in words.iter_mut().enumerate() {
+        for (code, word) in codes.iter_mut().zip(fine) {
+            *code += ((word >> (2 * eighth)) & 0b11) - FINE_BIAS;
         }
     }
     codes
@@ -183,8 +197,8 @@ pub(super) fn similarity(a: Planes<'_>, b: Planes<'_>) -> f64 {
 fn dot(a: Planes<'_>, b: Planes<'_>) -> i32 {
     let mut left = a.dims.min(b.dims);
     let mut dot = 0;
-    for (a, b) in a.chunks().zip(b.chunks()) {
-        let (a, b) = (unpacked(a), unpacked(b));
+    for ((a_coarse, a_fine), (b_coarse, b_fine)) in a.chunks().zip(b.chunks()) {
+        let (a, b) = (unpacked(a_coarse, a_fine), unpacked(b_coarse, b_fine));
         let count = left.min(CHUNK);
         let products = a[..count].iter().zip(&b[..count]);
         // Below 2^11 each, so that 2^20 dimensions fit.

@@ -1,7 +1,7 @@
 //! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
 //! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
-//! and blocks that cannot rank, bounds every other memory's score by the first 2 bits, and by the next ones where
+//! and blocks that cannot rank, bounds every other memory's score by the first 4 bits, and by all 6 where
 //! these do not rule it out. The [`Shortlist`] holds every memory that may be among the best
 //! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
 //! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.

@@ -24,10 +24,8 @@
 
 use fearless_simd::{Level, dispatch};
 
-use super::code::{
-    self, FIRST_OFFSET, FIRST_STEP, OFFSET, SECOND_OFFSET, error_bound, max_abs, nearest,
-};
-use super::kernel::{self, Chunk, ProbeChunk};
+use super::code::{self, COARSE_OFFSET, OFFSET, error_bound, max_abs, nearest};
+use super::kernel::{self, Chunk, FineChunk, ProbeChunk};
 use super::scales::{Scale, Scales};
 
 /// An upper bound of the rounding error of a part along a centre.
@@ -173,15 +171,15 @@ impl Aim {
         aim
     }
 
-    /// The dot products with a plane of consecutive rows.
-    pub(super) fn dots(&self, rows: &[Chunk], dots: &mut [i32]) {
+    /// The dot products with the coarse plane of consecutive rows.
+    pub(super) fn coarse_dots(&self, rows: &[Chunk], dots: &mut [i32]) {
         kernel::dots(&self.chunks, rows, dots);
     }
 
-    /// Upper bounds by the dot products with the first plane of consecutive rows. That of a zero vector is not
+    /// Upper bounds by the dot products with the coarse plane of consecutive rows. That of a zero vector is not
     /// the least.
-    pub(super) fn first_highs(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
-        dispatch!(Level::new(), _simd => self.first_highs_inlined(dots, scales, highs));
+    pub(super) fn coarse_highs(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
+        dispatch!(Level::new(), _simd => self.coarse_highs_inlined(dots, scales, highs));
     }
 
     #[expect(
@@ -189,41 +187,35 @@ impl Aim {
         reason = "only what is inlined is compiled for the instruction set"
     )]
     #[inline(always)]
-    fn first_highs_inlined(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
-        let (offset, unit) = (FIRST_OFFSET * self.sum, FIRST_STEP * self.unit);
-        let rows = dots.iter().zip(scales.steps());
-        let rows = rows.zip(scales.alongs()).zip(scales.first_errors());
+    fn coarse_highs_inlined(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
+        let offset = COARSE_OFFSET * self.sum;
+        let rows = dots.iter().zip(scales.steps()).zip(scales.alongs());
+        let rows = rows.zip(scales.coarse_errors());
         for (high, (((dot, step), along), error)) in highs.iter_mut().zip(rows) {
-            let across = (f64::from(*dot) - offset) * unit * f64::from(*step);
-            let similarity = self.along * f64::from(*along) + across;
+            let dot = f64::from(*dot) - offset;
+            let similarity = self.along * f64::from(*along) + dot * self.unit * f64::from(*step);
             *high = similarity + f64::from(*error) * self.reach + self.margin;
         }
     }
 
-    /// The bounds by the dot product with the first plane.
-    pub(super) fn bounds_by_first(&self, first: i32, scale: Scale) -> Bounds {
-        let dot = FIRST_STEP * (f64::from(first) - FIRST_OFFSET * self.sum);
-        self.bounds(dot, scale, scale.errors[0])
+    /// The bounds by the dot product with the coarse plane.
+    #[inline]
+    pub(super) fn coarse_bounds(&self, coarse: i32, scale: Scale) -> Bounds {
+        let dot = f64::from(coarse) - COARSE_OFFSET * self.sum;
+        self.bounds(dot, scale, scale.coarse_error)
     }
 
-    /// The bounds by the dot products with the first two planes.
-    pub(super) fn bounds_by_two(&self, dots: [i32; 2], scale: Scale) -> Bounds {
-        let [first, second] = dots.map(f64::from);
-        let dot = 4.0 * first + second - SECOND_OFFSET * self.sum;
-        self.bounds(dot, scale, scale.errors[1])
+    /// The bounds by both planes.
+    pub(super) fn bounds_by_all(&self, coarse: i32, fine: &[FineChunk], scale: Scale) -> Bounds {
+        let fine = kernel::fine_dot(&self.chunks, fine);
+        let dot = f64::from(coarse) + 0.25 * f64::from(fine) - OFFSET * self.sum;
+        self.bounds(dot, scale, scale.error)
     }
 
-    /// The bounds by the dot products with all planes.
-    pub(super) fn bounds_by_all(&self, dots: [i32; 3], scale: Scale) -> Bounds {
-        let [first, second, third] = dots.map(f64::from);
-        let dot = 4.0 * first + second + 0.25 * third - OFFSET * self.sum;
-        self.bounds(dot, scale, scale.errors[2])
-    }
-
-    /// The bounds by a dot product in steps of the row.
+    #[inline]
     fn bounds(&self, dot: f64, scale: Scale, error: f32) -> Bounds {
-        let across = dot * self.unit * f64::from(scale.step);
-        let similarity = self.along * f64::from(scale.along) + across;
+        let similarity =
+            self.along * f64::from(scale.along) + dot * self.unit * f64::from(scale.step);
         let margin = if error > 0.0 {
             f64::from(error) * self.reach + self.margin
         } else {

@@ -1,26 +1,24 @@
 //! What the codes of rows tell besides their dot products.
 
-/// The number of planes of a code.
-pub(super) const PLANES: usize = 3;
-
 /// What the code of a row tells, besides its dot products.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Scale {
     pub(super) step: f32,
     /// The part along the centre.
     pub(super) along: f32,
-    /// The distance from the direction by the first plane, the first two, and all; 0 for the zero vector only.
-    pub(super) errors: [f32; PLANES],
+    /// The distance from the direction by the coarse plane; 0 for the zero vector only.
+    pub(super) coarse_error: f32,
+    /// The distance from the direction by both planes.
+    pub(super) error: f32,
 }
 
-/// The scales of consecutive rows. What a scan reads of all of them is apart and number by number, so that it computes
-/// with several rows at once.
+/// The scales of consecutive rows, number by number, so that a scan computes with several rows at once.
 #[derive(Default)]
 pub(super) struct Scales {
     steps: Vec<f32>,
     alongs: Vec<f32>,
-    first_errors: Vec<f32>,
-    other_errors: Vec<[f32; PLANES - 1]>,
+    coarse_errors: Vec<f32>,
+    errors: Vec<f32>,
 }
 
 impl Scales {
@@ -32,50 +30,53 @@ impl Scales {
         &self.alongs
     }
 
-    pub(super) fn first_errors(&self) -> &[f32] {
-        &self.first_errors
+    pub(super) fn coarse_errors(&self) -> &[f32] {
+        &self.coarse_errors
     }
 
     pub(super) fn get(&self, at: usize) -> Scale {
-        let [second, all] = self.other_errors[at];
         Scale {
             step: self.steps[at],
             along: self.alongs[at],
-            errors: [self.first_errors[at], second, all],
+            coarse_error: self.coarse_errors[at],
+            error: self.errors[at],
         }
     }
 
     pub(super) fn push(&mut self, scale: Scale) {
-        let [first, second, all] = scale.errors;
         self.steps.push(scale.step);
         self.alongs.push(scale.along);
-        self.first_errors.push(first);
-        self.other_errors.push([second, all]);
+        self.coarse_errors.push(scale.coarse_error);
+        self.errors.push(scale.error);
     }
 
     pub(super) fn set(&mut self, at: usize, scale: Scale) {
-        let [first, second, all] = scale.errors;
         self.steps[at] = scale.step;
         self.alongs[at] = scale.along;
-        self.first_errors[at] = first;
-        self.other_errors[at] = [second, all];
+        self.coarse_errors[at] = scale.coarse_error;
+        self.errors[at] = scale.error;
     }
 
     pub(super) fn pop(&mut self) -> Option<Scale> {
-        let last = self.get(self.steps.len().checked_sub(1)?);
-        self.steps.pop();
-        self.alongs.pop();
-        self.first_errors.pop();
-        self.other_errors.pop();
-        Some(last)
+        Some(Scale {
+            step: self.steps.pop()?,
+            along: self.alongs.pop()?,
+            coarse_error: self.coarse_errors.pop()?,
+            error: self.errors.pop()?,
+        })
     }
 
     /// The memory used outside of itself, including reserved capacity.
     pub(super) fn bytes(&self) -> usize {
-        let columns = [&self.steps, &self.alongs, &self.first_errors].into_iter();
-        let columns: usize = columns
-            .map(|column| size_of::<f32>() * column.capacity())
-            .sum();
-        columns + self.other_errors.capacity() * size_of::<[f32; PLANES - 1]>()
+        let Self {
+            steps,
+            alongs,
+            coarse_errors,
+            errors,
+        } = self;
+        let columns = [steps, alongs, coarse_errors, errors].into_iter();
+        columns
+            .map(|column| column.capacity() * size_of::<f32>())
+            .sum()
     }
 }

@@ -1,4 +1,4 @@
-//! The scan: the first plane of all rows that may rank, and the others of those that it does not
+//! The scan: the coarse codes of all rows that may rank, and the fine ones of those that these do not
 //! rule out. The most promising groups come first, so that the rest is skipped.
 
 use std::collections::HashMap;
@@ -9,9 +9,9 @@ use super::block::{Block, Entry, ROWS};
 use super::cut::Cut;
 use super::group::Group;
 use super::groups::Groups;
-use super::probe::{Aim, Bounds, Probe};
+use super::probe::{Aim, Probe};
 use super::shortlist::Waiting;
-use crate::rank::{self, Merit, Params, required_signature};
+use crate::rank::{self, Params, required_signature};
 
 /// The rows that may be in the pool. See [`Index::shortlist`](super::Index::shortlist).
 pub(super) fn scan(
@@ -94,13 +94,13 @@ impl Scan<'_> {
             }
             if let Some(few) = self.filter.few(block) {
                 for at in few {
-                    self.examine(block, at, aim, block.dot(aim, 0, at));
+                    self.examine(block, at, aim, block.coarse_dot(aim, at));
                 }
             } else {
-                // Most rows end here, with only their first plane and scales read.
+                // Most rows end here, with only their coarse plane and scales read.
                 let least = block.summary().least(&self.cut);
-                block.first_dots(aim, &mut dots);
-                block.first_highs(aim, &dots, &mut highs);
+                block.coarse_dots(aim, &mut dots);
+                block.coarse_highs(aim, &dots, &mut highs);
                 for at in 0..block.len() {
                     if highs[at] >= least {
                         self.examine(block, at, aim, dots[at]);
@@ -110,22 +110,21 @@ impl Scan<'_> {
         }
     }
 
-    /// Examines a row by its dot product with the first plane, and then by one plane after the other.
-    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, first: i32) {
-        let (merit, scale) = (block.merits()[at], block.scale(at));
-        if self.surely_misses(aim.bounds_by_first(first, scale), merit) {
-            return;
+    /// Examines a row by its dot product with the coarse plane.
+    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
+        let bounds = aim.coarse_bounds(dot, block.scale(at));
+        let high = self.cut.params().score(bounds.high, block.merits()[at]);
+        if !self.cut.surely_misses(bounds, high) {
+            self.examine_closely(block, at, aim, dot);
         }
-        let second = block.dot(aim, 1, at);
-        if self.surely_misses(aim.bounds_by_two([first, second], scale), merit) {
-            return;
-        }
-        let entry = &block.entries()[at];
+    }
+
+    fn examine_closely(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
+        let (merit, entry) = (block.merits()[at], &block.entries()[at]);
         if !self.filter.passes(entry) {
             return;
         }
-        let third = block.dot(aim, 2, at);
-        let bounds = aim.bounds_by_all([first, second, third], scale);
+        let bounds = block.bounds(aim, at, dot);
         let high = self.cut.params().score(bounds.high, merit);
         if self.cut.admits(bounds, merit, high, entry.key) {
             self.survivors.push(Survivor {
@@ -137,11 +136,6 @@ impl Scan<'_> {
                 },
             });
         }
-    }
-
-    fn surely_misses(&self, bounds: Bounds, merit: Merit) -> bool {
-        let high = self.cut.params().score(bounds.high, merit);
-        self.cut.surely_misses(bounds, high)
     }
 }
 

@@ -11,25 +11,18 @@ proptest! {
         let code = encode(&direction);
         let codes = code.planes().whole();
         prop_assert_eq!(codes.len(), vector.len());
-        let Scale { step, errors, .. } = code.scale;
-        let quarter = f64::from(step) / 4.0;
-        let mut squares = [0.0; PLANES];
+        let quarter = f64::from(code.step) / 4.0;
+        let (mut both, mut coarse) = (0.0, 0.0);
         for (c, u) in codes.iter().zip(&direction) {
             let rest = u - f64::from(*c) * quarter;
             prop_assert!(rest.abs() <= quarter * 0.501, "{c} {u}");
-            let [first, second, _] = parts(*c).map(f64::from);
-            let rests = [
-                u - f64::from(step) * 3.2 * (first - 1.5),
-                u - quarter * (16.0 * first + 4.0 * second - 30.5),
-                rest,
-            ];
-            for (square, rest) in squares.iter_mut().zip(rests) {
-                *square += rest * rest;
-            }
+            both += rest * rest;
+            let [part, _] = parts(*c);
+            let rest = u - f64::from(code.step) * (f64::from(part) - 0.125);
+            coarse += rest * rest;
         }
-        for (square, error) in squares.iter().zip(errors) {
-            prop_assert!(square.sqrt() <= f64::from(error));
-        }
+        prop_assert!(both.sqrt() <= f64::from(code.error));
+        prop_assert!(coarse.sqrt() <= f64::from(code.coarse_error));
     }
 
     #[test]
@@ -42,7 +35,7 @@ proptest! {
         let exact: f64 = direction(&a).iter().zip(direction(&b)).map(|(a, b)| a * b).sum();
         let codes = [&a, &b].map(|v| encode(&direction(v)));
         let [a, b] = codes.each_ref().map(Code::planes);
-        let margin: f64 = codes.iter().map(|c| f64::from(c.scale.errors[2]) * 1.1).sum();
+        let margin: f64 = codes.iter().map(|c| f64::from(c.error) * 1.1).sum();
         prop_assert!((similarity(a, b) - exact).abs() <= margin);
     }
 }
@@ -50,6 +43,5 @@ proptest! {
 #[test]
 fn the_zero_vector_has_no_error() {
     let code = encode(&direction(&[0.0; 5]));
-    let Scale { step, errors, .. } = code.scale;
-    assert!(step + errors.iter().sum::<f32>() <= 0.0);
+    assert!(code.step + code.coarse_error + code.error <= 0.0);
 }
