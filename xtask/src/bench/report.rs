@@ -138,7 +138,7 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-/// Builds all, so that only measuring is measured. A build that fails is told by its part.
+/// Builds every benchmark before the first is timed. Its part reports a build that fails.
 fn build() -> Peers {
     let bench = ["bench", "--locked", "--no-run"];
     let of_sdk = [

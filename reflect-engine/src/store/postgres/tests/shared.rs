@@ -141,7 +141,7 @@ async fn postgres_leases_hold_though_clocks_are_minutes_apart_and_set() {
     }
     assert!(behind.claim("thief", 9).await.is_empty());
 
-    // A minute later, the leases that nobody renewed have ended: no job is lost.
+    // Leases that were not renewed end, and their jobs are claimed again.
     let later = "UPDATE test_skewed.queue SET due_at = due_at - 60001";
     administrator().await.batch_execute(later).await.unwrap();
     behind.clock.set(45);
