@@ -25,6 +25,7 @@ const NOT_RUN: [(&str, &str); 6] = [
 const PRELUDE: &str = r#"
 set -euo pipefail -m
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+trap 'echo "failed: $BASH_COMMAND" >&2' ERR
 export PATH="$PROGRAM:$PATH" REFLECT_LISTEN="127.0.0.1:$PORT"
 cargo() {
     case "$1 $2" in
@@ -130,7 +131,7 @@ cat >runs.jsonl <<'END'
 {"messages": [{"role": "user", "content": "Refund order 3"}], "metadata": {"ticket": "123"}}
 END
 export REFLECT_DATA=reflect.db REFLECT_PROJECT_ID=support
-id() { grep --only-matching --max-count=1 '0[0-9a-f-]\{35\}'; }
+id() { grep --only-matching '0[0-9a-f-]\{35\}' | sed --quiet 1p; }
 reflect import --format openai runs.jsonl
 trace=$(reflect traces --json | tr -d '\n ' | tr '{' '\n' | grep '"task":"Refundorder1"' | id)
 reviewed=$(reflect traces --json | tr -d '\n ' | tr '{' '\n' | grep '"task":"Refundorder2"' | id)
