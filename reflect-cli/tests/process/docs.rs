@@ -131,7 +131,7 @@ cat >runs.jsonl <<'END'
 {"messages": [{"role": "user", "content": "Refund order 3"}], "metadata": {"ticket": "123"}}
 END
 export REFLECT_DATA=reflect.db REFLECT_PROJECT_ID=support
-id() { grep --only-matching '0[0-9a-f-]\{35\}' | sed --quiet 1p; }
+id() { grep --only-matching '0[0-9a-f]\{7\}-[0-9a-f-]\{27\}' | sed --quiet 1p; }
 reflect import --format openai runs.jsonl
 trace=$(reflect traces --json | tr -d '\n ' | tr '{' '\n' | grep '"task":"Refundorder1"' | id)
 reviewed=$(reflect traces --json | tr -d '\n ' | tr '{' '\n' | grep '"task":"Refundorder2"' | id)
