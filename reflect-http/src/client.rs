@@ -89,14 +89,15 @@ impl Client {
 
 impl Settings {
     fn connections(&self) -> Result<reqwest::Client, BuildError> {
-        reqwest::Client::builder()
+        let builder = reqwest::Client::builder()
             .user_agent(self.user_agent)
             .connect_timeout(self.connect_timeout)
             .timeout(self.timeout)
             // A key must not follow a redirect, and following would hide a wrong address.
-            .redirect(Policy::none())
-            .build()
-            .map_err(BuildError::Start)
+            .redirect(Policy::none());
+        #[cfg(feature = "rustls-ring")]
+        let builder = builder.tls_backend_preconfigured(crate::ring::config()?);
+        builder.build().map_err(BuildError::start)
     }
 }
 
@@ -194,5 +195,11 @@ pub enum BuildError {
     UnprintableKey,
     /// The HTTP library failed, for example to load certificates.
     #[error("the HTTP client cannot start: {0}")]
-    Start(#[source] reqwest::Error),
+    Start(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl BuildError {
+    pub(crate) fn start(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Start(Box::new(error))
+    }
 }

@@ -10,6 +10,8 @@ mod refusal;
 mod reply;
 mod request;
 mod retry_after;
+#[cfg(feature = "rustls-ring")]
+mod ring;
 
 pub use address::AddressError;
 pub use client::{BuildError, Builder, Client};

@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod budget;
 mod compile_time;
+mod dist;
 mod frameworks;
 mod package;
 mod postgres;
@@ -32,6 +33,7 @@ The project's own commands.
     cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask bench console     the console in Chromium with a bank of 100,000 traces, held to its limits
     cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
+    cargo xtask dist              builds the program as it is released, and checks its size
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
     cargo xtask postgres stop     stops it
     cargo xtask outage [ROUNDS]   kills servers and their PostgreSQL under load, ten times by default
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["bench", "console"] => exit(browser::bench()),
         ["compile-time"] => only(&compile_time::STEP),
+        ["dist"] => exit(dist::build()),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),
         ["outage"] => exit(postgres::outage("10")),

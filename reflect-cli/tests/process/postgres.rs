@@ -55,7 +55,7 @@ fn verify_full_accepts_the_named_host_only() {
     let roots = folder.path().join("ca.pem");
     std::fs::write(&roots, made.cert.pem()).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()

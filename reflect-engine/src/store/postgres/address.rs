@@ -102,7 +102,7 @@ impl Address {
     }
 
     pub(super) fn tls(&self) -> Result<MakeRustlsConnect> {
-        let provider = Arc::new(crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::internal("TLS is not available", error))?;
