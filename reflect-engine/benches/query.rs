@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fearless_simd::{Level, Simd as _, dispatch};
 use reflect_engine::index::Index;
 use reflect_engine::rank::{self, Candidate, Merit, Params, Ranked, Rule, rank};
 use reflect_types::Metadata;
@@ -300,7 +301,17 @@ fn learned_utility(random: &mut Random) -> f64 {
     q
 }
 
+/// With the instructions that the index uses too.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
+    dispatch!(Level::new(), simd => simd.vectorize(|| dot_of(a, b)))
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn dot_of(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 16];
     for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
         for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {

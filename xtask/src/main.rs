@@ -29,6 +29,7 @@ The project's own commands.
     cargo xtask bench call        what a run costs its caller, beside other tracers, held to a budget
     cargo xtask bench peers       other projects' SDKs, trace stores and vector stores, installed with pip
     cargo xtask bench learn …     how much more often an agent passes, by ranking; `--help` lists options
+    cargo xtask bench load [S]    the program as it is released under load, S seconds a step; `growth` varies clients and sizes
     cargo xtask bench scale [S]   SQLite beside PostgreSQL with 1, 2 and 3 servers, S seconds a step
     cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask bench console     the console in Chromium with a bank of 100,000 traces, held to its limits
@@ -51,11 +52,12 @@ fn main() -> ExitCode {
         ["bench", "call"] => only(&bench::CALL),
         ["bench", "peers"] => exit(bench::peers::run()),
         ["bench", "learn", options @ ..] => exit(bench::learn(options)),
+        ["bench", "load", options @ ..] => exit(bench::load(options)),
         ["bench", "scale", options @ ..] => exit(bench::scale(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["bench", "console"] => exit(browser::bench()),
         ["compile-time"] => only(&compile_time::STEP),
-        ["dist"] => exit(dist::build()),
+        ["dist"] => exit(dist::run()),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),
         ["outage"] => exit(postgres::outage("10")),

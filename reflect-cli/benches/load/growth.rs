@@ -2,8 +2,9 @@
 //! at once cost each other.
 
 use std::slice;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::learning::learned_from_all;
 use super::meter::Meter;
 use super::requests::{Load, send};
 use super::server::Server;
@@ -53,5 +54,11 @@ pub(super) async fn run(time: Duration) {
     show("store a trace of 4 kB", &stored, time, &used);
     show("store a reviewed trace", &learned, time, &used);
     show("query memories", &queried, time, &used);
-    println!("afterwards, {} MB resident", told(server.resident()));
+    let ended = Instant::now();
+    learned_from_all(&server.address).await;
+    println!(
+        "all reviews were learned from {:.1} s after the last request; {} MB resident",
+        ended.elapsed().as_secs_f64(),
+        told(server.resident())
+    );
 }

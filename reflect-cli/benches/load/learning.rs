@@ -19,10 +19,15 @@ pub(crate) async fn learn(servers: &[String], numbers: Range<usize>, time: Durat
         ..Load::new("/traces", reviewed, CONNECTIONS)
     };
     let sent = requests::send(load, servers, time).await;
-    while waiting_reviews(&servers[0]).await > 0 {
+    learned_from_all(&servers[0]).await;
+    sent.count()
+}
+
+/// Waits until all reviews are learned from.
+pub(crate) async fn learned_from_all(address: &str) {
+    while waiting_reviews(address).await > 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    sent.count()
 }
 
 /// The reviews that are not learned from yet.

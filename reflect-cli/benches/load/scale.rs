@@ -128,7 +128,7 @@ async fn measure(
     let (mut count, start) = (0, Instant::now());
     // On a file, until there are enough memories to query.
     while count == 0 || (database.is_none() && count < MEMORIES) {
-        count += learn(&addresses, count..usize::MAX, time).await;
+        count += learn(&addresses, count..MEMORIES, time).await;
     }
     let learned = Measured {
         value: rate(count, start.elapsed()),

@@ -15,9 +15,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server on a file or a database.
+    /// Starts a server on a file or a database: the program of the variable `PROGRAM`, or of this build.
     pub(crate) fn start(data: impl AsRef<OsStr>, options: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_reflect"))
+        let built = || env!("CARGO_BIN_EXE_reflect").into();
+        let program = std::env::var_os("PROGRAM").unwrap_or_else(built);
+        let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
             .args(["--master-key", KEY, "--data"])
             .arg(data)

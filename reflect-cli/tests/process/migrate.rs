@@ -69,6 +69,35 @@ fn a_file_arrives_in_another_file_with_its_keys() {
 }
 
 #[test]
+fn killed_migration_is_completed_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to, runs] = ["from.db", "to.db", "runs.jsonl"].map(|name| folder.path().join(name));
+    let run =
+        |number| format!("{{\"task\": \"Refund order {number}\", \"trajectory\": \"Done.\"}}\n");
+    std::fs::write(&runs, (0..2_000).map(run).collect::<String>()).unwrap();
+    let import = ["import", "--format", "jsonl", runs.to_str().unwrap()];
+    let imported = on_file(&from, &import, "");
+    assert!(imported.status.success(), "{}", errors(&imported));
+    let [from, to] = [&from, &to].map(|path| path.to_str().unwrap());
+
+    let mut first = reflect().args(["migrate", from, to]).spawn().unwrap();
+    let log = folder.path().join("to.db-wal");
+    // The tables alone take less.
+    while !log.metadata().is_ok_and(|file| file.len() > 1_000_000) {
+        assert_eq!(first.try_wait().unwrap(), None, "it ended too soon");
+        std::thread::yield_now();
+    }
+    first.kill().unwrap();
+    assert!(!first.wait().unwrap().success());
+
+    let again = json(&migrate(from, to, &[]));
+    let [present, stored] = ["present", "stored"].map(|name| again[name].as_u64().unwrap());
+    assert!(present > 0 && stored > 0, "{again}");
+    assert_eq!(present + stored, 2_000);
+    assert_eq!(contents(to), contents(from));
+}
+
+#[test]
 #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
 fn a_file_arrives_in_postgres_and_comes_back() {
     let folder = tempfile::tempdir().unwrap();

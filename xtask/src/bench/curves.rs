@@ -61,8 +61,13 @@ fn rates(said: &str, unit: &str) -> Vec<Curve> {
     }]
 }
 
-/// The plots that have anything to see.
-fn visible<const N: usize>(plots: [Plot; N]) -> Vec<Plot> {
+/// The plots that have anything to see. A logarithmic axis has no place for 0.
+fn visible<const N: usize>(mut plots: [Plot; N]) -> Vec<Plot> {
+    for curve in plots.iter_mut().flat_map(|plot| &mut plot.curves) {
+        curve
+            .points
+            .retain(|point| point.iter().all(|value| *value > 0.0));
+    }
     let has_points = |plot: &Plot| plot.curves.iter().any(|curve| !curve.points.is_empty());
     plots.into_iter().filter(has_points).collect()
 }

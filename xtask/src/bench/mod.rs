@@ -7,8 +7,8 @@ mod plot;
 pub(crate) mod report;
 mod sink;
 
-use crate::postgres;
 use crate::run::{Outcome, Step, all, cargo};
+use crate::{dist, postgres};
 
 pub(crate) const CALL: Step = Step::new(
     "bench call",
@@ -43,14 +43,24 @@ pub(crate) fn learn(options: &[&str]) -> Outcome {
 
 /// SQLite beside PostgreSQL with one, two and three servers.
 pub(crate) fn scale(options: &[&str]) -> Outcome {
-    postgres::with_database(|url| {
-        let bench = ["bench", "--locked", "--workspace", "--bench"];
-        let which = ["load", "--", "scale"];
-        cargo(
-            &[&bench[..], &which, options].concat(),
-            &[("DATABASE_URL", url)],
-        )
-    })
+    let options = [&["scale"], options].concat();
+    postgres::with_database(|url| load_with(&options, &[("DATABASE_URL", url)]))
+}
+
+/// The server under load.
+pub(crate) fn load(options: &[&str]) -> Outcome {
+    load_with(options, &[])
+}
+
+/// Measures the program as it is released.
+fn load_with(options: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let program = match dist::build() {
+        Ok(program) => program.to_string_lossy().into_owned(),
+        Err(problem) => return Outcome::Failed(problem),
+    };
+    let bench = ["bench", "--locked", "--workspace", "--bench", "load", "--"];
+    let variables = [variables, &[("PROGRAM", &program)]].concat();
+    cargo(&[&bench[..], options].concat(), &variables)
 }
 
 /// How much more often a real model is right with memories; skipped without a model.

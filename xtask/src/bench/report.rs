@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::peers::Peers;
 use super::plot::Plot;
 use super::{SYMBOLS, curves, machine};
+use crate::dist;
 use crate::run::{Outcome, captured, cargo, cargo_program};
 
 /// A benchmark, and what it measures.
@@ -31,8 +32,8 @@ const PARTS: &[Part] = &[
     Part {
         title: "Other SDKs and stores",
         about: "The same run and the same sink for every SDK: CPU time of the process that records, with all its \
-                threads. Ours sends a request for each run and checks that all have arrived; OpenTelemetry sends \
-                spans in batches, and whether they have arrived is not checked. The Python reflect-sdk makes a new \
+                threads. Ours sends a request for each run, OpenTelemetry spans in batches; the sink counts the bytes that \
+                arrive, and one that loses some is not shown. The Python reflect-sdk makes a new \
                 `httpx.Client` for each call, which connects anew and reads the root certificates, even for `http://`: \
                 most of its time (`ReflectClient._post`, seen with `cProfile`).\n\n\
                 The trace stores take one run after the other. The vector stores get unit vectors around 300 centres, \
@@ -66,10 +67,10 @@ const PARTS: &[Part] = &[
     },
     Part {
         title: "The server under load",
-        about: "Its start; durable traces; reviewed traces, from the first that is sent until the last has its memory; \
+        about: "The program as `cargo xtask dist` builds it: its start; durable traces; reviewed traces, from the first that is sent until the last has its memory; \
                 queries through HTTP at 10,000 and 100,000 memories; and its memory. The last column is the limit, as \
                 below.",
-        command: "cargo bench --workspace --bench load -- 10",
+        command: "cargo xtask bench load 10",
         plots: |_| Vec::new(),
     },
     Part {
@@ -78,7 +79,7 @@ const PARTS: &[Part] = &[
                 requests of all kinds at once, while the bank grows. Clients run on the same machine. Where the \
                 limit is `processors`, more clients only wait longer; where it is `waits`, some were left: by too few \
                 clients, or by requests that wait for the disk, whose commits more clients share.",
-        command: "cargo bench --workspace --bench load -- growth 5",
+        command: "cargo xtask bench load growth 5",
         plots: curves::by_clients_and_size,
     },
     Part {
@@ -155,6 +156,8 @@ fn build() -> Peers {
     cargo(&[&bench[..], &["--workspace"], &others].concat(), &[]);
     let exam = ["--package", "reflect-model-examples", "--example", "exam"];
     cargo(&[&["build", "--locked"][..], &exam].concat(), &[]);
+    // Its parts build it again if that fails, and say why.
+    let _ = dist::build();
     Peers::prepared()
 }
 

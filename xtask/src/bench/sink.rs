@@ -1,8 +1,12 @@
-//! A server that accepts whatever it is sent, for the SDKs that are measured.
+//! A server that accepts whatever it is sent, for the SDKs that are measured, and says how much that was.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+/// The bytes of all bodies so far. `GET` answers with it.
+static RECEIVED: AtomicUsize = AtomicUsize::new(0);
 
 /// Its address. It ends with this process.
 pub(super) fn start() -> io::Result<String> {
@@ -21,7 +25,7 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut reader = BufReader::new(connection.try_clone()?);
     loop {
-        let (mut length, mut is_otlp) = (0, false);
+        let (mut length, mut is_otlp, mut asks) = (0, false, false);
         loop {
             let mut line = String::new();
             if reader.read_line(&mut line)? == 0 {
@@ -35,15 +39,18 @@ fn answer(mut connection: TcpStream) -> io::Result<()> {
                 length = said.trim().parse().unwrap_or(0);
             }
             is_otlp |= line.contains("x-protobuf");
+            asks |= line.starts_with("get ");
         }
         reader.read_exact(&mut vec![0; length])?;
-        let (kind, body) = if is_otlp {
-            ("application/x-protobuf", "")
+        let received = RECEIVED.fetch_add(length, Ordering::Relaxed);
+        let json = "application/json";
+        let (kind, body) = if asks {
+            (json, received.to_string())
+        } else if is_otlp {
+            ("application/x-protobuf", String::new())
         } else {
-            (
-                "application/json",
-                r#"{"trace_id": "t", "ingest_status": "completed"}"#,
-            )
+            let stored = r#"{"trace_id": "t", "ingest_status": "completed"}"#;
+            (json, stored.to_owned())
         };
         let reply = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -69,5 +76,10 @@ mod tests {
             let reply = String::from_utf8_lossy(&reply[..length]);
             assert!(reply.starts_with("HTTP/1.1 200 OK"), "{reply}");
         }
+        connection.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let mut reply = [0; 128];
+        let length = connection.read(&mut reply).unwrap();
+        let reply = String::from_utf8_lossy(&reply[..length]);
+        assert!(reply.ends_with("\r\n\r\n4"), "{reply}");
     }
 }
