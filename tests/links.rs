@@ -60,11 +60,11 @@ fn targets(text: &str) -> Vec<&str> {
     targets
 }
 
-/// Whether a target is a file or a heading, not an address or an item of the documentation.
+/// Whether a target is a file or a heading, not an address. An item of the documentation counts as a file that is not
+/// there: a code host does not find it either.
 fn is_file(target: &str) -> bool {
-    !target.contains("://")
-        && !target.contains("::")
-        && (target.contains('.') || target.starts_with('#'))
+    let is_item = target.contains("::");
+    !target.contains("://") && (is_item || target.contains('.') || target.starts_with('#'))
 }
 
 /// The names that a code host gives to the headings of a page.

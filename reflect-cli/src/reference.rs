@@ -115,6 +115,9 @@ fn row(made: &mut String, argument: &Arg) {
     if !values.is_empty() {
         write!(help, " ({})", values.join(", ")).unwrap();
     }
+    for alias in argument.get_visible_aliases().unwrap_or_default() {
+        write!(help, "; the same as `--{alias}`").unwrap();
+    }
     let help = help.replace('|', "\\|").replace('\n', " ");
     writeln!(
         made,

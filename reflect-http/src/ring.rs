@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::ClientConfig;
 use rustls::crypto::ring;
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::client::BuildError;
 
@@ -12,7 +12,7 @@ use crate::client::BuildError;
 pub(crate) fn config() -> Result<ClientConfig, BuildError> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .and_then(|config| config.with_platform_verifier())
+        .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(BuildError::start)?;
     Ok(config.with_no_client_auth())
 }

@@ -1,4 +1,17 @@
 #![doc = include_str!("../README.md")]
+//!
+//! [`spool`]: ClientBuilder::spool
+//! [`client.trace(task)`]: ReflectClient::trace
+//! [`set_output`]: TraceGuard::set_output
+//! [`fail_on_err`]: TraceGuard::fail_on_err
+//! [`run`]: TraceBuilder::run
+//! [`run_async`]: TraceBuilder::run_async
+//! [`start_blocking`]: TraceBuilder::start_blocking
+//! [`finish_blocking`]: TraceGuard::finish_blocking
+//! [`client.blocking()`]: ReflectClient::blocking
+//! [`.call()`]: calls::Call::call
+//! [`client.admin()`]: ReflectClient::admin
+//! [`client.request(…)`]: ReflectClient::request
 // The exit hook is the only unsafe code.
 #![cfg_attr(not(feature = "flush-at-exit"), forbid(unsafe_code))]
 

@@ -62,7 +62,7 @@ const FEATURES: &[(&str, &[&str])] = &[
         &[
             "",
             "macros,panic-hook,rustls",
-            "flush-at-exit,tracing",
+            "flush-at-exit,rustls-ring,tracing",
             "embedded",
         ],
     ),

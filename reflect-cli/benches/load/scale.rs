@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use reflect_engine::store::scratch_database;
@@ -85,9 +86,11 @@ fn table(arrangements: &[Arrangement], in_database: &Measured, time: Duration) -
     let sqlite = &arrangements[0].query.value;
     let _ = write!(
         table,
-        "\nA query one by one at {MEMORIES} memories takes {:.2} times as long on PostgreSQL as on SQLite. In the \
+        "\nMeasured on {} at commit {}. A query one by one at {MEMORIES} memories takes {:.2} times as long on PostgreSQL as on SQLite. In the \
          database, at {MANY_MEMORIES} memories, it takes {:.1} ms ({}). {CONNECTIONS} connections, {} s a step, {} \
          processors.\n",
+        said("date", &["-u", "+%F"]),
+        said("git", &["rev-parse", "--short", "HEAD"]),
         arrangements[1].query.value / sqlite,
         in_database.value,
         in_database.used,
@@ -95,6 +98,14 @@ fn table(arrangements: &[Arrangement], in_database: &Measured, time: Duration) -
         std::thread::available_parallelism().map_or(0, usize::from),
     );
     table
+}
+
+/// The first line that a program prints.
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let said = output.map_or_else(|_| Vec::new(), |output| output.stdout);
+    let said = String::from_utf8_lossy(&said);
+    said.lines().next().unwrap_or("unknown").to_owned()
 }
 
 /// Writes the table into its page.

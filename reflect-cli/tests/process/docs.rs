@@ -29,7 +29,7 @@ trap 'echo "failed: $BASH_COMMAND" >&2' ERR
 export PATH="$PROGRAM:$PATH" REFLECT_LISTEN="127.0.0.1:$PORT"
 cargo() {
     case "$1 $2" in
-        "install --locked") ;;
+        "install --locked"|"vendor --locked") ;;
         "run -p") reflect "${@:5}" ;;
         "run --example")
             if [ -x "$PROGRAM/examples/$3" ]; then "$PROGRAM/examples/$3" "${@:4}"
@@ -290,7 +290,6 @@ fn run(page: &str, commands: &str) -> String {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().port().to_string()
     };
-    let commands = commands.replace("/var/lib/reflect/", "");
     let commands = commands.replace("127.0.0.1:8000", &format!("127.0.0.1:{port}"));
     let commands = commands.replace(" &\n", " &\nstarted\n");
     let mut shell = Command::new("bash");

@@ -71,12 +71,17 @@ impl Address {
             return Err(refused(format!("it names no database: {form}")));
         };
         let (ssl, trust) = match mode {
+            "disable" | "prefer" if root.is_some() => {
+                let problem =
+                    "sslrootcert checks nothing with this sslmode: add sslmode=verify-full";
+                return Err(refused(problem.to_owned()));
+            }
             "disable" => (SslMode::Disable, Trust::Any),
             "prefer" => (SslMode::Prefer, Trust::Any),
             "require" if root.is_none() => (SslMode::Require, Trust::Any),
             "require" | "verify-ca" | "verify-full" => (SslMode::Require, Trust::Verified(root)),
             _ => {
-                let problem = "sslmode must be disable, prefer, require or verify-full";
+                let problem = "sslmode must be disable, prefer, require, verify-ca or verify-full";
                 return Err(refused(problem.to_owned()));
             }
         };
@@ -242,6 +247,10 @@ mod tests {
             (
                 "postgres://me:secret@host/db?sslmode=maybe",
                 "sslmode must be",
+            ),
+            (
+                "postgres://me:secret@host/db?sslrootcert=/ca.pem",
+                "add sslmode=verify-full",
             ),
         ] {
             let refusal = refusal(address);
