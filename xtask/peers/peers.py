@@ -95,6 +95,8 @@ def mlflow():
     traces = 300
     with tempfile.TemporaryDirectory() as folder:
         mlflow.set_tracking_uri(f"sqlite:///{folder}/bench.db")
+        # By default, files would be left in the current folder.
+        mlflow.create_experiment("bench", artifact_location=f"file://{folder}/artifacts")
         mlflow.set_experiment("bench")
 
         def record():
