@@ -57,6 +57,10 @@ impl Members {
         of_both!(self, members => members.bytes())
     }
 
+    pub(super) fn len(&self) -> usize {
+        of_both!(self, members => members.len())
+    }
+
     pub(super) fn dims(&self) -> usize {
         of_both!(self, members => members.dims())
     }

@@ -266,6 +266,11 @@ impl ProjectIndex {
         self.read().index.are_listed()
     }
 
+    /// The number of memories.
+    pub(crate) fn len(&self) -> usize {
+        self.read().index.len()
+    }
+
     /// Whether the effects of memories have to be computed again although the store has nothing new.
     pub(crate) fn is_due(&self) -> bool {
         self.read().credit.is_due()

@@ -52,6 +52,10 @@ impl Roster {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     pub(super) fn dims(&self) -> usize {
         self.dims
     }

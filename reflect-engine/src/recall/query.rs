@@ -54,7 +54,8 @@ async fn shortlist(
     let mut count = FIRST_PROPOSED;
     let propose = async |probe: &[f32], count| {
         let space = core.space();
-        core.store.nearest(project, &space, probe, count).await
+        let of = index.len();
+        core.store.nearest(project, &space, probe, count, of).await
     };
     // A filter may leave so few that all of them are read.
     let mut nearest = if index.is_listed() && query.metadata_filter.is_none() {

@@ -38,13 +38,14 @@ pub trait Proposals {
     }
 
     /// Up to `count` memories of the project with vectors of this space that are nearest to the probe,
-    /// whatever their status.
+    /// whatever their status. It has about `of` memories, which may help to find them but not which.
     async fn nearest(
         &self,
         _project: &ProjectId,
         _space: &VectorSpace,
         _probe: &[f32],
         _count: usize,
+        _of: usize,
     ) -> Result<Nearest> {
         Ok(Nearest::unknown())
     }

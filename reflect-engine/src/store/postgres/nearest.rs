@@ -14,6 +14,15 @@ use crate::store::{Nearest, Proposals, VectorSpace};
 /// The least number of memories that tell how far the farthest of the nearest may be.
 const SAMPLE: usize = if cfg!(test) { 8 } else { 4_096 };
 
+/// The share of all pages, in percent, that has about so many memories of the project for each that is sought.
+///
+/// Pages from all over the table: memories that were learned one after another are alike.
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
+fn sampled(count: usize, of: usize) -> f64 {
+    let sample = count.saturating_mul(4).saturating_add(SAMPLE);
+    (100.0 * sample as f64 / of.max(1) as f64).min(100.0)
+}
+
 #[async_trait]
 impl Proposals for Postgres {
     fn proposes(&self) -> bool {
@@ -26,8 +35,9 @@ impl Proposals for Postgres {
         space: &VectorSpace,
         probe: &[f32],
         count: usize,
+        of: usize,
     ) -> Result<Nearest> {
-        look!(self, |db| nearest(db, project, space, probe, count))
+        look!(self, |db| nearest(db, project, space, probe, count, of))
     }
 }
 
@@ -37,27 +47,34 @@ async fn nearest(
     space: &VectorSpace,
     probe: &[f32],
     count: usize,
+    of: usize,
 ) -> Result<Nearest, Fault> {
-    // The direction of the probe is a query of its own, or it would be computed for every row. What is farther
-    // than as many of a sample is left out before it is sorted: sorting costs as much as half of the products.
+    // What is computed once is a query of its own, or it would be computed for every row. What is farther than as
+    // many of a sample is left out before it is sorted: sorting costs as much as half of the products.
     let rows = db
         .query(
-            "WITH near AS NOT MATERIALIZED ( \
-                 SELECT memory, \
-                     direction <#> (SELECT l2_normalize($3::vector)::halfvec) AS distance \
-                 FROM direction WHERE project = (SELECT key FROM project WHERE id = $1) \
-                     AND embedder = (SELECT key FROM embedder WHERE id = $2 AND dims = $4) \
-             ) SELECT memory, distance FROM near WHERE distance <= (SELECT coalesce(( \
-                 SELECT distance FROM (SELECT distance FROM near LIMIT $6) sample \
-                 ORDER BY distance OFFSET greatest($5::bigint - 1, 0) LIMIT 1 \
-             ), 'Infinity')) ORDER BY distance LIMIT $5",
+            "WITH probe AS (SELECT l2_normalize($3::vector)::halfvec AS direction), \
+                 space AS (SELECT p.key AS project, e.key AS embedder FROM project p, embedder e \
+                     WHERE p.id = $1 AND e.id = $2 AND e.dims = $4), \
+                 sample AS (SELECT direction <#> (SELECT direction FROM probe) AS distance \
+                     FROM direction TABLESAMPLE SYSTEM ($6::float8) \
+                     WHERE project = (SELECT project FROM space) \
+                         AND embedder = (SELECT embedder FROM space)), \
+                 bound AS (SELECT coalesce(( \
+                     SELECT distance FROM sample ORDER BY distance \
+                     OFFSET greatest($5::bigint - 1, 0) LIMIT 1 \
+                 ), 'Infinity') AS distance) \
+             SELECT memory, direction <#> (SELECT direction FROM probe) AS distance FROM direction \
+             WHERE project = (SELECT project FROM space) AND embedder = (SELECT embedder FROM space) \
+                 AND direction <#> (SELECT direction FROM probe) <= (SELECT distance FROM bound) \
+             ORDER BY distance LIMIT $5",
             params![
                 project.as_str(),
                 space.embedder,
                 *probe,
                 row::limit(probe.len()),
                 row::limit(count),
-                row::limit(count.saturating_mul(4).saturating_add(SAMPLE))
+                sampled(count, of)
             ],
         )
         .await?;

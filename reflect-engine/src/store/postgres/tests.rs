@@ -272,6 +272,6 @@ async fn postgres_migrates_the_vectors_of_an_older_format() {
         let lacking = store.unembedded(space, 0, 9).await.unwrap();
         assert_eq!(lacking.len(), 1);
     }
-    let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9).await;
+    let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9, 2).await;
     assert_eq!(nearest.unwrap().memories, [(2, 1.0)]);
 }
