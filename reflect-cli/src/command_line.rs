@@ -18,15 +18,20 @@ pub(crate) fn warn_if_typed(name: &'static str) {
 
     let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     if has_flag(name) && warned.insert(name) {
-        let file = match name {
-            "--api-key" => "--key-file".to_owned(),
-            other => format!("{other}-file"),
-        };
+        let file = file_flag(name);
         tracing::warn!(
             "{name} on the command line is visible to other users in the list of processes: use \
              {file} or {}",
             variable(name)
         );
+    }
+}
+
+/// The flag that names a file with the secret of this one.
+pub(crate) fn file_flag(flag: &str) -> String {
+    match flag {
+        "--api-key" => "--key-file".to_owned(),
+        other => format!("{other}-file"),
     }
 }
 

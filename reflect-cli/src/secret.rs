@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use reflect_server::keys::check_strength;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::command_line::warn_if_typed;
+use crate::command_line::{file_flag, has_flag, warn_if_typed};
 use crate::failure::Failure;
 use crate::permissions;
 
@@ -15,16 +15,21 @@ pub(crate) fn read(
     given: Option<SecretString>,
     file: Option<PathBuf>,
 ) -> Result<Option<SecretString>, Failure> {
+    let named = file_flag(name);
+    let file = match (&given, file) {
+        // A flag takes precedence over a variable.
+        (Some(_), Some(file)) => match (has_flag(name), has_flag(&named)) {
+            (false, true) => Some(file),
+            (true, false) => None,
+            _ => return Err(Failure::usage(format!("use {name} or {named}, not both"))),
+        },
+        (_, file) => file,
+    };
     let Some(path) = file else {
         warn_if_typed(name);
         return given.map(|secret| sendable(name, secret)).transpose();
     };
-    if given.is_some() {
-        return Err(Failure::usage(format!(
-            "use {name} or {name}-file, not both"
-        )));
-    }
-    let shown = format!("{name}-file {}", path.display());
+    let shown = format!("{named} {}", path.display());
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     permissions::warn_if_shared("the secret in", &path);

@@ -32,7 +32,7 @@ pub enum Error {
         id: String,
     },
     /// The project does not exist, and the caller may not create it.
-    #[error("project `{0}` does not exist: create it with a master key")]
+    #[error("project `{0}` does not exist: check its name")]
     NoProject(ProjectId),
     /// The trace was recorded with another API key than the caller's.
     #[error(

@@ -185,9 +185,10 @@ async fn list(place: &Place, options: List) -> Result<(), Failure> {
     }
     let page = call.await?;
     if place.json {
-        return output::json(&page);
+        output::json(&page)?;
+    } else {
+        listed(&page.items)?;
     }
-    listed(&page.items)?;
     if let Some(last) = page.cursor() {
         output::more_follow(page.items.len(), &last.memory.id);
     }

@@ -202,11 +202,12 @@ pub(crate) async fn changes(place: &Place, options: Changes) -> Result<(), Failu
     }
     let page = call.await?;
     if place.json {
-        return output::json(&page);
-    }
-    for change in &page {
-        let id = output::line(change.memory_id.as_str(), 60);
-        output::say(format_args!("{id}  {}", summary(change)))?;
+        output::json(&page)?;
+    } else {
+        for change in &page {
+            let id = output::line(change.memory_id.as_str(), 60);
+            output::say(format_args!("{id}  {}", summary(change)))?;
+        }
     }
     if let Some(last) = page.cursor() {
         output::more_follow(page.items.len(), &last.id);

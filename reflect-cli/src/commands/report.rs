@@ -257,7 +257,7 @@ impl fmt::Display for Conclusions<'_> {
             Conclusion::NoControlArm => f.write_str(
                 "Whether memories help cannot be concluded: no run was drawn for a control arm. The \
                  pass rate also changes with the tasks, the agent and the model. Give a share of the \
-                 runs no memories: `control(0.1)` on the client, or `control = 0.1` in the attribute.",
+                 runs no memories: `reflect projects set --control 0.1`, or `control(0.1)` on the client.",
             ),
             Conclusion::NotEnoughRuns => write!(
                 f,

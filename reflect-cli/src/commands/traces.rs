@@ -146,9 +146,10 @@ async fn list(client: &ReflectClient, options: List, json: bool) -> Result<(), F
     let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
     let page = listing.next(limit).await?.unwrap_or_default();
     if json {
-        return output::json(&page);
+        output::json(&page)?;
+    } else {
+        table(&page.items)?;
     }
-    table(&page.items)?;
     if let Some(last) = page.cursor() {
         output::more_follow(page.items.len(), &last.id);
     }

@@ -18,10 +18,11 @@ pub(super) async fn show(
     }
     let page = call.await?;
     if json {
-        return output::json(&page);
-    }
-    for record in &page {
-        output::say(format_args!("{}", output::line(&summary(record), 600)))?;
+        output::json(&page)?;
+    } else {
+        for record in &page {
+            output::say(format_args!("{}", output::line(&summary(record), 600)))?;
+        }
     }
     if let Some(last) = page.cursor() {
         output::more_follow(page.items.len(), &last.id);

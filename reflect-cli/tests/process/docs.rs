@@ -106,8 +106,6 @@ END
 reflect import --format openai runs.jsonl
 reflect keys generate >master.key
 reflect serve --listen 127.0.0.1:8000 --master-key-file master.key &
-key="Authorization: Bearer $(cat master.key)"
-api=http://127.0.0.1:8000/v1/projects/default
 echo '<testsuite><testcase classname="shop" name="refund"/></testsuite>' >report.xml
 mkdir bin
 export PATH="$PWD/bin:$PATH"

@@ -93,10 +93,12 @@ fn list_that_stops_early_says_how_to_continue() {
     let data = two_pending(folder.path());
     on_file(&data, &["review"], "y\ny\n");
     for list in ["traces", "memories"] {
-        let newest = json(&on_file(&data, &[list, "--limit", "1", "--json"], ""));
-        let hint = format!("--before {}", newest[0]["id"].as_str().unwrap());
-        let cut = errors(&on_file(&data, &[list, "--limit", "1"], ""));
-        assert!(cut.contains(&hint), "{cut}");
+        let as_json = on_file(&data, &[list, "--limit", "1", "--json"], "");
+        let hint = format!("--before {}", json(&as_json)[0]["id"].as_str().unwrap());
+        let as_table = on_file(&data, &[list, "--limit", "1"], "");
+        for cut in [as_json, as_table].map(|output| errors(&output)) {
+            assert!(cut.contains(&hint), "{cut}");
+        }
         assert_eq!(errors(&on_file(&data, &[list, "--limit", "2"], "")), "");
     }
 }

@@ -209,3 +209,27 @@ fn expiry_and_largest_alpha_of_a_key_are_listed() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     }
 }
+
+#[test]
+fn flag_with_a_key_takes_precedence_over_the_variable_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("reflect.db"), &["--master-key", KEY]);
+    let file = folder.path().join("key");
+    std::fs::write(&file, KEY).unwrap();
+    let wrong = folder.path().join("wrong");
+    std::fs::write(&wrong, "rf_live_wrong").unwrap();
+    let [file, wrong] = [file, wrong].map(|path| path.to_str().unwrap().to_owned());
+    for (flag, variable) in [
+        (["--key-file", &file], ("REFLECT_API_KEY", "rf_live_wrong")),
+        (["--key", KEY], ("REFLECT_API_KEY_FILE", &wrong)),
+    ] {
+        let mut list = reflect();
+        list.args(["traces", "--url", &server.url]).args(flag);
+        let listed = list.env(variable.0, variable.1).output().unwrap();
+        assert!(listed.status.success(), "{}", errors(&listed));
+    }
+    let mut both = reflect();
+    both.args(["traces", "--url", &server.url, "--key", KEY]);
+    let refused = both.args(["--key-file", &file]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
+}

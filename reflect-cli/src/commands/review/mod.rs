@@ -90,10 +90,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 .map_err(|error| Failure::from(error).with_advice("use --change or --withdraw"))?
         }
     };
-    let stored = trace.review.as_ref().map(ReviewRecord::comment);
-    let differs = stored.is_some_and(|stored| stored != feedback.as_deref());
-    if !options.withdraw && !options.change && differs {
-        eprintln!("the run has this verdict already, with other feedback: --change replaces it");
+    if !options.withdraw && !options.change {
+        warn_of_other_feedback(&trace, feedback.as_deref());
     }
     if options.place.json {
         return output::json(&trace);
@@ -108,16 +106,30 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
             "--match names one run to review: add --pass or --fail WHY, or --from-junit FILE",
         ));
     }
+    let review = options.fail.map_or_else(Review::pass, Review::fail);
+    let feedback = review.feedback_text.clone();
     let by_key = ReviewByKey {
         idempotency_key: options.run_key,
         metadata: metadata(&options.matching),
-        review: options.fail.map_or_else(Review::pass, Review::fail),
+        review,
     };
     let trace = client.request(by_key).await?;
+    warn_of_other_feedback(&trace, feedback.as_deref());
     if options.place.json {
         return output::json(&trace);
     }
     show(&trace)
+}
+
+/// Says so if the run had the verdict before, with feedback that stays.
+fn warn_of_other_feedback(trace: &Trace, feedback: Option<&str>) {
+    let stored = trace.review.as_ref().map(ReviewRecord::comment);
+    if stored.is_some_and(|stored| stored != feedback) {
+        let id = output::line(trace.id.as_str(), 60);
+        eprintln!(
+            "the run has this verdict already, with other feedback: `reflect review {id} --change` replaces it"
+        );
+    }
 }
 
 fn show(trace: &Trace) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use super::run::{NO_RESULT, TrajectorySchema, trajectory};
 
 /// The arguments of `create_memory`.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct CreateMemory {
     /// A task that the lesson is for: it is found for tasks that are like this one.
     task: String,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 /// The arguments of `retrieve_memories`.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct RetrieveMemories {
     /// The task you are about to do, in the user's own words.
     query: String,

@@ -7,6 +7,7 @@ const AGENT: &str = "mcp";
 
 /// The arguments of `review_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct ReviewRun {
     /// The `trace_id` that `record_run` returned.
     trace_id: String,

@@ -7,6 +7,7 @@ use super::review::{JudgedBy, ResultSchema, verdict};
 
 /// The arguments of `record_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct RecordRun {
     /// The task in the user's own words, without the memories.
     task: String,
