@@ -72,7 +72,7 @@ struct Given {
     values: &'static [(&'static str, &'static str)],
 }
 
-const GIVEN: [Given; 5] = [
+const GIVEN: [Given; 6] = [
     Given {
         page: "docs/formats.md",
         commands: r#"
@@ -119,6 +119,11 @@ printf 'Refund order 9\nRefund order 10\n' >tasks.txt
         page: "docs/deploy-behind-a-proxy.md",
         commands: "",
         values: &[("0.0.0.0:8443", "127.0.0.1:8000")],
+    },
+    Given {
+        page: "reflect-cli/README.md",
+        commands: "mkdir .cargo\n",
+        values: &[],
     },
     Given {
         page: "reflect-server/README.md",
