@@ -1,9 +1,8 @@
 //! The default SDK is an HTTP client: few crates, and nothing of the engine or the server.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
-use crate::run::{Outcome, cargo_program};
+use crate::run::{Outcome, cargo_command};
 
 const MOST_CRATES: usize = 100;
 const NEVER: [&str; 6] = [
@@ -18,7 +17,7 @@ const NEVER: [&str; 6] = [
 pub(crate) fn check() -> Outcome {
     let command = "tree --locked -p reflect-sdk -e normal --prefix none --no-dedupe";
     println!("$ cargo {command}");
-    let mut tree = Command::new(cargo_program());
+    let mut tree = cargo_command();
     let output = match tree.args(command.split(' ')).output() {
         Ok(output) if output.status.success() => output,
         Ok(output) => return Outcome::Failed(String::from_utf8_lossy(&output.stderr).into_owned()),

@@ -5,11 +5,10 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use crate::run::{Outcome, Step, cargo_program, target};
+use crate::run::{Outcome, Step, cargo_command, target};
 
 const FUNCTIONS: usize = 600;
 /// The functions of a small crate, where each must cost the same.
@@ -145,7 +144,7 @@ impl Fixture {
     fn time(&self, kind: &Kind, functions: usize) -> io::Result<Duration> {
         fs::write(self.0.join("src/lib.rs"), code(kind, functions))?;
         let start = Instant::now();
-        let done = Command::new(cargo_program())
+        let done = cargo_command()
             .args(["check", "--quiet"])
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_TARGET_DIR", self.0.join("target"))

@@ -85,20 +85,37 @@ impl Runner {
 
 /// Runs `cargo` with the arguments.
 pub(crate) fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    command(&cargo_program(), arguments, variables)
+    run(cargo_command(), arguments, variables)
 }
 
-/// The `cargo` that runs this program.
-pub(crate) fn cargo_program() -> PathBuf {
-    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+/// The `cargo` that runs this program, without what it says about this package: build scripts that look at it, such as
+/// that of ring, would run again, and what depends on them would be built again.
+pub(crate) fn cargo_command() -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let said = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+        if name
+            .to_str()
+            .is_some_and(|name| said.iter().any(|said| name.starts_with(said)))
+        {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 /// Runs a program with the arguments.
 pub(crate) fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    run(Command::new(program), arguments, variables)
+}
+
+fn run(mut program: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let path = Path::new(program.get_program());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let shown = format!("{name} {}", arguments.join(" "));
     println!("$ {shown}");
-    match Command::new(program)
+    match program
         .args(arguments)
         .envs(variables.iter().copied())
         // A question gets no answer instead of waiting for one.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::sink;
 use crate::python;
-use crate::run::{Outcome, captured, cargo_program, target};
+use crate::run::{Outcome, captured, cargo_command, target};
 
 /// The packages, with their versions.
 const REQUIREMENTS: &str = "xtask/peers/requirements.txt";
@@ -169,7 +169,7 @@ fn table(title: &str, ours: Vec<Row>, theirs: Vec<Row>) -> String {
 
 /// The program of the Rust SDKs, which has a workspace of its own.
 fn built(folder: &Path) -> Result<PathBuf, String> {
-    let mut build = Command::new(cargo_program());
+    let mut build = cargo_command();
     build
         .args(["build", "--release", "--locked", "--manifest-path"])
         .args(["xtask/peers/rust/Cargo.toml", "--target-dir"])

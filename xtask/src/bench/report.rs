@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::peers::Peers;
 use super::plot::Plot;
 use super::{SYMBOLS, curves, machine};
 use crate::dist;
-use crate::run::{Outcome, captured, cargo, cargo_program};
+use crate::run::{Outcome, captured, cargo, cargo_command};
 
 /// A benchmark, and what it measures.
 struct Part {
@@ -205,7 +205,7 @@ fn output(command: &str, peers: &Peers) -> (String, Result<(), String>) {
         return (peers.measure(), Ok(()));
     }
     let arguments = command.split(' ').skip(1);
-    let mut running = Command::new(cargo_program());
+    let mut running = cargo_command();
     captured(running.args(arguments).stdin(Stdio::null()))
 }
 
