@@ -96,7 +96,10 @@ impl Settings {
             // A key must not follow a redirect, and following would hide a wrong address.
             .redirect(Policy::none());
         #[cfg(feature = "rustls-ring")]
-        let builder = builder.tls_backend_preconfigured(crate::ring::config()?);
+        let builder = {
+            let config = crate::ring::config().map_err(BuildError::start)?;
+            builder.tls_backend_preconfigured(config)
+        };
         builder.build().map_err(BuildError::start)
     }
 }
@@ -199,7 +202,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    pub(crate) fn start(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+    fn start(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Start(Box::new(error))
     }
 }
