@@ -33,7 +33,7 @@ pub(crate) fn build() -> Result<PathBuf, String> {
         .metadata()
         .map_err(|error| format!("{shown}: {error}"))?
         .len();
-    println!("{shown}: {bytes} bytes, at most {MOST_BYTES}");
+    println!("the program has {bytes} bytes, at most {MOST_BYTES}");
     if bytes > MOST_BYTES {
         return Err(format!("{shown} has become too large"));
     }

@@ -31,9 +31,9 @@ const PARTS: &[Part] = &[
     },
     Part {
         title: "Other SDKs and stores",
-        about: "The same run and the same sink for every SDK: CPU time of the process that records, with all its \
-                threads. Ours sends a request for each run, OpenTelemetry spans in batches; the sink counts the bytes that \
-                arrive, and one that loses some is not shown. The Python reflect-sdk makes a new \
+        about: "CPU time of the recording process, all threads, for the same run and the same sink. `reflect-sdk` sends \
+                a request for each run, OpenTelemetry spans in batches. The sink counts the bytes that arrive; an SDK \
+                that loses some is not shown. The Python reflect-sdk makes a new \
                 `httpx.Client` for each call, which connects anew and reads the root certificates, even for `http://`: \
                 most of its time (`ReflectClient._post`, seen with `cProfile`).\n\n\
                 The trace stores take one run after the other. The vector stores get unit vectors around 300 centres, \
