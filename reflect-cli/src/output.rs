@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufRead as _, Write as _};
 
-use reflect_types::neutral;
+use reflect_types::{Page, neutral};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -78,10 +78,23 @@ pub(crate) fn table<const N: usize>(
     Ok(())
 }
 
-/// Notes on standard error that a list of `count` rows is incomplete, and how to continue it.
-pub(crate) fn more_follow(count: usize, last: &impl fmt::Display) {
-    let last = id(&last.to_string());
-    eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
+/// Prints a page of a list, as JSON or by `show`. One that stops early says on standard error how to continue.
+pub(crate) fn page<T: Serialize, I: fmt::Display>(
+    page: &Page<T>,
+    as_json: bool,
+    id_of: impl FnOnce(&T) -> &I,
+    show: impl FnOnce(&[T]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if as_json {
+        json(&page.items)?;
+    } else {
+        show(&page.items)?;
+    }
+    if let Some(last) = page.cursor() {
+        let (count, last) = (page.items.len(), id(&id_of(last).to_string()));
+        eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
+    }
+    Ok(())
 }
 
 /// Asks a question on standard error; returns whether the answer is yes.

@@ -184,15 +184,7 @@ async fn list(place: &Place, options: List) -> Result<(), Failure> {
         call = call.status(status);
     }
     let page = call.await?;
-    if place.json {
-        output::json(&page)?;
-    } else {
-        listed(&page.items)?;
-    }
-    if let Some(last) = page.cursor() {
-        output::more_follow(page.items.len(), &last.memory.id);
-    }
-    Ok(())
+    output::page(&page, place.json, |last| &last.memory.id, listed)
 }
 
 /// Prints memories in the order a task is shown them. Variety changes the order by score, so both

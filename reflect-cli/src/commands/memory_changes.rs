@@ -201,18 +201,17 @@ pub(crate) async fn changes(place: &Place, options: Changes) -> Result<(), Failu
         call = call.before(before);
     }
     let page = call.await?;
-    if place.json {
-        output::json(&page)?;
-    } else {
-        for change in &page {
-            let id = output::line(change.memory_id.as_str(), 60);
-            output::say(format_args!("{id}  {}", summary(change)))?;
-        }
-    }
-    if let Some(last) = page.cursor() {
-        output::more_follow(page.items.len(), &last.id);
-    }
-    Ok(())
+    output::page(
+        &page,
+        place.json,
+        |last| &last.id,
+        |changes| {
+            changes.iter().try_for_each(|change| {
+                let id = output::line(change.memory_id.as_str(), 60);
+                output::say(format_args!("{id}  {}", summary(change)))
+            })
+        },
+    )
 }
 
 /// A change on one line: when, what, by whom, and what an edit has set.

@@ -145,15 +145,7 @@ async fn list(client: &ReflectClient, options: List, json: bool) -> Result<(), F
     let mut listing = Listing::new(client, options.status).before(before);
     let limit = options.limit.unwrap_or(List::DEFAULT_LIMIT);
     let page = listing.next(limit).await?.unwrap_or_default();
-    if json {
-        output::json(&page)?;
-    } else {
-        table(&page.items)?;
-    }
-    if let Some(last) = page.cursor() {
-        output::more_follow(page.items.len(), &last.id);
-    }
-    Ok(())
+    output::page(&page, json, |last| &last.id, table)
 }
 
 /// The receipts of retried runs, and the first failure.

@@ -17,17 +17,16 @@ pub(super) async fn show(
         call = call.before(before);
     }
     let page = call.await?;
-    if json {
-        output::json(&page)?;
-    } else {
-        for record in &page {
-            output::say(format_args!("{}", output::line(&summary(record), 600)))?;
-        }
-    }
-    if let Some(last) = page.cursor() {
-        output::more_follow(page.items.len(), &last.id);
-    }
-    Ok(())
+    output::page(
+        &page,
+        json,
+        |last| &last.id,
+        |records| {
+            let line = |record| output::line(&summary(record), 600);
+            let mut lines = records.iter().map(line);
+            lines.try_for_each(|line| output::say(format_args!("{line}")))
+        },
+    )
 }
 
 /// An undo on one line: when, by whom, of what, and how much it changed.
