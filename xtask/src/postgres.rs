@@ -132,7 +132,7 @@ impl Cluster {
         let options = format!(
             "-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{socket}' \
              -c max_connections=400 -c shared_buffers=256MB -c max_wal_size=4GB \
-             -c max_parallel_workers_per_gather={workers} -c shared_preload_libraries=vector"
+             -c max_parallel_workers_per_gather={workers}"
         );
         let log = cluster.folder.join("log").display().to_string();
         if cluster.control(&["start", "-w", "-l", &log, "-o", &options]) {

@@ -130,25 +130,26 @@ impl Roster {
             cut: Cut::new(*params),
             survivors: Vec::new(),
         };
-        let proposed = nearest.memories.iter();
-        let proposed: HashMap<_, _> = proposed.map(|(key, near)| (*key, *near)).collect();
+        let mut proposed = vec![false; self.rows.len()];
         // The nearest first: most others are ruled out by them.
         for (key, near) in &nearest.memories {
-            if let Some(row) = self.row(*key) {
-                scan.examine(row, bounds(near - nearest.margin, near + nearest.margin));
+            if let Some(place) = self.places.get(key) {
+                proposed[*place] = true;
+                let bounds = bounds(near - nearest.margin, near + nearest.margin);
+                scan.examine(&self.rows[*place], bounds);
             }
         }
         let Some(others) = nearest.others else {
             return Ok(Some(scan.shortlist(probe, params)));
         };
         let others = bounds(-1.0, others + nearest.margin);
-        for row in &self.rows {
-            if !proposed.contains_key(&row.entry.key) {
+        for (row, is_proposed) in self.rows.iter().zip(&proposed) {
+            if !is_proposed {
                 scan.examine(row, others);
             }
         }
         let shortlist = scan.shortlist(probe, params);
-        let unproposed = shortlist.keys().filter(|key| !proposed.contains_key(key));
+        let unproposed = shortlist.keys().filter(|key| !proposed[self.places[key]]);
         Ok((unproposed.count() <= MOST_OTHERS).then_some(shortlist))
     }
 

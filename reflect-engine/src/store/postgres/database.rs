@@ -146,6 +146,15 @@ impl Postgres {
         Ok(self.pool.get().await?)
     }
 
+    /// A connection that nobody uses or waits for.
+    pub(super) async fn free_connection(&self) -> Option<Object> {
+        let at_once = Timeouts {
+            wait: Some(Duration::ZERO),
+            ..self.pool.timeouts()
+        };
+        self.pool.timeout_get(&at_once).await.ok()
+    }
+
     /// Begins no transaction: each statement is one.
     #[expect(clippy::unused_async, reason = "as its siblings")]
     pub(super) async fn begin_looking(connection: &mut Object) -> Result<Db<'_>, Fault> {
@@ -160,6 +169,18 @@ impl Postgres {
             .read_only(true)
             .start();
         Ok(Db::of_transaction(transaction.await?))
+    }
+
+    /// Begins a transaction that reads, on the snapshot that another one has exported.
+    pub(super) async fn begin_reading_as_of<'a>(
+        connection: &'a mut Object,
+        snapshot: &str,
+    ) -> Result<Db<'a>, Fault> {
+        let db = Self::begin_reading(connection).await?;
+        let snapshot = snapshot.replace('\'', "''");
+        db.set(&format!("TRANSACTION SNAPSHOT '{snapshot}'"))
+            .await?;
+        Ok(db)
     }
 
     /// Begins a transaction that writes. Each statement sees what was committed before it.

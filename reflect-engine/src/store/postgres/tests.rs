@@ -275,3 +275,36 @@ async fn postgres_migrates_the_vectors_of_an_older_format() {
     let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9, 2).await;
     assert_eq!(nearest.unwrap().memories, [(2, 1.0)]);
 }
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
+async fn postgres_finds_in_parts_what_one_connection_finds() {
+    let address = database("parts").await;
+    let alone = Postgres::connect_with(&address, 1).await.unwrap();
+    let filled = "INSERT INTO project (id, revision) VALUES ('p', 300); \
+         INSERT INTO embedder (id, dims, seen_at) VALUES ('turn', 64, 0); \
+         INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, alpha, \
+             metadata, task, reflection) \
+         SELECT p.key, 'm-' || n, 't-' || n, true, 0.5, n, '2026-01-01T00:00:00Z', 0.3, '{}', 'a', '{}' \
+             FROM project p, generate_series(1, 300) n; \
+         INSERT INTO embedding (memory, embedder, vector) \
+         SELECT m.key, e.key, (SELECT array_agg(sin(m.key * at)) FROM generate_series(1, 64) at)::vector \
+             FROM memory m, embedder e";
+    let connection = alone.pool().get().await.unwrap();
+    connection.batch_execute(filled).await.unwrap();
+    drop(connection);
+
+    let several = Postgres::connect_with(&address, 4).await.unwrap();
+    let (project, space) = (ProjectId::from("p"), VectorSpace::new("turn", 64));
+    let probe: Vec<f32> = (1..=64u8).map(|at| (f32::from(at) * 7.5).sin()).collect();
+    for count in [1, 9, 299, 300, 400] {
+        let by_one = alone.nearest(&project, &space, &probe, count, 300).await;
+        let by_several = several.nearest(&project, &space, &probe, count, 300).await;
+        let (by_one, by_several) = (by_one.unwrap(), by_several.unwrap());
+        assert_eq!(by_one, by_several, "{count}");
+        assert_eq!(by_one.memories.len(), count.min(300));
+        assert_eq!(by_one.others.is_some(), count <= 300);
+    }
+    assert_eq!(alone.pool().status().size, 1);
+    assert!(several.pool().status().size > 1, "it was not divided");
+}
