@@ -61,6 +61,7 @@ mod scratch;
 mod skills;
 mod spans;
 mod sql;
+mod standings;
 mod taken_revisions;
 mod tallies;
 mod together;

@@ -6,7 +6,7 @@ use reflect_types::{ProjectId, TraceId};
 use super::fault::Fault;
 use super::sql::Db;
 use super::written::Written;
-use super::{projects, reviews};
+use super::{projects, reviews, standings};
 use crate::review::{self, Action, Decision};
 
 /// Changes the review of a trace.
@@ -29,7 +29,7 @@ pub(super) async fn review_all(
     // Sent without waiting for each other.
     let standings = changes
         .iter()
-        .map(|(project, id, _)| reviews::load(db, project, id));
+        .map(|(project, id, _)| standings::load(db, project, id));
     let standings = try_join_all(standings).await?;
     let mut written = Written::default();
     let mut decisions = Vec::with_capacity(changes.len());
@@ -37,7 +37,7 @@ pub(super) async fn review_all(
         let loaded = match loaded {
             Some((row, standing)) => match written.brought_to(row.key, standing) {
                 Some(standing) => Some((row, standing)),
-                None => reviews::load(db, project, id).await?,
+                None => standings::load(db, project, id).await?,
             },
             None => None,
         };

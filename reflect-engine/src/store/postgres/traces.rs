@@ -8,12 +8,12 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
-use super::reviews::TraceRow;
 use super::sql::Db;
+use super::standings::TraceRow;
 use super::value::params;
 use super::{
-    deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, trace_labels, undone,
-    words,
+    deleted_reviews, jobs, memories, memory_edits, projects, reviews, row, standings, trace_labels,
+    undone, words,
 };
 use crate::clock;
 use crate::error::Error;
@@ -90,7 +90,7 @@ pub(super) async fn insert(
                 project,
                 id: trace.id.clone(),
             };
-            let given = reviews::given(db, project, trace.retrieved_memory_ids.clone()).await?;
+            let given = standings::given(db, project, trace.retrieved_memory_ids.clone()).await?;
             let action = Action::Learn {
                 basis: Basis::Fresh,
                 learned: learned.clone(),
