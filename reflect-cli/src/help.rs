@@ -1,8 +1,15 @@
-//! The first page of help, with the commands in groups.
+//! The pages of help: the first one with the commands in groups, the others with the options of most commands last.
 
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
+
+/// The heading of the options that most commands have, below a command's own.
+pub(crate) const GLOBAL: &str = "Global options";
+
+/// The most columns of a page, and of the first one.
+const WIDTH: usize = 100;
+const FIRST_WIDTH: usize = 80;
 
 /// The commands in the order in which one meets them.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -24,6 +31,7 @@ pub(crate) fn grouped(command: Command) -> Command {
     let about = "Print help; `reflect COMMAND --help` has that of a command";
     // Clap hands the missing flag down to all commands.
     let mut command = command
+        .max_term_width(WIDTH)
         .disable_help_flag(true)
         .mut_subcommands(with_help)
         .arg(flag(ArgAction::HelpShort, about));
@@ -32,6 +40,9 @@ pub(crate) fn grouped(command: Command) -> Command {
         "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
         listing(&command)
     );
+    // The pages of commands have the rest.
+    let short = |argument: Arg| argument.hide_env(true).hide_default_value(true);
+    let command = command.mut_args(short).max_term_width(FIRST_WIDTH);
     command.help_template(template)
 }
 
@@ -95,10 +106,35 @@ mod tests {
             for flag in ["-h", "--help"] {
                 let asked = path.iter().cloned().chain([flag.to_owned()]);
                 let shown = grouped(crate::Arguments::command()).try_get_matches_from(asked);
-                let kind = shown.unwrap_err().kind();
+                let shown = shown.unwrap_err();
+                let kind = shown.kind();
                 assert_eq!(kind, clap::error::ErrorKind::DisplayHelp, "{path:?} {flag}");
+                fits(
+                    &shown.to_string(),
+                    if path.len() > 1 { WIDTH } else { FIRST_WIDTH },
+                );
             }
         }
+    }
+
+    /// A usage of many alternatives is one line.
+    fn fits(page: &str, width: usize) {
+        let lines = page.lines().filter(|line| !line.starts_with("Usage:"));
+        for line in lines {
+            assert!(line.chars().count() <= width, "{line}");
+        }
+    }
+
+    #[test]
+    fn options_of_most_commands_are_below_those_of_the_command() {
+        fn check(command: &Command) {
+            for argument in command.get_arguments() {
+                let is_below = argument.get_help_heading() == Some(GLOBAL);
+                assert!(!is_below || argument.is_global_set(), "{argument}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&crate::Arguments::command());
     }
 
     #[test]
@@ -106,6 +142,6 @@ mod tests {
         let help = grouped(crate::Arguments::command())
             .render_help()
             .to_string();
-        assert!(help.lines().count() <= 40, "{help}");
+        assert!(help.lines().count() <= 48, "{help}");
     }
 }

@@ -7,16 +7,20 @@ use tracing_subscriber::prelude::*;
 use crate::failure::Failure;
 
 const DEFAULT: &str = "warn,reflect=info";
+/// The place in the help of a command, after what only some commands have.
+const LAST: usize = 1_000;
 
 /// The log on standard error.
 #[derive(Debug, Args)]
+#[command(next_help_heading = crate::help::GLOBAL)]
 pub(crate) struct Options {
     /// The log filter, such as `debug` or `reflect_server=trace`.
     #[arg(
         long,
         env = "REFLECT_LOG",
         default_value = DEFAULT,
-        global = true
+        global = true,
+        display_order = LAST
     )]
     log: String,
     /// The log format.
@@ -24,7 +28,8 @@ pub(crate) struct Options {
         long,
         env = "REFLECT_LOG_FORMAT",
         default_value = "text",
-        global = true
+        global = true,
+        display_order = LAST
     )]
     log_format: Format,
 }

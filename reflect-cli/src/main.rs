@@ -46,8 +46,8 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found, 5 unreachable (retry),\n\
-6 conflict with what is stored.";
+Exit codes: 0 success, 1 failure, 2 usage error, 3 not allowed, 4 not found,\n\
+5 unreachable (retry), 6 conflict with what is stored.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -59,7 +59,7 @@ enum Command {
     Traces(traces::Options),
     /// Review one run, or every pending run in turn: y, n or d.
     Review(review::Options),
-    /// Run a command for each task of a file, with and without memories, and compare.
+    /// Run a command for each task of a file, with memories and without.
     Eval(eval::Options),
     /// Compare a judge's verdicts with those of people.
     Judge(judge::Options),
@@ -77,11 +77,11 @@ enum Command {
     Keys(keys::Options),
     /// Export a project to a file of JSON lines.
     Export(bundle::Export),
-    /// Import a project from an exported file, or runs that other tools have recorded.
+    /// Import an exported project, or runs that other tools recorded.
     Import(bundle::Import),
-    /// Copy projects and keys from one database to another: files and PostgreSQL in any direction.
+    /// Copy projects and keys between databases: files and PostgreSQL.
     Migrate(migrate::Options),
-    /// Serve MCP to the agent host that starts this command, on standard input and output.
+    /// Serve MCP on standard input and output, to an agent host.
     Mcp(mcp::Options),
     /// Check the configuration and say how to fix it.
     Doctor(doctor::Options),

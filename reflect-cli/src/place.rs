@@ -17,6 +17,7 @@ use crate::models::Models;
 use crate::secret;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = crate::help::GLOBAL)]
 pub(crate) struct Place {
     /// The database to open directly, without a server: a file, or a `postgres://` address.
     #[arg(

@@ -24,16 +24,14 @@ const BATCH_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    #[command(flatten)]
-    place: Place,
     /// The file to create; `-` for standard output. An existing file is not overwritten.
     file: PathBuf,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    #[command(flatten)]
-    place: Place,
     /// The file to read; `-` for standard input.
     #[arg(required_unless_present = "from")]
     file: Option<PathBuf>,
@@ -42,6 +40,8 @@ pub(crate) struct Import {
     /// The format of runs that another tool has recorded. Without it, the file is an export.
     #[arg(long)]
     format: Option<Format>,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) async fn export(options: Export) -> Result<(), Failure> {

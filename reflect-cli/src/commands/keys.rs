@@ -10,10 +10,10 @@ use crate::place::Place;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    #[command(flatten)]
-    place: Place,
     #[command(subcommand)]
     action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Subcommand)]

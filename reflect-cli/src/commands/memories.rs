@@ -17,11 +17,11 @@ use crate::place::Place;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
     list: List,
     #[command(subcommand)]
     action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,11 +13,11 @@ use crate::transcript::{self, Detail};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
     list: List,
     #[command(subcommand)]
     action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Subcommand)]

@@ -20,9 +20,9 @@ use crate::{models, permissions, secret};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
     models: models::ModelOptions,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {

@@ -24,8 +24,6 @@ use crate::tasks::{self, Task};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    #[command(flatten)]
-    place: Place,
     /// The tasks, one a line: plain, or a JSON object with `task` and `metadata`; `-` for standard input.
     tasks: PathBuf,
     /// The share of runs without memories, from 0 to 1, to compare with.
@@ -48,6 +46,8 @@ pub(crate) struct Options {
     /// is a pass, any other a fail with the end of its standard error as feedback.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// What the runs have shown.

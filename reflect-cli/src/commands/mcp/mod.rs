@@ -16,11 +16,11 @@ use crate::signals::Signalled;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    #[command(flatten)]
-    place: Place,
     /// Print what to paste into the configuration of a host, with the other options of this command.
     #[arg(long, value_name = "HOST")]
     print_config: Option<Host>,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {

@@ -18,8 +18,6 @@ use crate::place::Place;
 #[command(group(ArgGroup::new("run").args(["trace", "run_key", "matching"]).multiple(true)))]
 #[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("run")))]
 pub(crate) struct Options {
-    #[command(flatten)]
-    place: Place,
     /// The run to review; without it, every pending run in turn, oldest first.
     #[arg(requires = "verdict")]
     trace: Option<TraceId>,
@@ -59,6 +57,8 @@ pub(crate) struct Options {
     /// model's.
     #[arg(long, conflicts_with = "trace")]
     judged: bool,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
