@@ -14,6 +14,7 @@ use reflect_engine::store::{Postgres, Sqlite, Store};
 use reflect_server::keys::{self, KeyStore};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::permissions;
 
@@ -111,7 +112,8 @@ impl Data {
     pub(crate) fn existing(&self) -> Result<&Self, Failure> {
         if self.file().is_some_and(|path| !path.exists()) {
             return Err(Failure::usage(format!(
-                "{self}: no such file; `reflect serve --data` creates one"
+                "{self}: no such file: check the path; `{}` creates one",
+                hint("serve")
             )));
         }
         Ok(self)

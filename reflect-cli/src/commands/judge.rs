@@ -1,6 +1,7 @@
 use clap::{Args, Subcommand};
 use reflect_types::JudgeAgreement;
 
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -28,7 +29,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     if judges.is_empty() {
         return output::say(format_args!(
-            "No judge has reviewed a run of this project: see `reflect serve --judge`."
+            "No judge has reviewed a run of this project: see `{}`.",
+            hint("serve --judge")
         ));
     }
     show(&judges)

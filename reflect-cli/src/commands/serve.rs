@@ -12,6 +12,7 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use super::memories::ranking;
+use crate::command_line::hint;
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::signals::Signalled;
@@ -336,8 +337,8 @@ async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Data) -> Result<(),
     let masters = keys.list(None).await?;
     if !masters.iter().any(keys::is_valid) {
         tracing::warn!(
-            "no master key: start with --master-key, or create one with `reflect keys create LABEL \
-             --master --data {data}`"
+            "no master key: start with --master-key, or create one with `{}`",
+            hint(&format!("keys create LABEL --master --data {data}"))
         );
     }
     Ok(())

@@ -7,6 +7,7 @@ use reflect_sdk::calls::Call;
 use reflect_types::{Reviewer, Undo, UndoReport, UndoTotals, UndoneMemory};
 
 use super::undo_list;
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -130,7 +131,8 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     if report.is_empty() {
         return writeln!(
             out,
-            "Nothing to undo: no review or change matches. `reflect keys list` shows the ids of keys."
+            "Nothing to undo: no review or change matches. `{}` shows the ids of keys.",
+            hint("keys list")
         );
     }
     let totals = totals(report);
@@ -176,7 +178,8 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
     if report.skill_removed {
         writeln!(
             out,
-            "  the skill, based on these memories, {skill} removed: `reflect skill create` writes a new one"
+            "  the skill, based on these memories, {skill} removed: `{}` writes a new one",
+            hint("skill create")
         )?;
     }
     Ok(())
