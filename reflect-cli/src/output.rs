@@ -41,12 +41,36 @@ pub(crate) fn say(text: fmt::Arguments<'_>) -> Result<(), Failure> {
     Ok(writeln!(io::stdout(), "{}", neutral::for_terminal(&text))?)
 }
 
-/// A number of things: `1 project`, `2 projects`.
+/// A number of things: `1 memory`, `2 memories`, `9,700 runs`.
 pub(crate) fn counted(count: u64, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        many => format!("{many} {thing}s"),
+    let number = grouped(count);
+    match (count, thing.strip_suffix('y')) {
+        (1, _) => format!("{number} {thing}"),
+        (_, Some(stem)) if !thing.ends_with("key") => format!("{number} {stem}ies"),
+        _ => format!("{number} {thing}s"),
     }
+}
+
+/// A number of things that do something: `1 run waits`, `2 runs wait`.
+pub(crate) fn counted_that(count: u64, thing: &str, one: &str, many: &str) -> String {
+    let verb = if count == 1 { one } else { many };
+    format!("{} {verb}", counted(count, thing))
+}
+
+/// An estimate, to two digits: `9,700` for 9698.
+pub(crate) fn about(number: u64) -> String {
+    let digits = number.checked_ilog10().unwrap_or(0);
+    let unit = 10_u64.pow(digits.saturating_sub(1));
+    grouped(number.div_ceil(unit).saturating_mul(unit))
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let (rest, last) = (number / 1_000, number % 1_000);
+    if rest == 0 {
+        return last.to_string();
+    }
+    format!("{},{last:03}", grouped(rest))
 }
 
 /// Prints rows under a heading, in aligned columns.
@@ -131,6 +155,21 @@ mod tests {
         assert_eq!(block("a\u{1b}[2Jb\nc\u{9b}1m"), "ab\nc");
         assert_eq!(line("üüüü", 3), "üü…");
         assert_eq!(line("üüü", 3), "üüü");
+    }
+
+    #[test]
+    fn things_are_counted_in_words() {
+        assert_eq!(counted(1, "memory"), "1 memory");
+        assert_eq!(counted(0, "memory"), "0 memories");
+        assert_eq!(counted(1_234_567, "key"), "1,234,567 keys");
+        assert_eq!(counted_that(1, "run", "waits", "wait"), "1 run waits");
+        assert_eq!(counted_that(2, "run", "waits", "wait"), "2 runs wait");
+    }
+
+    #[test]
+    fn an_estimate_has_two_digits() {
+        let shown = [0, 1, 7, 42, 101, 9_698, 38_416].map(about);
+        assert_eq!(shown, ["0", "1", "7", "42", "110", "9,700", "39,000"]);
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
         ],
         &rows,
     )?;
-    let considered = explanation.considered;
     output::say(format_args!(
-        "{} of {considered} memories, by the {} ranking; least similarity {:.2}{}{}.",
+        "{} of {}, by the {} ranking; least similarity {:.2}{}{}.",
         rows.len(),
+        output::counted(explanation.considered as u64, "memory"),
         explanation.ranking,
         explanation.floor,
         match explanation.searched_in {
@@ -59,13 +59,17 @@ fn row(memory: &ExplainedMemory) -> [String; 8] {
     ]
 }
 
-/// The evidence in words: `8 of 9 runs passed; helps 71 %, hurts 4 %`.
+/// The evidence in words: `8 of 9 runs passed; helps 71 %, hurts 4 %`. Without runs, the figures are what the project
+/// expects of a new memory.
 fn words(evidence: &Evidence) -> String {
+    let helps = (evidence.helps + evidence.helps_if_similar) * 100.0;
+    let hurts = evidence.hurts * 100.0;
+    if evidence.runs == 0 {
+        return format!("no runs yet; assumed: helps {helps:.0} %, hurts {hurts:.0} %");
+    }
     format!(
-        "{} of {} runs passed; helps {:.0} %, hurts {:.0} %",
+        "{} of {} passed; helps {helps:.0} %, hurts {hurts:.0} %",
         evidence.passed,
-        evidence.runs,
-        (evidence.helps + evidence.helps_if_similar) * 100.0,
-        evidence.hurts * 100.0
+        output::counted(evidence.runs.into(), "run"),
     )
 }

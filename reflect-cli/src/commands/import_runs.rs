@@ -160,25 +160,21 @@ fn say(report: &Report, project: &ProjectId) -> Result<(), Failure> {
         learning,
         skipped,
     } = report;
-    let runs = if *stored == 1 { "run" } else { "runs" };
     output::say(format_args!(
-        "{stored} {runs} stored in project `{project}`, {} skipped",
+        "{} stored in project `{project}`, {} skipped",
+        output::counted(*stored as u64, "run"),
         skipped.len()
     ))?;
     if *known > 0 {
-        let runs = if *known == 1 { "run was" } else { "runs were" };
         output::say(format_args!(
-            "{known} {runs} there already, of an earlier import"
+            "{} there already, of an earlier import",
+            output::counted_that(*known as u64, "run", "was", "were")
         ))?;
     }
     if *learning > 0 {
-        let reviews = if *learning == 1 {
-            "review is"
-        } else {
-            "reviews are"
-        };
         output::say(format_args!(
-            "{learning} {reviews} still to be learned, which a server on the data does"
+            "{} still to be learned, which a server on the data does",
+            output::counted_that(*learning, "review", "is", "are")
         ))?;
     }
     for Skipped { place, reason } in skipped.iter().take(MAX_LISTED) {

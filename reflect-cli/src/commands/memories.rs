@@ -266,8 +266,9 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "status   {}", output::line(&status_text(memory), 400))?;
     writeln!(
         out,
-        "utility  {:.3} after {} uses",
-        memory.q_value, memory.uses
+        "utility  {:.3} after {}",
+        memory.q_value,
+        output::counted(memory.uses, "use")
     )?;
     let trace = output::id(memory.trace_id.as_str());
     writeln!(out, "trace    {trace}")?;

@@ -167,7 +167,8 @@ pub(crate) async fn delete(place: &Place, options: Delete) -> Result<(), Failure
                 "a deletion cannot be undone: confirm it with --yes, or quarantine the memories",
             ));
         }
-        let question = format!("Permanently delete {} memories?", options.ids.len());
+        let memories = output::counted(options.ids.len() as u64, "memory");
+        let question = format!("Permanently delete {memories}?");
         if !output::agreed(&question)? {
             return Ok(());
         }

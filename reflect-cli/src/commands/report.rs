@@ -4,6 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use reflect_types::{Conclusion, MemoryOutcome, Outcomes, PassRate, Report};
 
+use crate::command_line::hint;
 use crate::commands::undo;
 use crate::failure::Failure;
 use crate::output;
@@ -52,8 +53,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
     output::say(format_args!(
-        "{} runs, {} of them wait for a review\n",
-        report.traces, report.waiting
+        "{}, {} of them {} for a review\n",
+        output::counted(report.traces, "run"),
+        report.waiting,
+        if report.waiting == 1 { "waits" } else { "wait" }
     ))?;
     let sides = [("people", &report.people), ("models", &report.models)];
     let rows: Vec<_> = sides
@@ -231,9 +234,23 @@ fn difference(outcomes: &Outcomes) -> String {
         );
     }
     match outcomes.more_runs {
-        Some(more) => format!("not enough runs yet: about {more} more"),
+        Some(more) if has_both_arms(outcomes) => {
+            format!("none visible yet: about {} more runs", output::about(more))
+        }
+        Some(more) => format!("not enough runs yet: about {} more", output::about(more)),
         None => "-".to_owned(),
     }
+}
+
+/// Whether there are pass rates to compare.
+fn has_both_arms(outcomes: &Outcomes) -> bool {
+    outcomes.memories.rate.is_some() && outcomes.control.rate.is_some()
+}
+
+/// Whether the arms are so unequal that the smaller one decides how many runs it takes.
+fn has_few_without(outcomes: &Outcomes) -> bool {
+    let runs = |rate: &PassRate| rate.passed + rate.failed;
+    runs(&outcomes.control) * 5 < runs(&outcomes.memories)
 }
 
 /// A difference of rates in percentage points.
@@ -254,16 +271,30 @@ impl fmt::Display for Conclusions<'_> {
             (people, "people")
         };
         match &outcomes.conclusion {
-            Conclusion::NoControlArm => f.write_str(
+            Conclusion::NoControlArm => write!(
+                f,
                 "Whether memories help cannot be concluded: no run was drawn for a control arm. The \
                  pass rate also changes with the tasks, the agent and the model. Give a share of the \
-                 runs no memories: `reflect projects set --control 0.1`, or `control(0.1)` on the client.",
+                 runs no memories: `{}`, or `control(0.1)` on the client.",
+                hint("projects set --control 0.1")
             ),
-            Conclusion::NotEnoughRuns => write!(
-                f,
-                "Not enough runs reviewed by {who} yet: about {} more.",
-                outcomes.more_runs.unwrap_or(1)
-            ),
+            Conclusion::NotEnoughRuns => {
+                let found = if has_both_arms(outcomes) {
+                    format!("No difference is visible yet in the runs that {who} reviewed")
+                } else {
+                    format!("Not enough runs are reviewed by {who} yet")
+                };
+                let more = output::about(outcomes.more_runs.unwrap_or(1));
+                write!(
+                    f,
+                    "{found}: to see one of 10 points takes about {more} more"
+                )?;
+                f.write_str(if has_few_without(outcomes) {
+                    ", or fewer with a larger share of runs without memories."
+                } else {
+                    "."
+                })
+            }
             Conclusion::Helps => write!(f, "Memories help, as {who} see it."),
             Conclusion::Harms => write!(
                 f,
@@ -274,5 +305,52 @@ impl fmt::Display for Conclusions<'_> {
             }
             other => write!(f, "{other}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn concluded(memories: PassRate, control: PassRate, more: u64) -> (String, String) {
+        let people = Outcomes {
+            memories,
+            control,
+            conclusion: Conclusion::NotEnoughRuns,
+            more_runs: Some(more),
+            ..Outcomes::default()
+        };
+        let cell = difference(&people);
+        let report = Report {
+            people,
+            ..Report::default()
+        };
+        (cell, Conclusions(&report).to_string())
+    }
+
+    fn rated(passed: u64, failed: u64) -> PassRate {
+        PassRate {
+            passed,
+            failed,
+            rate: Some(0.5),
+            ..PassRate::default()
+        }
+    }
+
+    #[test]
+    fn an_estimate_of_runs_is_a_round_one() {
+        let (cell, said) = concluded(rated(50, 50), rated(1, 1), 9_698);
+        assert_eq!(cell, "none visible yet: about 9,700 more runs");
+        assert_eq!(
+            said,
+            "No difference is visible yet in the runs that people reviewed: to see one of 10 points \
+             takes about 9,700 more, or fewer with a larger share of runs without memories."
+        );
+        let (cell, said) = concluded(rated(1, 1), PassRate::default(), 381);
+        assert_eq!(cell, "not enough runs yet: about 390 more");
+        assert!(
+            said.starts_with("Not enough runs are reviewed by people yet: "),
+            "{said}"
+        );
     }
 }

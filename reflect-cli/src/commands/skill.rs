@@ -3,6 +3,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use reflect_types::Skill;
 
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -36,9 +37,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Action::Show => {
             let skill = place.client().await?.get_skill().await?;
             skill.ok_or_else(|| {
-                Failure::not_found(
-                    "the project has no skill yet: `reflect skill create` writes one",
-                )
+                Failure::not_found(format!(
+                    "the project has no skill yet: `{}` writes one",
+                    hint("skill create")
+                ))
             })?
         }
         Action::Create { passed, failed } => {
@@ -61,9 +63,9 @@ fn show(skill: &Skill) -> Result<(), Failure> {
     writeln!(io::stdout(), "{}", content.trim_end())?;
     // Not part of the document, which may be redirected into a file.
     eprintln!(
-        "version {}, from {} memories",
+        "version {}, from {}",
         skill.version,
-        skill.source_memory_ids.len()
+        output::counted(skill.source_memory_ids.len() as u64, "memory")
     );
     Ok(())
 }

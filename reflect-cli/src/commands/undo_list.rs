@@ -45,10 +45,11 @@ fn summary(record: &UndoRecord) -> String {
         ..
     } = record.totals;
     format!(
-        "{}  {by}  of {}: reviews of {traces} traces; memories removed: {removed}, restored: {restored}, \
+        "{}  {by}  of {}: reviews of {}; memories removed: {removed}, restored: {restored}, \
          rewritten: {rewritten}, quarantined: {quarantined}, moved: {moved}; events: {}",
         record.created_at,
         conditions(&record.request),
+        output::counted(traces, "trace"),
         record.events,
     )
 }

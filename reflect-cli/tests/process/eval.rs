@@ -68,7 +68,7 @@ fn a_share_of_the_tasks_gets_no_memories() {
     let table = eval(folder.path(), "Pay\n", &[], "true").output().unwrap();
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(
-        table.contains("1 of 1 tasks run") && table.contains("WITH MEMORIES"),
+        table.contains("1 of 1 task run") && table.contains("WITH MEMORIES"),
         "{table}"
     );
 }
@@ -119,7 +119,7 @@ fn a_signal_ends_the_command_and_shows_what_was_done() {
     let ended = eval.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1));
     assert!(
-        errors(&ended).contains("stopped after 1 tasks"),
+        errors(&ended).contains("stopped after 1 task;"),
         "{}",
         errors(&ended)
     );

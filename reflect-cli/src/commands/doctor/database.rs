@@ -8,6 +8,7 @@ use reflect_engine::store::Examination;
 use super::findings::Findings;
 use crate::data::{Connections, Opened};
 use crate::file::File;
+use crate::output;
 
 /// Checks the database, if it is one.
 pub(super) async fn check(file: &File, connections: Connections, findings: &mut Findings) {
@@ -24,18 +25,15 @@ pub(super) async fn check(file: &File, connections: Connections, findings: &mut 
     match file.engine.gauges().await {
         Ok(gauges) => {
             for queue in gauges.queues {
-                let kind = queue.kind.as_str();
+                let jobs = output::counted(queue.jobs, &format!("{} job", queue.kind.as_str()));
                 let waits = queue.delay.as_secs();
                 if waits > 60 {
                     findings.warn(
-                        format!(
-                            "the first of {} {kind} jobs waits for {waits} s",
-                            queue.jobs
-                        ),
+                        format!("the first of {jobs} waits for {waits} s"),
                         "start a server, or more of them, or raise --workers",
                     );
                 } else {
-                    findings.good(format!("{} {kind} jobs in the queue", queue.jobs));
+                    findings.good(format!("{jobs} in the queue"));
                 }
             }
         }
@@ -74,7 +72,10 @@ fn report(found: &Examination, connections: Connections, findings: &mut Findings
     match found.memories_without_direction {
         0 => findings.good("every vector has its direction, which queries in the database scan"),
         lacking => findings.bad(
-            format!("{} not found by queries in the database", vectors(lacking)),
+            format!(
+                "{} not found by queries in the database",
+                output::counted_that(lacking.unsigned_abs(), "memory", "is", "are")
+            ),
             "run `UPDATE embedding SET vector = vector`, which writes their directions again",
         ),
     }
@@ -102,12 +103,5 @@ fn report(found: &Examination, connections: Connections, findings: &mut Findings
         } else {
             findings.good(what);
         }
-    }
-}
-
-fn vectors(count: i64) -> String {
-    match count {
-        1 => "1 memory is".to_owned(),
-        many => format!("{many} memories are"),
     }
 }

@@ -125,9 +125,9 @@ impl Evaluation<'_> {
             ran.map_err(|error| Failure::general(format!("the command cannot be run: {error}")))?;
         let review = match end {
             End::Stopped => {
-                let done = self.tallies.len();
+                let done = output::counted(self.tallies.len() as u64, "task");
                 return Err(Failure::general(format!(
-                    "stopped after {done} tasks; the one that was running is not recorded"
+                    "stopped after {done}; the one that was running is not recorded"
                 )));
             }
             End::TimedOut => Review::fail(feedback(
@@ -234,7 +234,8 @@ fn show(summary: &Summary, json: bool) -> Result<(), Failure> {
         done,
         outcomes,
     } = summary;
-    output::say(format_args!("{done} of {tasks} tasks run\n"))?;
+    let tasks = output::counted(*tasks as u64, "task");
+    output::say(format_args!("{done} of {tasks} run\n"))?;
     let [_, heading @ ..] = report::HEADING;
     let [_, row @ ..] = report::row("", outcomes);
     output::table(heading, &[row])
