@@ -61,20 +61,14 @@ impl Failure {
         Self::new(Kind::Conflict, message)
     }
 
+    /// Whether a key was refused.
+    pub(crate) fn is_not_allowed(&self) -> bool {
+        self.kind == Kind::NotAllowed
+    }
+
     /// Whether this is a conflict.
     pub(crate) fn is_conflict(&self) -> bool {
         self.kind == Kind::Conflict
-    }
-
-    /// Appends advice to the message of a conflict.
-    pub(crate) fn with_advice(self, advice: &str) -> Self {
-        if !self.is_conflict() {
-            return self;
-        }
-        Self {
-            message: format!("{} ({advice})", self.message),
-            ..self
-        }
     }
 
     /// Prefixes the message with the place of the failure.
@@ -130,19 +124,9 @@ impl From<reflect_sdk::Error> for Failure {
             other if other.code() == Some(&ErrorCode::ModelFailed) => Kind::General,
             other => Self::of_status(other.status()),
         };
-        Self::new(kind, with_sources(&error))
+        // Its words have the innermost cause: the chain of sources would repeat it.
+        Self::new(kind, error.to_string())
     }
-}
-
-/// The error followed by its sources.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    message
 }
 
 impl From<reflect_engine::Error> for Failure {

@@ -105,8 +105,8 @@ impl NoReply {
         !self.0.is_connect() && !self.0.is_builder()
     }
 
-    /// How to trust the server, where its certificate is the problem.
-    fn hint(&self) -> &'static str {
+    /// How to trust the server, where its certificate is the problem; else nothing.
+    pub fn hint(&self) -> &'static str {
         if self.kind() == NoReplyKind::Unreachable && self.reason().contains("certificate") {
             ": on Linux, SSL_CERT_FILE names a file with the certificates of a private authority"
         } else {

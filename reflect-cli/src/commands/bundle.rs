@@ -4,7 +4,7 @@ use std::fs::{File as Disk, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece};
 use serde::Serialize;
@@ -70,7 +70,9 @@ pub(crate) async fn export(options: Export) -> Result<(), Failure> {
         memories, traces, ..
     } = exported;
     output::say(format_args!(
-        "{memories} memories and {traces} traces exported"
+        "{} and {} exported",
+        output::counted(memories, "memory"),
+        output::counted(traces, "trace")
     ))
 }
 
@@ -213,7 +215,8 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
     }
     let ImportReport { stored, present } = imported;
     output::say(format_args!(
-        "{stored} stored in project `{project}`, {present} already present"
+        "{} stored in project `{project}`, {present} already present",
+        output::counted(stored, "record")
     ))
 }
 
@@ -285,10 +288,18 @@ fn is_ending(line: &str) -> bool {
 
 fn heading(lines: &mut Lines) -> Result<BundleHeading, Failure> {
     let Some(text) = lines.next()? else {
-        return Err(Failure::general("line 1: not a bundle: the file is empty"));
+        return Err(Failure::general("line 1: the file is empty"));
     };
-    let heading: BundleHeading = serde_json::from_str(&text).map_err(|error| {
-        Failure::general(format!("line {}: not a bundle: {error}", lines.number))
+    let heading: BundleHeading = serde_json::from_str(&text).map_err(|_| {
+        let formats = Format::value_variants().iter();
+        let formats = formats.filter_map(ValueEnum::to_possible_value);
+        let formats: Vec<String> = formats.map(|value| value.get_name().to_owned()).collect();
+        Failure::general(format!(
+            "line {}: not an export of `reflect export`: for runs that another tool recorded, choose \
+             their format with --format: {}",
+            lines.number,
+            formats.join(", ")
+        ))
     })?;
     if heading.version != BundleHeading::VERSION {
         return Err(Failure::general(format!(

@@ -72,7 +72,7 @@ fn an_export_carries_past_reviews_and_undos() {
     let words = on_file(&copy, &["undo", "--list"], "");
     let words = String::from_utf8(words.stdout).unwrap();
     assert!(words.contains(&format!("--trace {newest}")), "{words}");
-    assert!(words.contains("reviews of 1 traces"), "{words}");
+    assert!(words.contains("reviews of 1 trace;"), "{words}");
 }
 
 #[test]

@@ -52,7 +52,11 @@ fn one_run_is_reviewed_changed_and_withdrawn() {
     let conflict = review(&["--fail", "They are dead"]);
     assert!(!conflict.status.success());
     let errors = errors(&conflict);
-    assert!(errors.contains("change_review"), "{errors}");
+    assert!(
+        errors.contains(&format!("reflect review {id} --change --data")),
+        "{errors}"
+    );
+    assert!(!errors.contains("change_review"), "{errors}");
     let changed = json(&review(&["--change", "--fail", "They are dead"]));
     assert_eq!(changed["review"]["feedback_text"], "They are dead");
     assert_eq!(changed["created_memory_id"], passed["created_memory_id"]);

@@ -215,7 +215,7 @@ fn unanswered(no_reply: NoReply) -> Error {
         _ => "the connection to Reflect was lost",
     };
     Error::Transport {
-        message: format!("{problem} ({})", no_reply.reason()),
+        message: format!("{problem} ({}){}", no_reply.reason(), no_reply.hint()),
         maybe_done: no_reply.may_be_done(),
         source: Some(Box::new(no_reply)),
     }

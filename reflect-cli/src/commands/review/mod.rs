@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
 use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId};
 
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::labels::{Label, metadata};
 use crate::output;
@@ -86,8 +87,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         (false, true) => client.change_review(id, review).await?,
         (false, false) => {
             let judged = client.review_trace(id, review).await;
-            judged
-                .map_err(|error| Failure::from(error).with_advice("use --change or --withdraw"))?
+            judged.map_err(|error| refusal(error, id.as_str()))?
         }
     };
     if !options.withdraw && !options.change {
@@ -113,7 +113,8 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
         metadata: metadata(&options.matching),
         review,
     };
-    let trace = client.request(by_key).await?;
+    let reviewed = client.request(by_key).await;
+    let trace = reviewed.map_err(|error| refusal(error, "ID"))?;
     warn_of_other_feedback(&trace, feedback.as_deref());
     if options.place.json {
         return output::json(&trace);
@@ -121,13 +122,32 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
     show(&trace)
 }
 
+/// A refusal in the words of this command. Those of the API name its own operations.
+fn refusal(error: reflect_sdk::Error, id: &str) -> Failure {
+    const IN_THE_API: &str = ": replace that review with change_review";
+
+    let failure = Failure::from(error);
+    match failure.to_string().split_once(IN_THE_API) {
+        Some((reviewed, _)) if failure.is_conflict() => {
+            let [change, withdraw] = ["--change", "--withdraw"]
+                .map(|how| hint(&format!("review {} {how}", output::line(id, 60))));
+            Failure::conflict(format!(
+                "{reviewed}: `{change}` with --pass or --fail WHY replaces that review, `{withdraw}` \
+                 takes it back"
+            ))
+        }
+        _ => failure,
+    }
+}
+
 /// Says so if the run had the verdict before, with feedback that stays.
 fn warn_of_other_feedback(trace: &Trace, feedback: Option<&str>) {
     let stored = trace.review.as_ref().map(ReviewRecord::comment);
     if stored.is_some_and(|stored| stored != feedback) {
-        let id = output::line(trace.id.as_str(), 60);
+        let change = format!("review {} --change", output::line(trace.id.as_str(), 60));
         eprintln!(
-            "the run has this verdict already, with other feedback: `reflect review {id} --change` replaces it"
+            "the run has this verdict already, with other feedback: `{}` with --pass or --fail WHY replaces it",
+            hint(&change)
         );
     }
 }

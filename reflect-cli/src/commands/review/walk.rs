@@ -172,7 +172,7 @@ async fn submit(
             Ok(())
         }
         Err(error) => {
-            let failure = Failure::from(error);
+            let failure = super::refusal(error, trace.id.as_str());
             eprintln!("not reviewed: {failure}\n");
             tally.refused += 1;
             Err(failure)
