@@ -16,6 +16,7 @@ mod models;
 mod output;
 mod permissions;
 mod place;
+mod project;
 #[cfg(test)]
 mod reference;
 mod runs;

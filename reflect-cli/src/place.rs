@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::file::File;
 use crate::local::Local;
 use crate::models::Models;
-use crate::secret;
+use crate::{project, secret};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = crate::help::GLOBAL)]
@@ -57,15 +57,36 @@ impl Place {
             .map_or_else(ProjectId::default, ProjectId::from)
     }
 
-    /// A client for calls that need no model.
+    /// A client of a project that exists, for calls that need no model.
     pub(crate) async fn client(&self) -> Result<ReflectClient, Failure> {
+        self.existing_project(self.client_of_any().await?).await
+    }
+
+    /// A client of a project that exists, for calls that may need a model. On a file, the models are
+    /// those that the environment configures.
+    pub(crate) async fn client_with_models(&self) -> Result<ReflectClient, Failure> {
+        self.existing_project(self.client_with(Models::from_env).await?)
+            .await
+    }
+
+    /// A client of a project that a call may create, or that does not matter.
+    pub(crate) async fn client_of_any(&self) -> Result<ReflectClient, Failure> {
         self.client_with(|| Ok(Models::default())).await
     }
 
-    /// A client for calls that may need a model. On a file, the models are those that the
-    /// environment configures.
-    pub(crate) async fn client_with_models(&self) -> Result<ReflectClient, Failure> {
-        self.client_with(Models::from_env).await
+    async fn existing_project(&self, client: ReflectClient) -> Result<ReflectClient, Failure> {
+        project::ensure(&client, self.name()?).await?;
+        Ok(client)
+    }
+
+    /// The file, the database or the server in messages.
+    pub(crate) fn name(&self) -> Result<String, Failure> {
+        let name = if self.is_file()? {
+            self.data.as_ref().map(ToString::to_string)
+        } else {
+            self.url.clone()
+        };
+        Ok(name.unwrap_or_default())
     }
 
     async fn client_with(

@@ -109,7 +109,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 let keys = place.master_key_file().await?.keys().await?;
                 keys.create_master(create).await?
             } else {
-                place.client().await?.request(create).await?
+                place.client_of_any().await?.request(create).await?
             };
             show_created(&place, &created)
         }

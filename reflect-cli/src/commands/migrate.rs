@@ -14,7 +14,7 @@ use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
 use crate::models::Models;
-use crate::output;
+use crate::{output, project};
 
 /// Records per transaction.
 const PAGE: u32 = ExportOverview::MAX_LIMIT;
@@ -58,14 +58,21 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if from.is_same(&to) {
         return Err(Failure::usage("FROM and TO are the same database"));
     }
-    let from = File::open(from.existing()?, connections, &Models::default()).await?;
+    if from.file().is_some_and(|path| !path.exists()) {
+        return Err(Failure::usage(format!(
+            "FROM, {from}: no such file: write the path of the database to copy, or its postgres:// \
+             address, before that of the copy"
+        )));
+    }
+    let name = from.to_string();
+    let from = File::open(&from, connections, &Models::default()).await?;
     let project = project.map(ProjectId::from);
     let projects = from.engine.list_projects().await?;
     // Before the other one is created.
     if let Some(missing) = project.as_ref().filter(|id| !projects.contains(id)) {
-        return Err(Failure::not_found(format!(
-            "FROM has no project `{missing}`: `reflect projects --data FROM` lists them"
-        )));
+        let problem = project::absence(missing, &projects, &name);
+        let problem = problem.unwrap_or_else(|| format!("{name} has no projects yet"));
+        return Err(Failure::not_found(problem));
     }
     let to = File::open(&to, connections, &Models::default()).await?;
     let copied = copy(&from, &to, projects, project.as_ref()).await;

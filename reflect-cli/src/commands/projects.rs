@@ -71,9 +71,9 @@ enum Action {
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Options { place, action } = options;
-    let client = place.client().await?;
     match action.unwrap_or(Action::List) {
         Action::List => {
+            let client = place.client_of_any().await?;
             let projects = client.admin().list_projects().await?;
             if place.json {
                 return output::json(&projects);
@@ -103,7 +103,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 keep_personal_values: (no_keep_personal_values || keep_personal_values.is_some())
                     .then_some(keep_personal_values),
             };
-            let updated = client.request(update).await?;
+            let updated = place.client().await?.request(update).await?;
             if place.json {
                 return output::json(&updated);
             }

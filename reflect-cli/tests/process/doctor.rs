@@ -62,7 +62,7 @@ fn missing_master_key_has_a_fix_for_new_and_used_files() {
     let copy = folder.path().join("copy.db");
     assert!(on_file(&copy, &["import", "-"], &bundle).status.success());
     let new = doctor(&copy, &[]).to_string();
-    assert!(new.contains("`reflect serve` creates one"), "{new}");
+    assert!(new.contains("`reflect serve --data "), "{new}");
     let unnamed = doctor(&data, &["--project", ""]);
     let fix = unnamed[0]["fix"].as_str().unwrap();
     assert!(fix.contains("--project"), "{unnamed}");

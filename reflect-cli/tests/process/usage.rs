@@ -37,6 +37,71 @@ fn exit_code_tells_the_kind_of_failure() {
 }
 
 #[test]
+fn a_project_that_does_not_exist_is_not_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let reading = [
+        &["traces"][..],
+        &["memories"],
+        &["memories", "query", "x"],
+        &["review"],
+        &["report"],
+        &["export", "-"],
+    ];
+    for command in reading {
+        let misspelt = [command, &["--project", "supprt"]].concat();
+        let refused = on_file(&data, &misspelt, "");
+        assert_eq!(refused.status.code(), Some(4), "{command:?}");
+        let errors = errors(&refused);
+        assert!(errors.contains("no project `supprt`"), "{errors}");
+        assert!(errors.contains("it has `default`"), "{errors}");
+        assert!(refused.stdout.is_empty(), "{command:?}");
+    }
+    let examined = on_file(&data, &["doctor", "--project", "supprt"], "");
+    assert_eq!(examined.status.code(), Some(1), "{examined:?}");
+    let new = ["keys", "create", "first", "--all", "--project", "support"];
+    assert!(on_file(&data, &new, "").status.success());
+
+    let server = Server::start(&data, &["--master-key", KEY]);
+    let on_server = |project: &str| {
+        let mut command = reflect();
+        command.args(["traces", "--url", &server.url, "--key", KEY]);
+        command.args(["--project", project]).output().unwrap()
+    };
+    let refused = on_server("supprt");
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    let errors = errors(&refused);
+    assert!(errors.contains("it has `default`, `support`"), "{errors}");
+    assert!(on_server("support").status.success());
+    let pulled = reflect()
+        .args(["import", "--from", &server.url, "--from-key", "rf_live_a_b"])
+        .arg("--data")
+        .arg(folder.path().join("new.db"))
+        .output()
+        .unwrap();
+    assert_eq!(pulled.status.code(), Some(3), "{pulled:?}");
+    let said = String::from_utf8_lossy(&pulled.stderr);
+    assert!(
+        said.contains("refuses the key") && !said.contains("again"),
+        "{said}"
+    );
+    assert!(!folder.path().join("new.db").exists());
+}
+
+#[test]
+fn a_refused_connection_is_named_once() {
+    let there = [
+        "traces",
+        "--url",
+        "http://127.0.0.1:1",
+        "--key",
+        "rf_live_a_b",
+    ];
+    let said = errors(&reflect().args(there).output().unwrap());
+    assert_eq!(said.matches("refused").count(), 1, "{said}");
+}
+
+#[test]
 fn invalid_values_are_usage_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

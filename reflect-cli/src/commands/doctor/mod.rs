@@ -3,7 +3,7 @@ use reflect_engine::Error;
 use reflect_models::Prompt;
 use reflect_sdk::ReflectClient;
 use reflect_server::keys::{KeyText, is_valid};
-use reflect_types::{IngestStatus, ListTraces, ProjectId, ReviewStatus, Validate as _};
+use reflect_types::{IngestStatus, ListTraces, ProjectId, ReviewStatus, Stats, Validate as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
 mod database;
@@ -11,11 +11,12 @@ mod findings;
 
 use findings::Findings;
 
+use crate::command_line::hint;
 use crate::data::Data;
 use crate::failure::Failure;
 use crate::file::File;
 use crate::place::Place;
-use crate::{models, permissions, secret};
+use crate::{models, output, permissions, project, secret};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -100,14 +101,17 @@ async fn check_file(place: &Place, findings: &mut Findings) {
         Err(Error::Older { found: 0, .. }) => {
             return findings.warn(
                 format!("{data}: the database is empty"),
-                "`reflect serve` creates its tables",
+                &format!("`{}` creates its tables", hint("serve")),
             );
         }
         Err(error @ Error::Older { .. }) => {
             return findings.warn(
                 error.to_string(),
-                "back it up and start `reflect serve` of this version, which migrates it; then run \
-                 `reflect doctor` again",
+                &format!(
+                    "back it up and start `{}` of this version, which migrates it; then run `{}` again",
+                    hint("serve"),
+                    hint("doctor")
+                ),
             );
         }
         Err(error) => {
@@ -144,7 +148,10 @@ async fn check_embedders(file: &File, findings: &mut Findings) {
             findings.good(format!("all memories are embedded with {name}"));
         } else {
             findings.warn(
-                format!("{lacking} memories are not embedded with {name}, last used at {seen:.0}"),
+                format!(
+                    "{} not embedded with {name}, last used at {seen:.0}",
+                    output::counted_that(lacking, "memory", "is", "are")
+                ),
                 "a server with it embeds them; without one, their vectors of it are deleted in time",
             );
         }
@@ -152,40 +159,47 @@ async fn check_embedders(file: &File, findings: &mut Findings) {
 }
 
 async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
-    check_master_key(place, file, findings).await;
+    check_master_key(file, findings).await;
     match file.engine.list_projects().await {
         Ok(projects) if projects.is_empty() => findings.warn(
             "no runs are recorded yet",
-            "record a run: see `reflect serve` and the SDK",
+            &format!("record a run: see `{}` and the SDK", hint("serve")),
         ),
         Ok(projects) => {
-            findings.good(format!("{} projects", projects.len()));
-            if !projects.contains(&place.project()) {
-                findings.warn(
-                    format!("project `{}` is empty", place.project()),
-                    "choose another with --project (REFLECT_PROJECT_ID)",
-                );
+            findings.good(output::counted(projects.len() as u64, "project"));
+            let at = place
+                .data
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string);
+            if let Some(problem) = project::absence(&place.project(), &projects, at) {
+                no_project(place, problem, findings);
             }
             for project in projects {
-                check_ingestion(file, &project, findings).await;
-                check_memories(file, &project, findings).await;
+                match file.engine.stats(&project).await {
+                    Ok(stats) => {
+                        check_ingestion(file, &project, &stats, findings).await;
+                        check_memories(&project, &stats, findings);
+                    }
+                    Err(error) => findings.bad(error.to_string(), "check the database"),
+                }
             }
         }
         Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
-async fn check_master_key(place: &Place, file: &File, findings: &mut Findings) {
+async fn check_master_key(file: &File, findings: &mut Findings) {
     const UNLESS: &str = "unless the server gets one with --master-key";
 
-    let data = place.data.iter().map(ToString::to_string);
-    let data: String = data.collect();
     let masters = match file.existing_keys().await {
         Ok(Some(keys)) => keys.list(None).await,
         Ok(None) => {
             return findings.warn(
                 "no server has used the database: it has no master key",
-                &format!("`reflect serve` creates one and shows it once, {UNLESS}"),
+                &format!(
+                    "`{}` creates one and shows it once, {UNLESS}",
+                    hint("serve")
+                ),
             );
         }
         Err(error) => Err(error),
@@ -196,36 +210,62 @@ async fn check_master_key(place: &Place, file: &File, findings: &mut Findings) {
         }
         Ok(_) => findings.warn(
             "the database has no master key",
-            &format!("run `reflect keys create LABEL --master --data {data}`, {UNLESS}"),
+            &format!("run `{}`, {UNLESS}", hint("keys create LABEL --master")),
         ),
         Err(error) => findings.bad(error.to_string(), "check the database"),
     }
 }
 
-/// Says what queries do not show.
-async fn check_memories(file: &File, project: &ProjectId, findings: &mut Findings) {
-    match file.engine.stats(project).await {
-        Ok(stats) if stats.quarantined + stats.archived + stats.merged + stats.staged > 0 => findings.good(format!(
-            "of {} memories in project `{project}`, {} are quarantined, {} archived, {} merged and {} wait for approval: \
-             `reflect memories list --status quarantined` says why",
-            stats.memories, stats.quarantined, stats.archived, stats.merged, stats.staged
-        )),
-        Ok(_) => {}
-        Err(error) => findings.bad(error.to_string(), "check the database"),
+/// Says that the project does not exist, which is a mistake if it was named.
+fn no_project(place: &Place, problem: String, findings: &mut Findings) {
+    let fix =
+        "choose one with --project (REFLECT_PROJECT_ID); the first run of a new one creates it";
+    if place.project.is_some() {
+        findings.bad(problem, fix);
+    } else {
+        findings.warn(problem, fix);
     }
 }
 
-async fn check_ingestion(file: &File, project: &ProjectId, findings: &mut Findings) {
-    let found = match file.engine.stats(project).await {
-        Ok(stats) if stats.ingest_failed > 0 => failed_ids(file, project).await,
-        Ok(_) => return,
-        Err(error) => Err(error),
+/// Says what queries do not show.
+fn check_memories(project: &ProjectId, stats: &Stats, findings: &mut Findings) {
+    let kinds = [
+        ("quarantined", stats.quarantined),
+        ("archived", stats.archived),
+        ("merged", stats.merged),
+        ("staged", stats.staged),
+    ];
+    let kinds: Vec<_> = kinds.iter().filter(|(_, count)| *count > 0).collect();
+    let Some((first, _)) = kinds.first() else {
+        return;
     };
+    let counts: Vec<String> = kinds
+        .iter()
+        .map(|(kind, count)| match *kind {
+            "staged" => format!("{count} waiting for approval"),
+            kind => format!("{count} {kind}"),
+        })
+        .collect();
+    let list = format!("memories list --status {first} --project {project}");
+    findings.good(format!(
+        "of {} in project `{project}`, {}: `{}` says why",
+        output::counted(stats.memories, "memory"),
+        counts.join(", "),
+        hint(&list)
+    ));
+}
+
+async fn check_ingestion(file: &File, project: &ProjectId, stats: &Stats, findings: &mut Findings) {
+    if stats.ingest_failed == 0 {
+        return;
+    }
+    let found = failed_ids(file, project).await;
     match found {
         Ok(ids) => findings.warn(
             format!("the ingestion of reviews failed in project `{project}`"),
             &format!(
-                "`reflect traces retry --project {project} ID` queues one again: {}",
+                "`{}` queues one again: {}",
+                hint(&format!("traces retry ID --project {project}")),
                 ids.join(", ")
             ),
         ),
@@ -287,7 +327,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
     let client = ReflectClient::builder()
         .project(place.project())
         .retry(reflect_sdk::RetryPolicy::default().attempts(1))
-        .http(url, key.expose_secret());
+        .http(&url, key.expose_secret());
     let client = match client {
         Ok(client) => client,
         Err(error) => return findings.bad(error.to_string(), "set --url (REFLECT_BASE_URL)"),
@@ -302,10 +342,20 @@ async fn check_server(place: &Place, findings: &mut Findings) {
         }
     }
     match client.list_traces().limit(1).await {
-        Ok(_) => findings.good(format!("the key opens project `{}`", place.project())),
+        Ok(page) => {
+            if let Some(problem) = project::missing(&client, &page, url).await {
+                return no_project(place, problem, findings);
+            }
+            findings.good(format!("the key opens project `{}`", place.project()));
+            // A server of another version may not count.
+            if let Ok(stats) = client.admin().project_stats().await {
+                check_memories(client.project(), &stats, findings);
+            }
+        }
         Err(error) if error.status() == Some(401) => findings.bad(
             "the server rejects the key: it is unknown, revoked or expired",
-            "create one with `reflect keys create` and set --key (REFLECT_API_KEY)",
+            "create one where the server's data is, with `reflect keys create LABEL --all --data FILE`, and \
+             set --key (REFLECT_API_KEY)",
         ),
         // A key of another project and a key without the scope are both a 403.
         Err(error) if lacks_a_scope(&error) => findings.good(format!(

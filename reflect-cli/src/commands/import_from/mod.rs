@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::listing::Listing;
 use crate::output;
 use crate::place::Place;
-use crate::secret;
+use crate::{project, secret};
 
 /// Traces per page of the list.
 const PAGE: u32 = 100;
@@ -80,7 +80,17 @@ pub(crate) async fn import(
     place: &Place,
     bar: impl Fn(u64) -> ProgressBar,
 ) -> Result<(), Failure> {
+    let url = source.from.clone().unwrap_or_default();
     let there = source.client(place)?;
+    project::ensure(&there, &url).await?;
+    // Before a file is created here.
+    let ledger = list(&there).await.map_err(|failure| {
+        if failure.is_not_allowed() {
+            let keys = "check --from-key (REFLECT_FROM_KEY) and --from-project";
+            return failure.at(format_args!("{url} refuses the key for it: {keys}"));
+        }
+        failure
+    })?;
     let here = place.client_to_fill(place.project()).await?;
     let pull = Pull {
         archive: Archive::new(here.clone()),
@@ -89,10 +99,17 @@ pub(crate) async fn import(
         now: format!("{:.3}", jiff::Timestamp::now()),
     };
     let mut report = Report::default();
-    let pulled = pull.run(&mut report, bar).await;
+    let pulled = pull.run(ledger, &mut report, bar).await;
     drop(pull);
     show(&report, place)?;
-    pulled.map_err(|failure| failure.at("cut off; run it again to continue"))
+    pulled.map_err(|failure| {
+        let ended = if failure.is_not_allowed() {
+            "cut off by a key that lacks a right; with another one, run it again to continue"
+        } else {
+            "cut off; run it again to continue"
+        };
+        failure.at(ended)
+    })
 }
 
 impl Source {
@@ -126,10 +143,10 @@ struct Pull {
 impl Pull {
     async fn run(
         &self,
+        ledger: Ledger,
         report: &mut Report,
         bar: impl Fn(u64) -> ProgressBar,
     ) -> Result<(), Failure> {
-        let ledger = self.list().await?;
         let progress = bar(ledger.len() as u64);
         let (runs, moves) = ledger.finish();
         let mut batch = Batch::default();
@@ -147,22 +164,6 @@ impl Pull {
         self.skill(report).await
     }
 
-    /// The runs there, without their messages.
-    async fn list(&self) -> Result<Ledger, Failure> {
-        let mut ledger = Ledger::default();
-        let mut listing = Listing::new(&self.there, None);
-        while let Some(page) = listing.next(PAGE).await? {
-            let more = page.more;
-            for trace in &page.items {
-                ledger.note(trace);
-            }
-            if !more {
-                break;
-            }
-        }
-        Ok(ledger)
-    }
-
     /// The parts of a run; none if it is here already, or gone there.
     async fn run_of(
         &self,
@@ -170,7 +171,11 @@ impl Pull {
         moves: &Moves,
         report: &mut Report,
     ) -> Result<Vec<Piece>, Failure> {
-        if found(self.here.get_trace(id).await)?.is_some() {
+        let present = found(self.here.get_trace(id).await);
+        if present
+            .map_err(|failure| failure.at("the project to fill"))?
+            .is_some()
+        {
             report.present += 1;
             return Ok(Vec::new());
         }
@@ -257,6 +262,22 @@ impl Report {
     }
 }
 
+/// The runs of a project, without their messages.
+async fn list(there: &ReflectClient) -> Result<Ledger, Failure> {
+    let mut ledger = Ledger::default();
+    let mut listing = Listing::new(there, None);
+    while let Some(page) = listing.next(PAGE).await? {
+        let more = page.more;
+        for trace in &page.items {
+            ledger.note(trace);
+        }
+        if !more {
+            break;
+        }
+    }
+    Ok(ledger)
+}
+
 /// Whether what was sent is at fault, so that it would be refused again.
 fn is_refusal(error: &reflect_sdk::Error) -> bool {
     matches!(error, reflect_sdk::Error::Invalid(_))
@@ -284,9 +305,12 @@ fn show(report: &Report, place: &Place) -> Result<(), Failure> {
         not_carried,
     } = report;
     output::say(format_args!(
-        "{traces} runs, {memories} memories and {skills} skills stored in project `{}`, {present} runs already \
-         present, {} not carried",
+        "{}, {} and {} stored in project `{}`, {} already present, {} not carried",
+        output::counted(*traces, "run"),
+        output::counted(*memories, "memory"),
+        output::counted(*skills, "skill"),
         place.project(),
+        output::counted(*present, "run"),
         not_carried.len()
     ))?;
     for NotCarried { what, reason } in not_carried.iter().take(MAX_LISTED) {
