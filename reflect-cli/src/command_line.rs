@@ -1,12 +1,12 @@
 //! The arguments of the process, as they were typed.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Whether the flag is on the command line, rather than in the environment.
 pub(crate) fn has_flag(flag: &str) -> bool {
-    let with_value = format!("{flag}=");
-    typed().any(|argument| argument == flag || argument.starts_with(&with_value))
+    typed().any(|argument| flag_of(&argument) == flag)
 }
 
 /// A command of this program to paste, with the place and the project that this one was given by flags. Those that
@@ -16,31 +16,37 @@ pub(crate) fn hint(command: &str) -> String {
 }
 
 fn hinted(command: &str, typed: impl Iterator<Item = String>) -> String {
-    const PLACE: [&str; 5] = [
-        "--data",
-        "--database-url",
-        "--url",
-        "--key-file",
-        "--project",
-    ];
+    const DATA: [&str; 2] = ["--data", "--database-url"];
+    const SERVER: [&str; 2] = ["--url", "--key-file"];
 
-    let kept = match command.split(' ').next() {
-        Some("serve") => &PLACE[..2],
-        _ => &PLACE[..],
+    let typed: Vec<String> = typed.collect();
+    let on_data = typed
+        .iter()
+        .any(|argument| DATA.contains(&flag_of(argument)));
+    let has_data = command.contains("--data");
+    let is_server = command.starts_with("serve");
+    let keeps = |flag: &str| {
+        DATA.contains(&flag) && !has_data
+            || SERVER.contains(&flag) && !has_data && !on_data && !is_server
+            || flag == "--project" && !command.contains(flag) && !is_server
     };
     let mut hint = format!("reflect {command}");
-    let mut typed = typed;
-    while let Some(argument) = typed.next() {
-        let (flag, value) = match argument.split_once('=') {
-            Some((flag, value)) => (flag, Some(value.to_owned())),
-            None => (argument.as_str(), None),
-        };
-        if kept.contains(&flag) && !command.contains(flag) {
-            let value = value.or_else(|| typed.next()).unwrap_or_default();
-            hint = format!("{hint} {flag} {}", quoted(&without_password(value)));
+    for (place, argument) in typed.iter().enumerate() {
+        let flag = flag_of(argument);
+        if keeps(flag) {
+            let value = argument
+                .strip_prefix(flag)
+                .and_then(|rest| rest.strip_prefix('='));
+            let value = value.or_else(|| typed.get(place + 1).map(String::as_str));
+            let value = without_password(value.unwrap_or_default());
+            hint = format!("{hint} {flag} {}", quoted(&value));
         }
     }
     hint
+}
+
+fn flag_of(argument: &str) -> &str {
+    argument.split_once('=').map_or(argument, |(flag, _)| flag)
 }
 
 /// The arguments of this program, without those of a command that it runs.
@@ -50,12 +56,14 @@ fn typed() -> impl Iterator<Item = String> {
     typed.take_while(|argument| argument != "--")
 }
 
-/// An address of a database may contain a password.
-fn without_password(value: String) -> String {
+/// An address may contain a password.
+fn without_password(value: &str) -> Cow<'_, str> {
     let is_database = value.to_ascii_lowercase().starts_with("postgres");
     match value.split_once("://") {
-        Some((scheme, _)) if is_database => format!("{scheme}://…"),
-        _ => value,
+        Some((scheme, rest)) if is_database || rest.contains('@') => {
+            Cow::Owned(format!("{scheme}://…"))
+        }
+        _ => Cow::Borrowed(value),
     }
 }
 
@@ -129,6 +137,10 @@ mod tests {
             format!("reflect {other} --data 'my runs.db'")
         );
         assert_eq!(shown("keys list", &[]), "reflect keys list");
+        let both = ["doctor", "--url", "http://h:1", "--data=a.db"];
+        assert_eq!(shown("keys list", &both), "reflect keys list --data a.db");
+        let new = "keys create LABEL --data b.db";
+        assert_eq!(shown(new, &both), format!("reflect {new}"));
     }
 
     #[test]
@@ -145,6 +157,8 @@ mod tests {
             shown("traces", &typed),
             "reflect traces --url http://h:1 --key-file k"
         );
+        let typed = ["--url", "http://me:secret@host"];
+        assert_eq!(shown("traces", &typed), "reflect traces --url http://…");
         let typed = ["--data", "postgres://me:secret@host/db"];
         assert_eq!(
             shown("traces", &typed),

@@ -79,14 +79,12 @@ impl Place {
         Ok(client)
     }
 
-    /// The file, the database or the server in messages.
-    pub(crate) fn name(&self) -> Result<String, Failure> {
-        let name = if self.is_file()? {
-            self.data.as_ref().map(ToString::to_string)
-        } else {
-            self.url.clone()
-        };
-        Ok(name.unwrap_or_default())
+    /// Where the project is, in messages.
+    fn name(&self) -> Result<String, Failure> {
+        Ok(match &self.data {
+            Some(data) if self.is_file()? => format!("in {data}"),
+            _ => "on the server".to_owned(),
+        })
     }
 
     async fn client_with(

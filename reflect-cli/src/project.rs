@@ -58,7 +58,7 @@ pub(crate) fn absence(
     };
     let named = named.join(", ");
     Some(format!(
-        "there is no project `{project}` in {at}: it has {named}{more}"
+        "there is no project `{project}` {at}: it has {named}{more}"
     ))
 }
 
@@ -75,7 +75,7 @@ mod tests {
                 .map(ProjectId::from)
                 .collect::<Vec<_>>()
         };
-        let said = |existing: &[&str]| absence(&"foo".into(), &ids(existing), "a.db");
+        let said = |existing: &[&str]| absence(&"foo".into(), &ids(existing), "in a.db");
         assert_eq!(
             said(&["default", "support"]).unwrap(),
             "there is no project `foo` in a.db: it has `default`, `support`"

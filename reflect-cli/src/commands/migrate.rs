@@ -70,7 +70,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let projects = from.engine.list_projects().await?;
     // Before the other one is created.
     if let Some(missing) = project.as_ref().filter(|id| !projects.contains(id)) {
-        let problem = project::absence(missing, &projects, &name);
+        let problem = project::absence(missing, &projects, format_args!("in {name}"));
         let problem = problem.unwrap_or_else(|| format!("{name} has no projects yet"));
         return Err(Failure::not_found(problem));
     }

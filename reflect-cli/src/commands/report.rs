@@ -2,6 +2,7 @@ use std::fmt;
 
 use clap::Args;
 use jiff::Timestamp;
+use reflect_engine::report::{FEWEST, NARROW};
 use reflect_types::{Conclusion, MemoryOutcome, Outcomes, PassRate, Report};
 
 use crate::command_line::hint;
@@ -218,7 +219,7 @@ fn rate(rate: &PassRate) -> String {
             share * 100.0,
             low * 100.0,
             high * 100.0,
-            rate.passed + rate.failed
+            runs(rate)
         ),
         _ => "-".to_owned(),
     }
@@ -234,7 +235,7 @@ fn difference(outcomes: &Outcomes) -> String {
         );
     }
     match outcomes.more_runs {
-        Some(more) if has_both_arms(outcomes) => {
+        Some(more) if is_compared(outcomes) => {
             format!("none visible yet: about {} more runs", output::about(more))
         }
         Some(more) => format!("not enough runs yet: about {} more", output::about(more)),
@@ -242,15 +243,18 @@ fn difference(outcomes: &Outcomes) -> String {
     }
 }
 
-/// Whether there are pass rates to compare.
-fn has_both_arms(outcomes: &Outcomes) -> bool {
-    outcomes.memories.rate.is_some() && outcomes.control.rate.is_some()
+/// Whether both arms have runs enough for a difference to be visible.
+fn is_compared(outcomes: &Outcomes) -> bool {
+    runs(&outcomes.memories).min(runs(&outcomes.control)) >= FEWEST
 }
 
 /// Whether the arms are so unequal that the smaller one decides how many runs it takes.
 fn has_few_without(outcomes: &Outcomes) -> bool {
-    let runs = |rate: &PassRate| rate.passed + rate.failed;
     runs(&outcomes.control) * 5 < runs(&outcomes.memories)
+}
+
+fn runs(rate: &PassRate) -> u64 {
+    rate.passed + rate.failed
 }
 
 /// A difference of rates in percentage points.
@@ -279,15 +283,16 @@ impl fmt::Display for Conclusions<'_> {
                 hint("projects set --control 0.1")
             ),
             Conclusion::NotEnoughRuns => {
-                let found = if has_both_arms(outcomes) {
+                let found = if is_compared(outcomes) {
                     format!("No difference is visible yet in the runs that {who} reviewed")
                 } else {
                     format!("Not enough runs are reviewed by {who} yet")
                 };
                 let more = output::about(outcomes.more_runs.unwrap_or(1));
+                let points = NARROW * 100.0;
                 write!(
                     f,
-                    "{found}: to see one of 10 points takes about {more} more"
+                    "{found}: to see a difference of {points:.0} points takes about {more} more"
                 )?;
                 f.write_str(if has_few_without(outcomes) {
                     ", or fewer with a larger share of runs without memories."
@@ -339,14 +344,14 @@ mod tests {
 
     #[test]
     fn an_estimate_of_runs_is_a_round_one() {
-        let (cell, said) = concluded(rated(50, 50), rated(1, 1), 9_698);
+        let (cell, said) = concluded(rated(500, 500), rated(10, 10), 9_698);
         assert_eq!(cell, "none visible yet: about 9,700 more runs");
         assert_eq!(
             said,
-            "No difference is visible yet in the runs that people reviewed: to see one of 10 points \
-             takes about 9,700 more, or fewer with a larger share of runs without memories."
+            "No difference is visible yet in the runs that people reviewed: to see a difference of \
+             10 points takes about 9,700 more, or fewer with a larger share of runs without memories."
         );
-        let (cell, said) = concluded(rated(1, 1), PassRate::default(), 381);
+        let (cell, said) = concluded(rated(10, 10), rated(9, 10), 381);
         assert_eq!(cell, "not enough runs yet: about 390 more");
         assert!(
             said.starts_with("Not enough runs are reviewed by people yet: "),

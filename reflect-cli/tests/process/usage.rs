@@ -82,7 +82,7 @@ fn a_project_that_does_not_exist_is_not_empty() {
     assert_eq!(pulled.status.code(), Some(3), "{pulled:?}");
     let said = String::from_utf8_lossy(&pulled.stderr);
     assert!(
-        said.contains("refuses the key") && !said.contains("again"),
+        said.contains("refuses its key") && !said.contains("again"),
         "{said}"
     );
     assert!(!folder.path().join("new.db").exists());

@@ -11,6 +11,7 @@ use reflect_types::{Group, Grouping, JudgeAgreement, Month, Report};
 
 pub(crate) use self::memories::{CONSIDERED, helpful_and_harmful};
 use self::outcomes::Counts;
+pub use self::outcomes::{FEWEST, NARROW};
 use crate::statistics::Agreement;
 use crate::store::Tally;
 

@@ -4,9 +4,9 @@ use crate::statistics::{Rate, difference, more_runs_needed};
 use crate::store::Tally;
 
 /// The fewest reviewed runs of an arm that a conclusion is drawn from.
-const FEWEST: u64 = 20;
+pub const FEWEST: u64 = 20;
 /// The half width of an interval that is narrow enough to say that there is no difference.
-const NARROW: f64 = 0.1;
+pub const NARROW: f64 = 0.1;
 
 /// The runs of a project or of a group.
 #[derive(Clone, Copy, Debug, Default)]

@@ -167,11 +167,8 @@ async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
         ),
         Ok(projects) => {
             findings.good(output::counted(projects.len() as u64, "project"));
-            let at = place
-                .data
-                .as_ref()
-                .map_or_else(String::new, ToString::to_string);
-            if let Some(problem) = project::absence(&place.project(), &projects, at) {
+            if let Some(problem) = project::absence(&place.project(), &projects, "in the database")
+            {
                 no_project(place, problem, findings);
             }
             for project in projects {
@@ -327,7 +324,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
     let client = ReflectClient::builder()
         .project(place.project())
         .retry(reflect_sdk::RetryPolicy::default().attempts(1))
-        .http(&url, key.expose_secret());
+        .http(url, key.expose_secret());
     let client = match client {
         Ok(client) => client,
         Err(error) => return findings.bad(error.to_string(), "set --url (REFLECT_BASE_URL)"),
@@ -343,7 +340,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
     }
     match client.list_traces().limit(1).await {
         Ok(page) => {
-            if let Some(problem) = project::missing(&client, &page, url).await {
+            if let Some(problem) = project::missing(&client, &page, "on the server").await {
                 return no_project(place, problem, findings);
             }
             findings.good(format!("the key opens project `{}`", place.project()));

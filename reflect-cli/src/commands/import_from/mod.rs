@@ -80,14 +80,13 @@ pub(crate) async fn import(
     place: &Place,
     bar: impl Fn(u64) -> ProgressBar,
 ) -> Result<(), Failure> {
-    let url = source.from.clone().unwrap_or_default();
     let there = source.client(place)?;
-    project::ensure(&there, &url).await?;
+    project::ensure(&there, "on the other server").await?;
     // Before a file is created here.
     let ledger = list(&there).await.map_err(|failure| {
         if failure.is_not_allowed() {
             let keys = "check --from-key (REFLECT_FROM_KEY) and --from-project";
-            return failure.at(format_args!("{url} refuses the key for it: {keys}"));
+            return failure.at(format_args!("the other server refuses its key: {keys}"));
         }
         failure
     })?;
