@@ -41,6 +41,7 @@ reflect() {
     [ "$BASHPID" = "$$" ] || exec "$PROGRAM/reflect" "$@"
     case "$1" in
         serve|demo)
+            : >server.out # Else what the last one said may be read before the shell has started this one.
             "$PROGRAM/reflect" "$@" >server.out &
             local server=$!
             until grep -q http server.out; do kill -0 $server; sleep 0.05; done
