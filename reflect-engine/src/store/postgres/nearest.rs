@@ -15,8 +15,8 @@ use super::{Postgres, row};
 use crate::error::Result;
 use crate::store::{MemoryKey, Nearest, Proposals, VectorSpace};
 
-/// The least number of memories that tell how far the farthest of the nearest may be.
-const SAMPLE: usize = if cfg!(test) { 8 } else { 4_096 };
+/// About the number of memories that tell how far the farthest of the nearest may be.
+const SAMPLE: usize = if cfg!(test) { 64 } else { 2_048 };
 
 /// The least number of pages of a part.
 const PART: i64 = if cfg!(test) { 1 } else { 1_024 };
@@ -59,13 +59,20 @@ struct Sought<'a> {
 }
 
 impl Sought<'_> {
-    /// The share of all pages, in percent, that has about so many memories of the project for each that is sought.
+    /// The share of all pages, in percent, that has about [`SAMPLE`] memories of the project; and which of them, by
+    /// distance, is likely to be farther than all that are sought.
     ///
     /// Pages from all over the table: memories that were learned one after another are alike.
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
-    fn sampled(&self) -> f64 {
-        let sample = self.count.saturating_mul(4).saturating_add(SAMPLE);
-        (100.0 * sample as f64 / self.of.max(1) as f64).min(100.0)
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^53"
+    )]
+    fn sample(&self) -> (f64, i64) {
+        let share = (SAMPLE as f64 / self.of.max(1) as f64).min(1.0);
+        let expected = share * self.count as f64;
+        let place = 1.5 * expected + 3.0 * expected.sqrt() + 2.0;
+        (100.0 * share, place as i64)
     }
 }
 
@@ -73,7 +80,8 @@ impl Sought<'_> {
 struct Outline {
     project: i64,
     embedder: i64,
-    /// What is farther is left out before it is sorted: sorting costs as much as half of the products.
+    /// What is farther is left out before it is sorted, which costs as much as half of the products. If that leaves
+    /// fewer than are sought, no other is nearer than this.
     bound: f64,
     pages: i64,
     parts: i64,
@@ -106,18 +114,18 @@ async fn nearest(store: &Postgres, db: &Db<'_>, sought: &Sought<'_>) -> Result<N
 async fn outline(db: &Db<'_>, sought: &Sought<'_>) -> Result<Option<Outline>, Fault> {
     // What is computed once is a query of its own, or it would be computed for every row. A range of pages helps
     // where most of them are the project's; where they are not, an index finds them.
+    let (share, place) = sought.sample();
     let row = db
         .first(
             "WITH probe AS (SELECT l2_normalize($3::vector)::halfvec AS direction), \
                  space AS (SELECT p.key AS project, e.key AS embedder FROM project p, embedder e \
                      WHERE p.id = $1 AND e.id = $2 AND e.dims = $4), \
                  sample AS (SELECT direction <#> (SELECT direction FROM probe) AS distance \
-                     FROM direction TABLESAMPLE SYSTEM ($6::float8) \
+                     FROM direction TABLESAMPLE SYSTEM ($5::float8) REPEATABLE (0) \
                      WHERE project = (SELECT project FROM space) \
                          AND embedder = (SELECT embedder FROM space)) \
              SELECT project, embedder, coalesce(( \
-                     SELECT distance FROM sample ORDER BY distance \
-                     OFFSET greatest($5::bigint - 1, 0) LIMIT 1 \
+                     SELECT distance FROM sample ORDER BY distance OFFSET $6::bigint LIMIT 1 \
                  ), 'Infinity'), \
                  pg_relation_size('direction') / current_setting('block_size')::bigint, \
                  CASE WHEN (SELECT reltuples FROM pg_class WHERE oid = 'direction'::regclass) \
@@ -129,8 +137,8 @@ async fn outline(db: &Db<'_>, sought: &Sought<'_>) -> Result<Option<Outline>, Fa
                 sought.space.embedder,
                 *sought.probe,
                 row::limit(sought.probe.len()),
-                row::limit(sought.count),
-                sought.sampled(),
+                share,
+                place,
                 row::limit(sought.of)
             ],
         )

@@ -292,18 +292,38 @@ async fn postgres_finds_in_parts_what_one_connection_finds() {
              FROM memory m, embedder e";
     let connection = alone.pool().get().await.unwrap();
     connection.batch_execute(filled).await.unwrap();
-    drop(connection);
 
     let several = Postgres::connect_with(&address, 4).await.unwrap();
     let (project, space) = (ProjectId::from("p"), VectorSpace::new("turn", 64));
     let probe: Vec<f32> = (1..=64u8).map(|at| (f32::from(at) * 7.5).sin()).collect();
-    for count in [1, 9, 299, 300, 400] {
+    let exact: Vec<(i64, f64)> = connection
+        .query(
+            "SELECT memory, 1 - (vector <=> $1) FROM embedding ORDER BY 2 DESC",
+            &[&pgvector::Vector::from(probe.clone())],
+        )
+        .await
+        .unwrap()
+        .iter()
+        .map(|row| (row.get(0), row.get(1)))
+        .collect();
+    drop(connection);
+    for count in [1, 9, 150, 299, 300, 400] {
         let by_one = alone.nearest(&project, &space, &probe, count, 300).await;
         let by_several = several.nearest(&project, &space, &probe, count, 300).await;
-        let (by_one, by_several) = (by_one.unwrap(), by_several.unwrap());
-        assert_eq!(by_one, by_several, "{count}");
-        assert_eq!(by_one.memories.len(), count.min(300));
-        assert_eq!(by_one.others.is_some(), count <= 300);
+        let (found, by_several) = (by_one.unwrap(), by_several.unwrap());
+        assert_eq!(found, by_several, "{count}");
+        assert!(
+            found.memories.len() <= count && !found.memories.is_empty(),
+            "{count}"
+        );
+        for ((_, near), (_, exact)) in found.memories.iter().zip(&exact) {
+            assert!((near - exact).abs() <= found.margin, "{count}");
+        }
+        let next = exact.get(found.memories.len()).map(|(_, exact)| *exact);
+        assert!(
+            next <= found.others.map(|others| others + found.margin),
+            "{count}"
+        );
     }
     assert_eq!(alone.pool().status().size, 1);
     assert!(several.pool().status().size > 1, "it was not divided");
