@@ -128,7 +128,7 @@ impl Cluster {
         let socket = cluster.folder.display();
         // As many connections as the servers of all tests have. `pg_ctl` needs the log, or the server
         // keeps the output of this program open.
-        let workers = std::thread::available_parallelism().map_or(1, |all| all.get() - 1);
+        let workers = std::thread::available_parallelism().map_or(1, |all| all.get().max(2) - 1);
         let options = format!(
             "-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{socket}' \
              -c max_connections=400 -c shared_buffers=256MB -c max_wal_size=4GB \

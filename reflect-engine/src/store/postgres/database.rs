@@ -146,13 +146,20 @@ impl Postgres {
         Ok(self.pool.get().await?)
     }
 
-    /// A connection that nobody uses or waits for.
-    pub(super) async fn free_connection(&self) -> Option<Object> {
+    /// Up to this many connections that nobody uses or waits for, and a quarter of all at most: others need some too.
+    pub(super) async fn free_connections(&self, count: usize) -> Vec<Object> {
         let at_once = Timeouts {
             wait: Some(Duration::ZERO),
             ..self.pool.timeouts()
         };
-        self.pool.timeout_get(&at_once).await.ok()
+        let mut free = Vec::new();
+        while free.len() < count.min(self.pool.status().max_size / 4) {
+            let Ok(connection) = self.pool.timeout_get(&at_once).await else {
+                break;
+            };
+            free.push(connection);
+        }
+        free
     }
 
     /// Begins no transaction: each statement is one.
@@ -171,16 +178,25 @@ impl Postgres {
         Ok(Db::of_transaction(transaction.await?))
     }
 
-    /// Begins a transaction that reads, on the snapshot that another one has exported.
+    /// Begins a transaction that reads, on the snapshot that another one has exported, and waits for locks no longer
+    /// than this.
     pub(super) async fn begin_reading_as_of<'a>(
         connection: &'a mut Object,
         snapshot: &str,
+        patience: Duration,
     ) -> Result<Db<'a>, Fault> {
-        let db = Self::begin_reading(connection).await?;
-        let snapshot = snapshot.replace('\'', "''");
-        db.set(&format!("TRANSACTION SNAPSHOT '{snapshot}'"))
+        let transaction = connection
+            .build_transaction()
+            .isolation_level(IsolationLevel::RepeatableRead)
+            .read_only(true)
+            .start()
             .await?;
-        Ok(db)
+        let snapshot = snapshot.replace('\'', "''");
+        let patience = patience.as_millis();
+        let set =
+            format!("SET TRANSACTION SNAPSHOT '{snapshot}'; SET LOCAL lock_timeout = {patience}");
+        transaction.batch_execute(&set).await?;
+        Ok(Db::of_transaction(transaction))
     }
 
     /// Begins a transaction that writes. Each statement sees what was committed before it.

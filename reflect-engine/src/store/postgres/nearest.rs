@@ -1,11 +1,15 @@
 //! The memories nearest to a query, found by scans of their directions.
 //!
 //! A table that is long is scanned in parts, on connections that nobody uses: parallel workers of the database would
-//! do the same, but each of them is a process that has to start.
+//! do the same, but each of them is a process that has to start, for each query.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::try_join_all;
+use deadpool_postgres::Object;
+use futures_util::future::{join_all, try_join_all};
 use reflect_types::ProjectId;
+use tokio::time::timeout;
 
 use super::fault::Fault;
 use super::sql::Db;
@@ -18,11 +22,11 @@ use crate::store::{MemoryKey, Nearest, Proposals, VectorSpace};
 /// About the number of memories that tell how far the farthest of the nearest may be.
 const SAMPLE: usize = if cfg!(test) { 64 } else { 2_048 };
 
-/// The least number of pages of a part.
-const PART: i64 = if cfg!(test) { 1 } else { 1_024 };
+/// About the least number of bytes of a part.
+const PART: usize = if cfg!(test) { 8_192 } else { 8 << 20 };
 
-/// The most parts, whatever the database allows.
-const MOST_PARTS: i64 = 8;
+/// How long a part may take to begin, or to wait for a lock. Others may wait for the first one's transaction.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 #[async_trait]
 impl Proposals for Postgres {
@@ -59,6 +63,12 @@ struct Sought<'a> {
 }
 
 impl Sought<'_> {
+    /// The number of parts that are worth a connection each.
+    fn parts(&self) -> usize {
+        let each = self.probe.len().saturating_mul(2).saturating_add(48);
+        (self.of.saturating_mul(each) / PART).max(1)
+    }
+
     /// The share of all pages, in percent, that has about [`SAMPLE`] memories of the project; and which of them, by
     /// distance, is likely to be farther than all that are sought.
     ///
@@ -84,30 +94,35 @@ struct Outline {
     /// fewer than are sought, no other is nearer than this.
     bound: f64,
     pages: i64,
-    parts: i64,
+    /// The number of parts that the database allows.
+    allowed: i64,
 }
 
 async fn nearest(store: &Postgres, db: &Db<'_>, sought: &Sought<'_>) -> Result<Nearest, Fault> {
-    let margin = margin(sought.probe.len());
+    // Before anything is read: until then the transaction holds nothing.
+    let mut free = store.free_connections(sought.parts() - 1).await;
     let Some(outline) = outline(db, sought).await? else {
-        return Ok(Nearest {
-            memories: Vec::new(),
-            others: None,
-            margin,
-        });
+        return Ok(conclude(Vec::new(), f64::INFINITY, sought));
     };
-    let mut memories = scan_in_parts(store, db, sought, &outline).await?;
+    let others = usize::try_from(outline.allowed - 1).unwrap_or(0);
+    free.truncate(others);
+    let found = scan_in_parts(db, &mut free, sought, &outline).await?;
+    Ok(conclude(found, outline.bound, sought))
+}
+
+/// The nearest of all that are within the bound.
+fn conclude(mut memories: Vec<(MemoryKey, f64)>, bound: f64, sought: &Sought<'_>) -> Nearest {
     memories.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     memories.truncate(sought.count);
     let others = match memories.last() {
         Some((_, last)) if memories.len() == sought.count => Some(*last),
-        _ => outline.bound.is_finite().then_some(-outline.bound),
+        _ => bound.is_finite().then_some(-bound),
     };
-    Ok(Nearest {
+    Nearest {
         memories,
         others,
-        margin,
-    })
+        margin: margin(sought.probe.len()),
+    }
 }
 
 /// `None` without a project or vectors of the space.
@@ -144,53 +159,54 @@ async fn outline(db: &Db<'_>, sought: &Sought<'_>) -> Result<Option<Outline>, Fa
         )
         .await?;
     let Some(row) = row else { return Ok(None) };
-    let (pages, allowed) = (row.get(3)?, row.get::<i64>(4)?);
     Ok(Some(Outline {
         project: row.get(0)?,
         embedder: row.get(1)?,
         bound: row.get(2)?,
-        pages,
-        parts: allowed.min(pages / PART).min(MOST_PARTS),
+        pages: row.get(3)?,
+        allowed: row.get(4)?,
     }))
 }
 
-/// Scans a part on each connection that is free, and the first on this one. All see the snapshot of this one,
-/// whose transaction keeps the pages where they are.
+/// Scans a part on each of the other connections, and the first on this one. All see the snapshot of this one, whose
+/// transaction keeps the pages where they are. Where a part fails, this one scans all.
 async fn scan_in_parts(
-    store: &Postgres,
     db: &Db<'_>,
+    others: &mut [Object],
     sought: &Sought<'_>,
     outline: &Outline,
 ) -> Result<Vec<(MemoryKey, f64)>, Fault> {
-    let mut free = Vec::new();
-    while row::limit(free.len()) + 1 < outline.parts {
-        let Some(connection) = store.free_connection().await else {
-            break;
-        };
-        free.push(connection);
-    }
-    if free.is_empty() {
+    if others.is_empty() {
         return scan(db, sought, outline, None).await;
     }
-    let snapshot: Option<String> = db.value("SELECT pg_export_snapshot()", params![]).await?;
-    let snapshot = snapshot.unwrap_or_default();
-    let parts = row::limit(free.len()) + 1;
-    let begin = |part: i64| part * outline.pages / parts;
-    let others = (1..).zip(&mut free).map(async |(part, connection)| {
-        let db = Postgres::begin_reading_as_of(connection, &snapshot).await?;
-        let end = if part + 1 < parts {
-            begin(part + 1)
-        } else {
-            i64::from(u32::MAX)
-        };
-        let found = scan(&db, sought, outline, Some([begin(part), end])).await?;
-        db.commit().await?;
-        Ok(found)
-    });
-    let first = scan(db, sought, outline, Some([0, begin(1)]));
-    let (mut found, others) = tokio::try_join!(first, try_join_all(others))?;
-    found.extend(others.into_iter().flatten());
-    Ok(found)
+    let snapshot = db.one("SELECT pg_export_snapshot()", params![]).await?;
+    let snapshot = snapshot.name(0)?;
+    let begin = |connection| Postgres::begin_reading_as_of(connection, snapshot, PATIENCE);
+    let begun = others
+        .iter_mut()
+        .map(|other| timeout(PATIENCE, begin(other)));
+    let begun = join_all(begun).await.into_iter();
+    let others: Vec<Db<'_>> = begun.filter_map(|begun| begun.ok()?.ok()).collect();
+    let parts = row::limit(others.len()) + 1;
+    let range = |part| match part + 1 {
+        next if next < parts => [part, next].map(|part| part * outline.pages / parts),
+        _ => [part * outline.pages / parts, i64::from(u32::MAX)],
+    };
+    let each = (1..).zip(&others);
+    let each = each.map(|(part, db)| scan(db, sought, outline, Some(range(part))));
+    let first = scan(db, sought, outline, Some(range(0)));
+    let (first, rest) = tokio::join!(first, try_join_all(each));
+    let mut found = first?;
+    match rest {
+        Ok(rest) => {
+            found.extend(rest.into_iter().flatten());
+            Ok(found)
+        }
+        Err(fault) => {
+            tracing::debug!(?fault, "a part of a search failed");
+            scan(db, sought, outline, None).await
+        }
+    }
 }
 
 /// The nearest of all memories, or of those in the pages from the first to before the second.
@@ -240,4 +256,30 @@ async fn scan(
 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
 fn margin(dims: usize) -> f64 {
     0.001 + dims as f64 * f64::from(f32::EPSILON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_found_is_no_nearer_than_the_last_or_the_bound() {
+        let (project, space) = ("p".into(), VectorSpace::new("e", 2));
+        let sought = Sought {
+            project: &project,
+            space: &space,
+            probe: &[1.0, 0.0],
+            count: 2,
+            of: 9,
+        };
+        let found = || vec![(1, 0.25), (2, 0.75), (3, 0.5)];
+        let full = conclude(found(), -0.25, &sought);
+        assert_eq!(full.memories, [(2, 0.75), (3, 0.5)]);
+        assert_eq!(full.others, Some(0.5));
+        let few = conclude(vec![(2, 0.75)], -0.25, &sought);
+        assert_eq!((few.memories.len(), few.others), (1, Some(0.25)));
+        assert_eq!(conclude(Vec::new(), -0.25, &sought).others, Some(0.25));
+        let all = conclude(vec![(2, 0.75)], f64::INFINITY, &sought);
+        assert_eq!(all.others, None);
+    }
 }

@@ -114,12 +114,6 @@ impl<'a> Db<'a> {
         Ok(on!(self, client => client.execute(&statement, &values).await)?)
     }
 
-    /// Sets a variable that takes no parameter.
-    pub(super) async fn set(&self, assignment: &str) -> Result<(), Fault> {
-        let sql = format!("SET {assignment}");
-        Ok(on!(self, client => client.batch_execute(&sql).await)?)
-    }
-
     /// The rows of a query, up to the one that exceeds this number of bytes.
     pub(super) async fn query_up_to(
         &self,
