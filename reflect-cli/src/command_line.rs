@@ -10,7 +10,7 @@ pub(crate) fn has_flag(flag: &str) -> bool {
 }
 
 /// A command of this program to paste, with the place and the project that this one was given by flags. Those that
-/// it names itself stay, and secrets are left out.
+/// it names itself stay, and secrets are left out. What it names has to be [`quoted`].
 pub(crate) fn hint(command: &str) -> String {
     hinted(command, typed())
 }
@@ -56,11 +56,11 @@ fn typed() -> impl Iterator<Item = String> {
     typed.take_while(|argument| argument != "--")
 }
 
-/// An address may contain a password.
+/// An address may contain a password, or a token in its query.
 fn without_password(value: &str) -> Cow<'_, str> {
     let is_database = value.to_ascii_lowercase().starts_with("postgres");
     match value.split_once("://") {
-        Some((scheme, rest)) if is_database || rest.contains('@') => {
+        Some((scheme, rest)) if is_database || rest.contains(['@', '?']) => {
             Cow::Owned(format!("{scheme}://…"))
         }
         _ => Cow::Borrowed(value),
@@ -68,7 +68,7 @@ fn without_password(value: &str) -> Cow<'_, str> {
 }
 
 /// A value as a shell reads it.
-fn quoted(value: &str) -> String {
+pub(crate) fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+,=~…".contains(c);
     if !value.is_empty() && value.chars().all(is_plain) {
         return value.to_owned();

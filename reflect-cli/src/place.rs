@@ -75,7 +75,7 @@ impl Place {
     }
 
     async fn existing_project(&self, client: ReflectClient) -> Result<ReflectClient, Failure> {
-        project::ensure(&client, self.name()?).await?;
+        project::ensure(&client, self.name()?, "--project").await?;
         Ok(client)
     }
 

@@ -10,18 +10,22 @@ use crate::failure::Failure;
 /// The projects that a message names.
 const MAX_NAMED: usize = 10;
 
-/// Fails if the project of the client does not exist. A first request that shows a run is all that it takes; what
-/// else a server refuses is left to the command itself.
-pub(crate) async fn ensure(client: &ReflectClient, at: impl Display) -> Result<(), Failure> {
+/// Fails if the project of the client, which `flag` chooses, does not exist. A first request that shows a run is all
+/// that it takes; a key that may not see runs is left to the command itself.
+pub(crate) async fn ensure(
+    client: &ReflectClient,
+    at: impl Display,
+    flag: &str,
+) -> Result<(), Failure> {
     match client.list_traces().limit(1).await {
         Ok(page) => match missing(client, &page, at).await {
             Some(problem) if *client.project() == ProjectId::default() => Err(Failure::not_found(
-                format!("{problem}: choose one with --project"),
+                format!("{problem}: choose one with {flag}"),
             )),
             Some(problem) => Err(Failure::not_found(problem)),
             None => Ok(()),
         },
-        Err(error) if error.status().is_some() => Ok(()),
+        Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

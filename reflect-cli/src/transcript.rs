@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use reflect_types::{IngestStatus, MemoryId, Message, Trace};
 use serde_json::Value;
 
-use crate::command_line::hint;
+use crate::command_line::{hint, quoted};
 use crate::output;
 
 /// Lines of a folded text.
@@ -53,7 +53,8 @@ pub(crate) fn write(trace: &Trace, detail: Detail, out: &mut impl Write) -> io::
         writeln!(out, "\n[answer]\n{}", output::block(&trace.final_response))?;
     }
     if folded {
-        let show = format!("traces show {}", output::id(trace.id.as_str()));
+        let id = quoted(&output::id(trace.id.as_str()));
+        let show = format!("traces show {id}");
         writeln!(out, "\n`{}` shows the whole run", hint(&show))?;
     }
     Ok(())

@@ -290,13 +290,13 @@ fn heading(lines: &mut Lines) -> Result<BundleHeading, Failure> {
     let Some(text) = lines.next()? else {
         return Err(Failure::general("line 1: the file is empty"));
     };
-    let heading: BundleHeading = serde_json::from_str(&text).map_err(|_| {
+    let heading: BundleHeading = serde_json::from_str(&text).map_err(|error| {
         let formats = Format::value_variants().iter();
         let formats = formats.filter_map(ValueEnum::to_possible_value);
         let formats: Vec<String> = formats.map(|value| value.get_name().to_owned()).collect();
         Failure::general(format!(
-            "line {}: not an export of `reflect export`: for runs that another tool recorded, choose \
-             their format with --format: {}",
+            "line {}: not an export of `reflect export` ({error}): for runs that another tool recorded, \
+             choose their format with --format: {}",
             lines.number,
             formats.join(", ")
         ))

@@ -71,7 +71,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                     None => Vec::new(),
                 }
             } else {
-                place.client().await?.admin().list_api_keys().await?
+                place.client_of_any().await?.admin().list_api_keys().await?
             };
             if place.json {
                 output::json(&keys)
@@ -123,7 +123,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 let keys = place.master_key_file().await?.keys().await?;
                 keys.revoke(None, &KeyId::new(id)).await?
             } else {
-                place.client().await?.admin().revoke_api_key(id).await?
+                place
+                    .client_of_any()
+                    .await?
+                    .admin()
+                    .revoke_api_key(id)
+                    .await?
             };
             if place.json {
                 return output::json(&key);

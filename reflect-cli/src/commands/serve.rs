@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use super::memories::ranking;
-use crate::command_line::hint;
+use crate::command_line::{hint, quoted};
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::signals::Signalled;
@@ -338,7 +338,10 @@ async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Data) -> Result<(),
     if !masters.iter().any(keys::is_valid) {
         tracing::warn!(
             "no master key: start with --master-key, or create one with `{}`",
-            hint(&format!("keys create LABEL --master --data {data}"))
+            hint(&format!(
+                "keys create LABEL --master --data {}",
+                quoted(&data.to_string())
+            ))
         );
     }
     Ok(())

@@ -11,7 +11,7 @@ mod findings;
 
 use findings::Findings;
 
-use crate::command_line::hint;
+use crate::command_line::{hint, quoted};
 use crate::data::Data;
 use crate::failure::Failure;
 use crate::file::File;
@@ -169,7 +169,7 @@ async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
             findings.good(output::counted(projects.len() as u64, "project"));
             if let Some(problem) = project::absence(&place.project(), &projects, "in the database")
             {
-                no_project(place, problem, findings);
+                no_project(problem, findings);
             }
             for project in projects {
                 match file.engine.stats(&project).await {
@@ -213,15 +213,11 @@ async fn check_master_key(file: &File, findings: &mut Findings) {
     }
 }
 
-/// Says that the project does not exist, which is a mistake if it was named.
-fn no_project(place: &Place, problem: String, findings: &mut Findings) {
-    let fix =
-        "choose one with --project (REFLECT_PROJECT_ID); the first run of a new one creates it";
-    if place.project.is_some() {
-        findings.bad(problem, fix);
-    } else {
-        findings.warn(problem, fix);
-    }
+fn no_project(problem: String, findings: &mut Findings) {
+    findings.warn(
+        problem,
+        "choose one with --project (REFLECT_PROJECT_ID); the first run of a new one creates it",
+    );
 }
 
 /// Says what queries do not show.
@@ -243,7 +239,8 @@ fn check_memories(project: &ProjectId, stats: &Stats, findings: &mut Findings) {
             kind => format!("{count} {kind}"),
         })
         .collect();
-    let list = format!("memories list --status {first} --project {project}");
+    let id = quoted(project.as_str());
+    let list = format!("memories list --status {first} --project {id}");
     findings.good(format!(
         "of {} in project `{project}`, {}: `{}` says why",
         output::counted(stats.memories, "memory"),
@@ -262,7 +259,10 @@ async fn check_ingestion(file: &File, project: &ProjectId, stats: &Stats, findin
             format!("the ingestion of reviews failed in project `{project}`"),
             &format!(
                 "`{}` queues one again: {}",
-                hint(&format!("traces retry ID --project {project}")),
+                hint(&format!(
+                    "traces retry ID --project {}",
+                    quoted(project.as_str())
+                )),
                 ids.join(", ")
             ),
         ),
@@ -341,7 +341,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
     match client.list_traces().limit(1).await {
         Ok(page) => {
             if let Some(problem) = project::missing(&client, &page, "on the server").await {
-                return no_project(place, problem, findings);
+                return no_project(problem, findings);
             }
             findings.good(format!("the key opens project `{}`", place.project()));
             // A server of another version may not count.

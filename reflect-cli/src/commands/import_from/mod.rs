@@ -81,15 +81,17 @@ pub(crate) async fn import(
     bar: impl Fn(u64) -> ProgressBar,
 ) -> Result<(), Failure> {
     let there = source.client(place)?;
-    project::ensure(&there, "on the other server").await?;
-    // Before a file is created here.
-    let ledger = list(&there).await.map_err(|failure| {
+    let refused = |failure: Failure| {
         if failure.is_not_allowed() {
             let keys = "check --from-key (REFLECT_FROM_KEY) and --from-project";
             return failure.at(format_args!("the other server refuses its key: {keys}"));
         }
         failure
-    })?;
+    };
+    let exists = project::ensure(&there, "on the other server", "--from-project");
+    exists.await.map_err(refused)?;
+    // Before a file is created here.
+    let ledger = list(&there).await.map_err(refused)?;
     let here = place.client_to_fill(place.project()).await?;
     let pull = Pull {
         archive: Archive::new(here.clone()),

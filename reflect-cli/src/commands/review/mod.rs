@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
 use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId};
 
-use crate::command_line::hint;
+use crate::command_line::{hint, quoted};
 use crate::failure::Failure;
 use crate::labels::{Label, metadata};
 use crate::output;
@@ -127,24 +127,25 @@ fn refusal(error: reflect_sdk::Error, id: &str) -> Failure {
     const IN_THE_API: &str = ": replace that review with change_review";
 
     let failure = Failure::from(error);
-    match failure.to_string().split_once(IN_THE_API) {
-        Some((reviewed, _)) if failure.is_conflict() => {
-            let [change, withdraw] = ["--change", "--withdraw"]
-                .map(|how| hint(&format!("review {} {how}", output::line(id, 60))));
-            Failure::conflict(format!(
-                "{reviewed}: `{change}` with --pass or --fail WHY replaces that review, `{withdraw}` \
-                 takes it back"
-            ))
-        }
-        _ => failure,
+    if !failure.is_conflict() {
+        return failure;
     }
+    let said = failure.to_string();
+    let reviewed = said.split_once(IN_THE_API).map_or(&*said, |(said, _)| said);
+    let id = quoted(&output::id(id));
+    let [change, withdraw] =
+        ["--change", "--withdraw"].map(|how| hint(&format!("review {id} {how}")));
+    Failure::conflict(format!(
+        "{reviewed}: `{change}` with --pass or --fail WHY replaces that review, `{withdraw}` takes it back"
+    ))
 }
 
 /// Says so if the run had the verdict before, with feedback that stays.
 fn warn_of_other_feedback(trace: &Trace, feedback: Option<&str>) {
     let stored = trace.review.as_ref().map(ReviewRecord::comment);
     if stored.is_some_and(|stored| stored != feedback) {
-        let change = format!("review {} --change", output::line(trace.id.as_str(), 60));
+        let id = quoted(&output::id(trace.id.as_str()));
+        let change = format!("review {id} --change");
         eprintln!(
             "the run has this verdict already, with other feedback: `{}` with --pass or --fail WHY replaces it",
             hint(&change)
