@@ -63,13 +63,20 @@ fn list(text: &str) -> Result<Placed, String> {
         .collect())
 }
 
+/// Without the number of the line, which is always the first.
+fn not_json(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let (problem, _) = said.split_once(" at line ").unwrap_or((&said, ""));
+    format!("not JSON: {problem} at column {}", error.column())
+}
+
 fn lines(text: &str) -> Placed {
     let numbered = (1..)
         .zip(text.lines())
         .filter(|(_, line)| !line.trim().is_empty());
     numbered
         .map(|(n, line): (usize, &str)| {
-            let value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"));
+            let value = serde_json::from_str(line).map_err(|error| not_json(&error));
             (format!("line {n}"), value)
         })
         .collect()

@@ -1,7 +1,7 @@
 //! A project as JSON lines: heading, memories, traces, skill, undos, ending.
 
 use std::fs::{File as Disk, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Seek as _, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -321,10 +321,19 @@ impl Lines {
     fn next(&mut self) -> Result<Option<String>, Failure> {
         loop {
             let mut text = String::new();
-            if self.input.read_line(&mut text)? == 0 {
-                return Ok(None);
-            }
             self.number += 1;
+            match self.input.read_line(&mut text) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    return Err(Failure::general(format!(
+                        "line {}: not text: unpack a bundle that is compressed; `reflect migrate` copies a \
+                         database",
+                        self.number
+                    )));
+                }
+                Err(error) => return Err(error.into()),
+            }
             if !text.trim().is_empty() {
                 return Ok(Some(text));
             }

@@ -83,9 +83,16 @@ pub(crate) async fn import(
         file.engine.shutdown().await?;
     }
     if place.json {
-        return output::json(&report);
+        output::json(&report)?;
+    } else {
+        say(&report, &project)?;
     }
-    say(&report, &project)
+    if report.stored + report.known == 0 {
+        return Err(Failure::general(
+            "the file has no run that could be stored: check --format",
+        ));
+    }
+    Ok(())
 }
 
 /// Waits until the engine of the file has learned from all reviews; returns how many are left after a signal. Nothing

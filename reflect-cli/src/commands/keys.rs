@@ -144,8 +144,13 @@ fn show_created(place: &Place, created: &CreatedApiKey) -> Result<(), Failure> {
         return output::json(created);
     }
     let text = &created.api_key;
+    let opens = if created.key.is_master {
+        "all projects".to_owned()
+    } else {
+        format!("project `{}`", place.project())
+    };
     output::say(format_args!(
-        "Keep this key, it is shown only once:\n\n    {text}\n\nIts id is {}.",
+        "Keep this key, it is shown only once:\n\n    {text}\n\nIt opens {opens}. Its id is {}.",
         created.key.id
     ))
 }

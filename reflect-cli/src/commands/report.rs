@@ -279,7 +279,7 @@ impl fmt::Display for Conclusions<'_> {
                 f,
                 "Whether memories help cannot be concluded: no run was drawn for a control arm. The \
                  pass rate also changes with the tasks, the agent and the model. Give a share of the \
-                 runs no memories: `{}`, or `control(0.1)` on the client.",
+                 runs to come no memories: `{}`, or `control(0.1)` on the client.",
                 hint("projects set --control 0.1")
             ),
             Conclusion::NotEnoughRuns => {

@@ -101,7 +101,6 @@ reflect serve --data there.db --listen 127.0.0.1:8000 --master-key "$KEY" &
         commands: r#"
 export REFLECT_DATA=reflect.db
 cat >runs.jsonl <<'END'
-{"messages": [{"role": "user", "content": "Refund order 7"}], "metadata": {"ticket": "123"}}
 {"messages": [{"role": "user", "content": "Refund order 8"}], "metadata": {"test": "shop.refund"}}
 END
 reflect import --format openai runs.jsonl

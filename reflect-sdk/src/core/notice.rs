@@ -55,7 +55,9 @@ impl Notices {
         let what = what.to_string();
         if let Some(suppressed) = self.admit(cause, Instant::now()) {
             tracing::warn!(target: "reflect", ?cause, suppressed, "{what}");
-            show_without_subscriber(&what);
+            if is_first(cause) {
+                show_without_subscriber(&what);
+            }
         }
         self.lock().last = Some(what);
     }
@@ -94,22 +96,30 @@ pub(crate) fn warn_once(once: &Once, what: &str) {
     });
 }
 
-/// Prints the first warning of a process that has no `tracing` subscriber.
-fn show_without_subscriber(what: &str) {
-    static SHOWN: Once = Once::new();
+/// Whether the process has not warned of this cause before.
+fn is_first(cause: Cause) -> bool {
+    static SHOWN: Mutex<Vec<Cause>> = Mutex::new(Vec::new());
 
+    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_first = !shown.contains(&cause);
+    if is_first {
+        shown.push(cause);
+    }
+    is_first
+}
+
+/// Prints a warning where the process has no `tracing` subscriber.
+fn show_without_subscriber(what: &str) {
     if tracing::dispatcher::has_been_set() {
         return;
     }
-    SHOWN.call_once(|| {
-        // A server's words may be part of it.
-        let what = neutral::for_terminal(what);
-        // Unlike `eprintln!`, it does not panic where stderr is closed.
-        let _ = writeln!(
-            io::stderr(),
-            "reflect: {what} (shown once: set a `tracing` subscriber to see every warning)"
-        );
-    });
+    // A server's words may be part of it.
+    let what = neutral::for_terminal(what);
+    // Unlike `eprintln!`, it does not panic where stderr is closed.
+    let _ = writeln!(
+        io::stderr(),
+        "reflect: {what} (shown once: set a `tracing` subscriber to see every warning)"
+    );
 }
 
 #[cfg(test)]

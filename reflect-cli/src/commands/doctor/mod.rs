@@ -351,8 +351,11 @@ async fn check_server(place: &Place, findings: &mut Findings) {
         }
         Err(error) if error.status() == Some(401) => findings.bad(
             "the server rejects the key: it is unknown, revoked or expired",
-            "create one where the server's data is, with `reflect keys create LABEL --all --data FILE`, and \
-             set --key (REFLECT_API_KEY)",
+            &format!(
+                "create one where the server's data is, with `reflect keys create LABEL --all --data FILE \
+                 --project {}`, and set --key (REFLECT_API_KEY)",
+                quoted(client.project().as_str())
+            ),
         ),
         // A key of another project and a key without the scope are both a 403.
         Err(error) if lacks_a_scope(&error) => findings.good(format!(

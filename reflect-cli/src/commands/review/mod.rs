@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId};
+use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId, Verdict};
 
 use crate::command_line::{hint, quoted};
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pass: bool,
     /// The run failed, with the reason to learn from.
-    #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = walk::NO_REASON)]
+    #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = "")]
     fail: Option<String>,
     /// Replace the run's review.
     #[arg(long, requires = "trace", conflicts_with = "withdraw")]
@@ -80,7 +80,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         )
         .await;
     };
-    let review = options.fail.map_or_else(Review::pass, Review::fail);
+    let review = options.fail.map_or_else(Review::pass, failed);
     let feedback = review.feedback_text.clone();
     let trace = match (options.withdraw, options.change) {
         (true, _) => client.withdraw_review(id).await?,
@@ -106,7 +106,7 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
             "--match names one run to review: add --pass or --fail WHY, or --from-junit FILE",
         ));
     }
-    let review = options.fail.map_or_else(Review::pass, Review::fail);
+    let review = options.fail.map_or_else(Review::pass, failed);
     let feedback = review.feedback_text.clone();
     let by_key = ReviewByKey {
         idempotency_key: options.run_key,
@@ -120,6 +120,14 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
         return output::json(&trace);
     }
     show(&trace)
+}
+
+/// A failing review; without a reason, it has no words of its own.
+fn failed(reason: String) -> Review {
+    if reason.is_empty() {
+        return Review::new(Verdict::Fail);
+    }
+    Review::fail(reason)
 }
 
 /// A refusal in the words of this command. Those of the API name its own operations.

@@ -11,9 +11,6 @@ use crate::listing::{Listing, Status};
 use crate::output;
 use crate::transcript::{self, Detail};
 
-/// The feedback of a fail without a reason.
-pub(crate) const NO_REASON: &str = "The answer was incorrect.";
-
 /// The results of a session.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
@@ -209,9 +206,7 @@ fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<
                 let Some(reason) = line(input)? else {
                     return Ok(Choice::Stop);
                 };
-                let reason = Some(reason).filter(|reason| !reason.is_empty());
-                let reason = reason.unwrap_or_else(|| NO_REASON.to_owned());
-                return Ok(Choice::Judge(Review::fail(reason)));
+                return Ok(Choice::Judge(super::failed(reason)));
             }
             "d" | "defer" => return Ok(Choice::Defer),
             "q" | "quit" => return Ok(Choice::Stop),

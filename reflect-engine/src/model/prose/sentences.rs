@@ -30,9 +30,11 @@ pub(in crate::model) fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// The text with a full stop, unless it ends like a sentence.
+/// The text with a full stop, unless it ends like a sentence, or with one in quotes.
 pub(in crate::model) fn sentence(text: &str) -> String {
-    let ended = text.ends_with(ENDS);
+    let ended = text
+        .trim_end_matches(['"', '\'', '”', '’', ')'])
+        .ends_with(ENDS);
     format!("{text}{}", if ended || text.is_empty() { "" } else { "." })
 }
 

@@ -75,7 +75,10 @@ pub(super) fn merge(
         .iter()
         .filter_map(|memory| {
             let text = match write(memory) {
-                empty if empty.is_empty() => join(&[("", memory.reflection, 60)]),
+                empty if empty.is_empty() => {
+                    let lines = memory.reflection.lines().map(|line| ("", line, 40));
+                    join(&lines.collect::<Vec<_>>())
+                }
                 text => text,
             };
             let topic = condense(&clean(memory.task), 16);
