@@ -234,7 +234,8 @@ fn difference(outcomes: &Outcomes) -> String {
             points(found.high)
         );
     }
-    match outcomes.more_runs {
+    // Nothing is estimated from runs that nobody has reviewed.
+    match outcomes.more_runs.filter(|_| outcomes.all.rate.is_some()) {
         Some(more) if is_compared(outcomes) => {
             format!("none visible yet: about {} more runs", output::about(more))
         }
@@ -319,6 +320,7 @@ mod tests {
 
     fn concluded(memories: PassRate, control: PassRate, more: u64) -> (String, String) {
         let people = Outcomes {
+            all: rated(1, 1),
             memories,
             control,
             conclusion: Conclusion::NotEnoughRuns,

@@ -120,11 +120,12 @@ pub(super) fn pass_rate(rate: Rate) -> PassRate {
     }
 }
 
-/// The share of the arms' runs, reviewed or not, that have no memories; `None` without arms.
+/// The share of runs that are drawn without memories, estimated from those drawn so far, reviewed or not: neither
+/// nobody nor everybody after a few (Laplace's rule of succession). `None` without arms.
 fn control_share(memories: u64, control: u64) -> Option<f64> {
     let arms = Rate {
-        passed: control,
-        failed: memories,
+        passed: control + 1,
+        failed: memories + 1,
     };
-    arms.share()
+    arms.share().filter(|_| memories + control > 0)
 }
