@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use jiff::SignedDuration;
 use tokio_postgres::IsolationLevel;
@@ -75,6 +75,8 @@ impl Postgres {
         );
         let pool = Pool::builder(manager)
             .max_size(connections.max(1))
+            // The connection that was used last has its plans and catalogs at hand.
+            .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts {
                 wait: Some(PATIENCE),
                 create: Some(PATIENCE),
