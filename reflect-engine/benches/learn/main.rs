@@ -11,6 +11,7 @@
     reason = "a benchmark of known sizes, which should stop immediately when it is wrong"
 )]
 
+mod informed;
 mod life;
 mod options;
 mod policy;

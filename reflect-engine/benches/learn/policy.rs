@@ -8,6 +8,7 @@ use reflect_types::{
     Verdict,
 };
 
+use crate::informed::Informed;
 use crate::world::{Memory, World};
 
 /// The number of memories of a run.
@@ -27,17 +28,20 @@ pub(crate) enum Kind {
     MemRl,
     /// The engine's learned ranking.
     Learned,
+    /// One that is told all but the kinds of the memories.
+    Informed,
     /// The ones that help most, and only such.
     Oracle,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::None,
         Self::Similarity,
         Self::Classic,
         Self::MemRl,
         Self::Learned,
+        Self::Informed,
         Self::Oracle,
     ];
     /// What the others are compared with.
@@ -50,6 +54,7 @@ impl Kind {
             Self::Classic => "classic",
             Self::MemRl => "MemRL's rule",
             Self::Learned => "learned (default)",
+            Self::Informed => "told what the world is like",
             Self::Oracle => "best possible",
         }
     }
@@ -59,6 +64,7 @@ impl Kind {
 pub(crate) enum Policy {
     Plain(Kind, Vec<f64>),
     Engine(Box<Bank>),
+    Informed(Informed),
 }
 
 /// A bank of memories in an engine.
@@ -75,6 +81,7 @@ impl Policy {
         let ranking = match kind {
             Kind::Classic => Ranking::Classic,
             Kind::Learned => Ranking::Learned,
+            Kind::Informed => return Self::Informed(Informed::default()),
             plain => return Self::Plain(plain, Vec::new()),
         };
         let engine = Engine::builder().start().expect("an engine");
@@ -97,6 +104,7 @@ impl Policy {
         let similarity = |memory: &Memory| world.similarity(memory.task, task);
         match self {
             Self::Engine(bank) => bank.choose(world.text(task)).await,
+            Self::Informed(informed) => informed.choose(world, task),
             Self::Plain(Kind::Similarity, _) => best(memories.iter().map(similarity), GATE),
             Self::Plain(Kind::Oracle, _) => {
                 let effects = memories.iter().map(|memory| world.effect(*memory, task));
@@ -120,6 +128,7 @@ impl Policy {
     ) {
         match self {
             Self::Engine(bank) => bank.learn(world.text(task), given, passed).await,
+            Self::Informed(informed) => informed.learn(world, task, given, passed),
             Self::Plain(_, q) => {
                 for memory in given {
                     q[*memory] +=
@@ -172,7 +181,7 @@ impl Bank {
 }
 
 /// The places of the highest values that reach the floor.
-fn best(values: impl Iterator<Item = f64>, floor: f64) -> Vec<usize> {
+pub(crate) fn best(values: impl Iterator<Item = f64>, floor: f64) -> Vec<usize> {
     let mut best: Vec<_> = (0..)
         .zip(values)
         .filter(|(_, value)| *value >= floor)

@@ -1,21 +1,18 @@
-//! Solving the model: each run's verdict is shared out among its task and its memories.
+//! Solving the model: each run's verdict is shared out among its task and its memories, in every world that
+//! is still considered.
 
 use std::collections::HashMap;
 
-use super::kinds::{Effect, GENERAL_HELP, Kinds, Weights, harm};
-use super::noise::{Noise, seen};
-use super::response::{Curve, Position, Response};
+use super::belief::Belief;
+use super::effect::{Effect, Sum};
+use super::kinds::Kinds;
+use super::worlds::{COUNT, WORLDS};
 use super::{Account, Tally};
 
-/// The log-odds of a pass without memories, before anything is learned.
-const EASE: f64 = -0.5;
-/// How far tasks are from it together, and each for itself, as variances.
-const ALL_TASKS: f64 = 1.0;
-const SAME_TASK: f64 = 1.0;
 /// The number of earlier runs that are solved again with a new one.
-const REPEATED: u64 = 6;
-/// The number of Newton steps that solve a run.
-const NEWTON_STEPS: usize = 4;
+const REPEATED: u64 = 3;
+/// The number of runs after which the likeliest world is believed alone.
+const DECISIVE: usize = 2_000;
 
 /// The state of the model after some runs.
 pub(super) struct Attribution {
@@ -23,15 +20,20 @@ pub(super) struct Attribution {
     tally: Tally,
     /// The number of runs that were given memories, each by its weight.
     informed: f64,
-    memories: Vec<Memory>,
     tasks: HashMap<u64, usize>,
-    /// The sum of residuals by task, and of all.
-    of_task: Vec<f64>,
-    of_all: f64,
-    response: Response,
-    noise: Noise,
+    memories: Vec<Memory>,
+    worlds: Vec<Considered>,
+    /// The number of runs at which the worlds are compared next.
+    next_comparison: usize,
     /// The memories whose effect has changed since it was asked for.
     changed: Vec<usize>,
+}
+
+/// A world that may be the right one.
+struct Considered {
+    belief: Belief,
+    /// How likely it is the right one, when they were last compared.
+    share: f64,
 }
 
 /// A run to add.
@@ -41,105 +43,94 @@ pub(super) struct NewRun {
     /// How much its verdict counts, from 0 to 1.
     pub(super) weight: f64,
     /// The places of the memories it was given, with their similarity to its task.
-    pub(super) given: Vec<(usize, f64)>,
+    pub(super) given: Vec<Given>,
 }
 
-struct Run {
-    task: usize,
-    passed: bool,
-    weight: f64,
-    /// What the model did not expect of the verdict, from -1 to 1, by its weight.
-    residual: f64,
-    given: Box<[Given]>,
+pub(super) struct Run {
+    pub(super) task: usize,
+    pub(super) passed: bool,
+    pub(super) weight: f64,
+    pub(super) given: Box<[Given]>,
 }
 
 /// A memory that a run was given.
-struct Given {
-    memory: usize,
-    position: Position,
-    /// What the run says about the memory's kind.
-    evidence: Weights,
-    /// The part of the residual that the curve has learned from.
-    learned: f64,
+pub(super) struct Given {
+    pub(super) memory: usize,
+    pub(super) similarity: f64,
 }
 
+/// How a memory was used.
+#[derive(Default)]
 struct Memory {
-    weights: Weights,
-    runs: u32,
-    passed: u32,
+    uses: Tally,
     is_changed: bool,
 }
 
 impl Attribution {
     pub(super) fn new() -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "there are few worlds")]
+        let considered = |world| Considered {
+            belief: Belief::new(world),
+            share: 1.0 / COUNT as f64,
+        };
         Self {
             runs: Vec::new(),
             tally: Tally::default(),
             informed: 0.0,
-            memories: Vec::new(),
             tasks: HashMap::new(),
-            of_task: Vec::new(),
-            of_all: 0.0,
-            response: Response::new(),
-            noise: Noise::new(),
+            memories: Vec::new(),
+            worlds: WORLDS.map(considered).into(),
+            next_comparison: 1,
             changed: Vec::new(),
         }
     }
 
     /// Adds a run and the memory that was learned from it, which gets the next place.
     pub(super) fn add(&mut self, run: NewRun) {
-        let tasks = self.tasks.len();
-        let task = *self.tasks.entry(run.task).or_insert(tasks);
-        if task == tasks {
-            self.of_task.push(0.0);
-        }
-        let given = run.given.into_iter().map(|(memory, similarity)| {
-            let known = &mut self.memories[memory];
-            known.runs += 1;
-            known.passed += u32::from(run.passed);
-            Given {
-                memory,
-                position: Position::of(similarity),
-                evidence: Weights::default(),
-                learned: 0.0,
-            }
-        });
+        let next = self.tasks.len();
         let run = Run {
-            task,
+            task: *self.tasks.entry(run.task).or_insert(next),
             passed: run.passed,
             weight: run.weight,
-            residual: 0.0,
-            given: given.collect(),
+            given: run.given.into(),
         };
-        let expected = self.ease(task) + self.cavities(&run).map(|c| c.expected).sum::<f64>();
-        self.noise
-            .observe(probability(expected, run.passed), run.weight);
-        self.tally.runs += 1;
-        self.tally.passed += u32::from(run.passed);
-        let new = self.runs.len();
+        self.tally.add(run.passed);
         if !run.given.is_empty() {
             self.informed += run.weight;
         }
-        self.runs.push(run);
-        self.memories.push(Memory {
-            weights: Weights::of_untested(),
-            runs: 0,
-            passed: 0,
-            is_changed: false,
-        });
-        self.solve(new);
-        for turn in 0..REPEATED {
-            self.solve(earlier(new, turn));
+        for given in &run.given {
+            self.memories[given.memory].uses.add(run.passed);
         }
-        self.solve(new);
+        let new = self.runs.len();
+        self.runs.push(run);
+        self.memories.push(Memory::default());
+        self.mark(new);
+
+        let again = (0..REPEATED).map(|turn| earlier(new, turn));
+        let solved: Vec<_> = [new].into_iter().chain(again).chain([new]).collect();
+        for Considered { belief, .. } in &mut self.worlds {
+            belief.add(&self.runs[new]);
+            for place in &solved {
+                belief.solve(*place, &self.runs[*place]);
+            }
+        }
+        for place in solved {
+            for given in 0..self.runs[place].given.len() {
+                self.mark(self.runs[place].given[given].memory);
+            }
+        }
+        if self.runs.len() >= self.next_comparison && self.worlds.len() > 1 {
+            self.compare();
+        }
     }
 
+    /// What is expected of a memory.
     pub(super) fn effect(&self, memory: usize) -> Effect {
-        self.memories[memory].weights.kinds().into()
-    }
-
-    pub(super) fn curve(&self) -> Curve {
-        self.response.curve()
+        let mut sum = Sum::default();
+        for Considered { belief, share } in &self.worlds {
+            sum.add(belief.world().curve, belief.kinds(memory), *share);
+        }
+        sum.effect()
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -151,11 +142,16 @@ impl Attribution {
     }
 
     pub(super) fn account(&self, memory: usize) -> Account {
-        let memory = &self.memories[memory];
+        let Tally { runs, passed } = self.memories[memory].uses;
+        let mut kinds = Kinds::default();
+        for Considered { belief, share } in &self.worlds {
+            kinds.add(belief.kinds(memory), *share);
+        }
         Account {
-            runs: memory.runs,
-            passed: memory.passed,
-            kinds: memory.weights.kinds(),
+            runs,
+            passed,
+            kinds,
+            effect: self.effect(memory),
         }
     }
 
@@ -169,110 +165,41 @@ impl Attribution {
 
     pub(super) fn bytes(&self) -> usize {
         let given: usize = self.runs.iter().map(|run| size_of_val(&*run.given)).sum();
+        let beliefs = self.worlds.iter().map(|world| world.belief.bytes());
         given
+            + beliefs.sum::<usize>()
             + self.runs.capacity() * size_of::<Run>()
             + self.memories.capacity() * size_of::<Memory>()
-            + self.of_task.capacity() * size_of::<(u64, usize, f64)>()
+            + self.tasks.capacity() * size_of::<(u64, usize)>()
     }
 
-    /// The log-odds of a pass at a task, without memories.
-    fn ease(&self, task: usize) -> f64 {
-        EASE + ALL_TASKS * self.of_all + SAME_TASK * self.of_task[task]
+    /// Asks which worlds the reviews speak for. The effects of all memories follow from that, so it happens the
+    /// more seldom the more there are.
+    fn compare(&mut self) {
+        let runs = self.runs.len();
+        self.next_comparison = runs + (runs / 10).max(1);
+        let log = |world: &Considered| world.belief.log_likelihood();
+        let most = self.worlds.iter().map(log).fold(f64::MIN, f64::max);
+        if runs >= DECISIVE {
+            let likeliest = self.worlds.iter().position(|world| log(world) >= most);
+            self.worlds.swap(0, likeliest.unwrap_or_default());
+            self.worlds.truncate(1);
+        }
+        let likelihood = |world: &Considered| (log(world) - most).exp();
+        let sum: f64 = self.worlds.iter().map(likelihood).sum();
+        for world in &mut self.worlds {
+            world.share = likelihood(world) / sum;
+        }
+        (0..self.memories.len()).for_each(|memory| self.mark(memory));
     }
 
-    /// What is known about a run's memories without the run itself.
-    fn cavities<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = Cavity> + 'a {
-        run.given.iter().map(|given| {
-            let weights = self.memories[given.memory].weights.minus(given.evidence);
-            let kinds = weights.kinds();
-            let expected = kinds.expected(self.response.at(given.position));
-            Cavity { kinds, expected }
-        })
-    }
-
-    /// Finds the residual of a run, and what the run says about its memories.
-    fn solve(&mut self, place: usize) {
-        let run = &self.runs[place];
-        let cavities: Vec<_> = self.cavities(run).collect();
-        let expected: f64 = cavities.iter().map(|cavity| cavity.expected).sum();
-        let (task, before) = (run.task, run.residual);
-        let stiffness = ALL_TASKS + SAME_TASK + self.curve_stiffness(run, &cavities);
-        let residual = residual(
-            run,
-            self.ease(task) + expected,
-            stiffness,
-            self.noise.share(),
-        );
-        let step = residual - before;
-        self.of_all += step;
-        self.of_task[task] += step;
-
-        let wrong = self.noise.share();
-        // What the run says about its task says nothing about its memories.
-        let rest = self.ease(task) - (ALL_TASKS + SAME_TASK) * residual + expected;
-        let run = &mut self.runs[place];
-        run.residual = residual;
-        let (passed, weight) = (run.passed, run.weight);
-        for (given, cavity) in run.given.iter_mut().zip(cavities) {
-            let learned = residual * cavity.kinds.specific;
-            self.response.learn(given.position, learned - given.learned);
-            given.learned = learned;
-            let rest = rest - cavity.expected;
-            let log = |effect: f64| weight * seen(probability(rest + effect, passed), wrong).ln();
-            let specific = self.response.at(given.position);
-            let evidence = Weights {
-                harmful: log(harm(specific)),
-                general: log(GENERAL_HELP),
-                specific: log(specific),
-            };
-            let memory = &mut self.memories[given.memory];
-            memory.weights = memory.weights.minus(given.evidence).plus(evidence);
-            given.evidence = evidence;
-            if !memory.is_changed {
-                memory.is_changed = true;
-                self.changed.push(given.memory);
-            }
+    fn mark(&mut self, memory: usize) {
+        let known = &mut self.memories[memory];
+        if !known.is_changed {
+            known.is_changed = true;
+            self.changed.push(memory);
         }
     }
-
-    /// How far the curve yields to a residual of the run.
-    fn curve_stiffness(&self, run: &Run, cavities: &[Cavity]) -> f64 {
-        let positions = run.given.iter().map(|given| given.position);
-        let weights = cavities.iter().map(|cavity| cavity.kinds.specific);
-        self.response.variance(positions.zip(weights))
-    }
-}
-
-/// What is known about a memory without one of its runs.
-struct Cavity {
-    kinds: Kinds,
-    expected: f64,
-}
-
-/// The residual `a` with `a = share of the verdict that is unexpected at log-odds + stiffness * a`.
-fn residual(run: &Run, log_odds: f64, stiffness: f64, wrong: f64) -> f64 {
-    let verdict = f64::from(u8::from(run.passed));
-    let before = run.residual;
-    let mut residual = before;
-    for _ in 0..NEWTON_STEPS {
-        let at = log_odds + stiffness * (residual - before);
-        let pass = logistic(at);
-        let verdict_probability = probability(at, run.passed);
-        // A verdict that nothing explains is likely a wrong review.
-        let right = (1.0 - 2.0 * wrong) * verdict_probability / seen(verdict_probability, wrong);
-        let wanted = run.weight * (verdict - pass) * right;
-        residual += (wanted - residual) / (1.0 + run.weight * stiffness * pass * (1.0 - pass));
-    }
-    residual
-}
-
-/// The probability of a verdict.
-fn probability(log_odds: f64, passed: bool) -> f64 {
-    logistic(if passed { log_odds } else { -log_odds })
-}
-
-pub(crate) fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 /// A run that is solved again after the run at `new`: the same one in every computation.

@@ -1,7 +1,7 @@
 //! The three kinds of memories.
 
 /// How likely a memory is of each kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Kinds {
     /// It hurts whatever the task.
     pub(crate) harmful: f64,
@@ -12,23 +12,27 @@ pub(crate) struct Kinds {
 }
 
 /// The effect of a harmful memory on the log-odds of a pass.
-const HARM: f64 = -0.6;
+pub(super) const HARM: f64 = -0.6;
 /// The effect of a generally helpful one.
 pub(super) const GENERAL_HELP: f64 = 0.35;
 
-/// The effect of a memory on the log-odds of a pass: `lift + fit * curve(similarity)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Effect {
-    /// The part that does not depend on the task.
-    pub(crate) lift: f32,
-    /// The weight of the part that does, from 0 to 1.
-    pub(crate) fit: f32,
-}
+impl Kinds {
+    /// The expected effect, and its variance, where a specific memory has the effect `specific`.
+    pub(super) fn effect(&self, specific: f64) -> (f64, f64) {
+        let mean = self.harmful * HARM + self.general * GENERAL_HELP + self.specific * specific;
+        let far = |effect: f64| (effect - mean) * (effect - mean);
+        let variance = self.harmful * far(HARM)
+            + self.general * far(GENERAL_HELP)
+            + self.specific * far(specific);
+        (mean, variance)
+    }
 
-/// The effect of a harmful memory where a specific one has the effect `specific`: never the lesser harm, so
-/// that a failure far from a memory's task does not speak for it.
-pub(super) fn harm(specific: f64) -> f64 {
-    HARM.min(specific)
+    /// Adds a part of another.
+    pub(super) fn add(&mut self, other: Self, share: f64) {
+        self.harmful += share * other.harmful;
+        self.general += share * other.general;
+        self.specific += share * other.specific;
+    }
 }
 
 /// The logarithms of how likely each kind is, up to a common term.
@@ -40,12 +44,11 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Those of a memory that no run was given.
-    pub(super) fn of_untested() -> Self {
+    pub(super) fn of(kinds: Kinds) -> Self {
         Self {
-            harmful: Kinds::UNTESTED.harmful.ln(),
-            general: Kinds::UNTESTED.general.ln(),
-            specific: Kinds::UNTESTED.specific.ln(),
+            harmful: kinds.harmful.ln(),
+            general: kinds.general.ln(),
+            specific: kinds.specific.ln(),
         }
     }
 
@@ -74,44 +77,6 @@ impl Weights {
             harmful: harmful / sum,
             general: general / sum,
             specific: specific / sum,
-        }
-    }
-}
-
-impl Kinds {
-    /// The share of each kind among memories that no run was given.
-    pub(crate) const UNTESTED: Self = Self {
-        harmful: 0.3,
-        general: 0.15,
-        specific: 0.55,
-    };
-
-    /// The expected effect where a specific memory has the effect `specific`.
-    pub(super) fn expected(&self, specific: f64) -> f64 {
-        self.harmful * harm(specific) + self.general * GENERAL_HELP + self.specific * specific
-    }
-
-    fn lift(&self) -> f64 {
-        self.harmful * HARM + self.general * GENERAL_HELP
-    }
-}
-
-impl Effect {
-    /// That of a memory that no run was given.
-    pub(crate) fn untested() -> Self {
-        Kinds::UNTESTED.into()
-    }
-}
-
-impl From<Kinds> for Effect {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the rounded numbers are the ones that rank"
-    )]
-    fn from(kinds: Kinds) -> Self {
-        Self {
-            lift: kinds.lift() as f32,
-            fit: kinds.specific as f32,
         }
     }
 }

@@ -7,32 +7,36 @@
 //! ```
 //!
 //! A memory is of one of three kinds (`kinds.rs`): it hurts anywhere, it helps anywhere, or it helps
-//! with tasks like its own and hurts with others. How its effect follows from the similarity of the
-//! tasks is a curve that is learned too (`response.rs`), and so is the share of reviews that are wrong
-//! (`noise.rs`). `attribution.rs` solves the model run by run.
+//! with tasks like its own and hurts with others. How many there are of each kind, how the effect of
+//! the last one follows from the similarity of the tasks (`curves.rs`), and how far tasks differ, is not
+//! known in advance: the model is solved for several worlds (`worlds.rs`, `belief.rs`), and each counts by how well it
+//! predicted the reviews (`attribution.rs`). The share of reviews that are wrong is learned too (`noise.rs`).
 //!
 //! The state is a function of the reviewed runs that stand, in the order of their memories' keys. A run
 //! that follows the others is added to the state; after any other change the state is computed again.
 //! So a review that is withdrawn leaves no trace in it.
 
 mod attribution;
+mod belief;
+mod curves;
+mod effect;
 mod kinds;
 mod noise;
 mod pace;
-mod response;
 mod unread;
+mod worlds;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-use attribution::{Attribution, NewRun};
+use attribution::{Attribution, Given, NewRun};
 use pace::Pace;
 use reflect_types::Review;
 
-pub(crate) use attribution::logistic;
-pub(crate) use kinds::{Effect, Kinds};
-pub(crate) use response::Curve;
+pub(crate) use belief::logistic;
+pub(crate) use effect::Effect;
+pub(crate) use kinds::Kinds;
 pub(crate) use unread::Unread;
 
 use crate::store::MemoryKey;
@@ -95,6 +99,8 @@ pub(crate) struct Account {
     pub(crate) passed: u32,
     /// What kind of memory it is.
     pub(crate) kinds: Kinds,
+    /// What is expected of it.
+    pub(crate) effect: Effect,
 }
 
 /// How many runs there are, and how many of them passed.
@@ -105,6 +111,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, passed: bool) {
+        self.runs += 1;
+        self.passed += u32::from(passed);
+    }
+
     /// The runs that are not among these.
     pub(crate) fn without(self, some: Self) -> Self {
         Self {
@@ -246,13 +257,16 @@ impl Credit {
             let mut given = Vec::new();
             for place in places {
                 match similarity(*key, self.keys[place]) {
-                    Ok(known) => given.extend(known.map(|similarity| (place, similarity))),
+                    Ok(known) => given.extend(known.map(|similarity| Given {
+                        memory: place,
+                        similarity,
+                    })),
                     Err(_) => return Err(self.next_unread(*key)),
                 }
             }
             // Hashes come in another order in every process.
-            given.sort_unstable_by_key(|(place, _)| *place);
-            given.dedup_by_key(|(place, _)| *place);
+            given.sort_unstable_by_key(|given| given.memory);
+            given.dedup_by_key(|given| given.memory);
             self.attribution.add(NewRun {
                 task: run.task,
                 passed: run.passed,
@@ -277,11 +291,6 @@ impl Credit {
             keys.extend(places.map(|place| self.keys[*place]));
         }
         Unread::of(keys)
-    }
-
-    /// How the effect of a memory follows from its similarity to the task.
-    pub(crate) fn curve(&self) -> Curve {
-        self.attribution.curve()
     }
 
     /// The number of reviewed runs that were given memories, each by its weight.

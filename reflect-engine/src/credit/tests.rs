@@ -82,10 +82,10 @@ fn after<'a>(runs: impl IntoIterator<Item = (usize, &'a Told)>) -> Credit {
 }
 
 /// Everything that a ranking can see.
-fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, Curve, f64) {
+fn seen(credit: &Credit) -> (Vec<(MemoryKey, Account)>, f64) {
     let mut accounts: Vec<_> = credit.accounts().into_iter().collect();
     accounts.sort_by_key(|(key, _)| *key);
-    (accounts, credit.curve(), credit.informed_runs())
+    (accounts, credit.informed_runs())
 }
 
 /// A memory with this many passed and failed runs on its own task.
@@ -102,8 +102,9 @@ fn a_memory_of_failed_runs_is_likely_harmful_and_one_of_passed_runs_is_not() {
     let (good, bad) = (record(8, 0), record(0, 8));
     assert_eq!((good.runs, good.passed), (8, 8));
     assert_eq!((bad.runs, bad.passed), (8, 0));
-    assert!(good.kinds.harmful < Kinds::UNTESTED.harmful, "{good:?}");
-    assert!(bad.kinds.harmful > Kinds::UNTESTED.harmful, "{bad:?}");
+    let untested = record(0, 0).kinds.harmful;
+    assert!(good.kinds.harmful < untested, "{good:?}");
+    assert!(bad.kinds.harmful > untested, "{bad:?}");
 }
 
 #[test]
@@ -157,14 +158,49 @@ fn a_review_with_a_small_alpha_says_little() {
             .harmful
     };
     let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
-    assert!(same(harmful(0.0), Kinds::UNTESTED.harmful));
-    assert!(harmful(0.01) < Kinds::UNTESTED.harmful + 0.05);
+    let untested = record(0, 0).kinds.harmful;
+    assert!((harmful(0.0) - untested).abs() < 1e-12);
+    assert!(harmful(0.01) < untested + 0.05);
     assert!(harmful(0.01) < harmful(0.1));
     assert!(harmful(0.1) < harmful(0.3));
     assert!(
         same(harmful(1.0), harmful(0.3)),
         "none counts more than one"
     );
+}
+
+#[test]
+fn the_worlds_that_predicted_the_reviews_say_what_is_expected_of_a_new_memory() {
+    // Memories of tasks that are alike to 0.7: they help, or they do not.
+    let expected = |helps: bool| {
+        let mut credit = Credit::new();
+        for at in 0_usize..150 {
+            let is_alone = at < 20 || at.is_multiple_of(2);
+            let passed = (is_alone || !helps) == at.is_multiple_of(5);
+            let given = if is_alone { Vec::new() } else { vec![at - 2] };
+            put(&mut credit, at, &Told::new(at as u64, passed, given));
+        }
+        credit.settle(|_, _| Ok(Some(0.7))).unwrap();
+        credit.account(key(149)).unwrap().effect.at(0.7)
+    };
+    let (helpful, useless) = (expected(true), expected(false));
+    assert!(helpful > useless + 0.2, "{helpful} {useless}");
+}
+
+#[test]
+fn many_runs_decide_for_one_world_whatever_they_are_learned_with() {
+    let given = |at: usize| at.checked_sub(1).into_iter().collect();
+    let told = |at: usize| Told::new((at % 7) as u64, !at.is_multiple_of(3), given(at));
+    let history: Vec<_> = (0..2_020).map(told).collect();
+    let mut credit = after(history[..1_900].iter().enumerate());
+    for (at, told) in history.iter().enumerate().skip(1_900) {
+        put(&mut credit, at, told);
+        if at.is_multiple_of(9) {
+            settle(&mut credit);
+        }
+    }
+    settle(&mut credit);
+    assert_eq!(seen(&credit), seen(&after(history.iter().enumerate())));
 }
 
 proptest! {
@@ -220,14 +256,19 @@ proptest! {
         known.extend(settle(&mut credit));
         for (key, account) in credit.accounts() {
             let effect = known.get(&key).copied().unwrap_or_else(Effect::untested);
-            prop_assert_eq!(effect, Effect::from(account.kinds));
+            prop_assert_eq!(effect, account.effect);
         }
     }
 
     #[test]
-    fn a_curve_never_falls(a in -0.1..1.1, b in -0.1..1.1, history in histories()) {
-        let curve = after(history.iter().enumerate()).curve();
+    fn an_effect_never_falls_with_similarity(
+        a in -1.1..1.1,
+        b in -1.1..1.1,
+        history in histories(),
+    ) {
         let (a, b): (f64, f64) = (a, b);
-        prop_assert!(curve.at(a.min(b)) <= curve.at(a.max(b)));
+        for account in after(history.iter().enumerate()).accounts().values() {
+            prop_assert!(account.effect.at(a.min(b)) <= account.effect.at(a.max(b)));
+        }
     }
 }

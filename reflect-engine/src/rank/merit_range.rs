@@ -1,14 +1,15 @@
 //! What reviews say about several memories at once.
 
 use super::rule::{Merit, Rule};
+use crate::credit::Effect;
 
 /// Ranges that contain the merits of several memories.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeritRange {
     /// The greatest of each number.
     most: Merit,
-    /// The least `fit`: where similarity speaks against a memory, it is the best.
-    least_fit: f32,
+    /// The least of what the effects consist of: where similarity speaks against a memory, it is the best.
+    least: Effect,
 }
 
 impl MeritRange {
@@ -16,7 +17,7 @@ impl MeritRange {
     pub(crate) fn of(merit: Merit) -> Self {
         Self {
             most: merit,
-            least_fit: merit.effect.fit,
+            least: merit.effect,
         }
     }
 
@@ -24,17 +25,19 @@ impl MeritRange {
     pub(crate) fn include(&mut self, merit: Merit) {
         let most = &mut self.most;
         most.q = most.q.max(merit.q);
-        most.effect.lift = most.effect.lift.max(merit.effect.lift);
-        most.effect.fit = most.effect.fit.max(merit.effect.fit);
-        self.least_fit = self.least_fit.min(merit.effect.fit);
+        most.effect = most.effect.most(merit.effect);
+        self.least = self.least.least(merit.effect);
     }
 
     /// A score that no memory within the range exceeds, up to this similarity.
     pub(crate) fn highest_score(&self, rule: &Rule, similarity: f64) -> f64 {
-        let mut unfit = self.most;
-        unfit.effect.fit = self.least_fit;
-        // Between these two the score is linear in `fit`.
-        let [fit, unfit] = [self.most, unfit].map(|merit| rule.score(similarity, merit));
-        fit.max(unfit)
+        let effect = Effect::best_between(self.most.effect, self.least, similarity);
+        rule.score(
+            similarity,
+            Merit {
+                effect,
+                ..self.most
+            },
+        )
     }
 }

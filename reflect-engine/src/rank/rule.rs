@@ -2,7 +2,7 @@
 
 use reflect_types::{QueryMemories, Ranking};
 
-use crate::credit::{Credit, Curve, Effect, Kinds, logistic};
+use crate::credit::{Credit, Effect, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,6 @@ pub enum Rule {
 /// What the learned rule knows about all memories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Learned {
-    pub(crate) curve: Curve,
     /// The score below which a memory is left out.
     pub(crate) least: f64,
 }
@@ -46,7 +45,6 @@ impl Learned {
     pub(crate) fn from(credit: &Credit) -> Self {
         let is_founded = credit.informed_runs() >= RUNS_TO_LEAVE_OUT;
         Self {
-            curve: credit.curve(),
             least: if is_founded { LEAST } else { f64::NEG_INFINITY },
         }
     }
@@ -90,11 +88,7 @@ impl Rule {
                 // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
                 (1.0 - weight) * similarity + weight * merit.q + 0.0
             }
-            Self::Learned(Learned { curve, .. }) => {
-                let Effect { lift, fit } = merit.effect;
-                let effect = f64::from(lift) + f64::from(fit) * curve.at(similarity);
-                effect + TIE_BREAK * similarity + 0.0
-            }
+            Self::Learned(_) => merit.effect.at(similarity) + TIE_BREAK * similarity + 0.0,
         }
     }
 
@@ -126,26 +120,15 @@ impl Rule {
     }
 
     /// Equal for memories of equal score at every similarity.
-    pub(crate) fn identity(&self, merit: Merit) -> (u64, u64) {
+    pub(crate) fn identity(&self, merit: Merit) -> u64 {
         match self {
-            Self::Classic { lambda } => ((lambda.clamp(0.0, 1.0) * merit.q).to_bits(), 0),
-            Self::Learned(_) => (
-                u64::from(merit.effect.lift.to_bits()),
-                u64::from(merit.effect.fit.to_bits()),
-            ),
+            Self::Classic { lambda } => (lambda.clamp(0.0, 1.0) * merit.q).to_bits(),
+            Self::Learned(_) => merit.effect.bits(),
         }
     }
 }
 
 impl Merit {
-    /// That of a memory with this utility and of these kinds.
-    pub(crate) fn of(q: f64, kinds: Kinds) -> Self {
-        Self {
-            q,
-            effect: kinds.into(),
-        }
-    }
-
     /// That of a memory with this utility that no run was given.
     pub fn untested(q: f64) -> Self {
         Self {

@@ -65,7 +65,10 @@ pub(crate) async fn appraise(
         .map(|(key, vector)| {
             let q = utilities.get(key).copied().unwrap_or_default();
             let merit = match accounts.get(key) {
-                Some(account) => Merit::of(q, account.kinds),
+                Some(account) => Merit {
+                    q,
+                    effect: account.effect,
+                },
                 None => Merit::untested(q),
             };
             Candidate {

@@ -112,7 +112,10 @@ impl Survey {
     /// A memory as the ranking sees it.
     fn candidate<'a>(&self, memory: &'a IndexedMemory) -> Candidate<'a> {
         let merit = match self.accounts.get(&memory.key) {
-            Some(account) => Merit::of(memory.q, account.kinds),
+            Some(account) => Merit {
+                q: memory.q,
+                effect: account.effect,
+            },
             None => Merit::untested(memory.q),
         };
         Candidate {

@@ -36,7 +36,7 @@ fn a_task_met_again_and_again_is_not_read_again_and_again() {
     let memories: Memories = (0..2_000).map(|key| (key, stored(key))).collect();
     let index = index_of(48, &memories);
     let classic = [0.0, 0.5, 1.0].map(|lambda| Rule::Classic { lambda });
-    for rule in classic.into_iter().chain([learned(-0.15)]) {
+    for rule in classic.into_iter().chain([learned(-0.9)]) {
         let params = Params { rule, ..PARAMS };
         let read = checked_read(&index, &memories, &noise(2, 48), &params, None);
         assert_eq!(read.len(), params.pool());

@@ -9,7 +9,6 @@ mod roster;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::credit::Curve;
 use reflect_types::Dropped;
 
 use crate::rank::{self, Candidate, Learned, Ranked, Rule, explain, rank};
@@ -24,10 +23,11 @@ struct Stored {
 
 /// The utility also sets the effect, so that every rule has something to tell memories apart by.
 fn merit(q: f64) -> Merit {
-    let [lift, fit] = [q * 1.2 - 0.6, 1.0 - q].map(|x| format!("{x:.3}").parse().unwrap());
+    let rounded = |x: f64| (x * 1e3).round() / 1e3;
+    let fit = [1.0 - q, q / 2.0, (q - 0.5).abs()].map(rounded);
     Merit {
         q,
-        effect: Effect { lift, fit },
+        effect: Effect::new(rounded(q * 1.2 - 0.6), fit),
     }
 }
 
@@ -125,10 +125,7 @@ fn keys(shortlist: Result<Shortlist, Error>) -> Result<Option<Vec<i64>>, Error> 
 }
 
 fn learned(least: f64) -> Rule {
-    Rule::Learned(Learned {
-        curve: Curve::unlearned(),
-        least,
-    })
+    Rule::Learned(Learned { least })
 }
 
 const PARAMS: Params = Params {
