@@ -154,12 +154,6 @@ impl Bank {
 
     async fn learn(&mut self, task: &str, given: &[usize], passed: bool) {
         let given = given.iter().map(|memory| self.ids[*memory].clone());
-        let trace = CreateTrace {
-            retrieved_memory_ids: given.collect(),
-            ..CreateTrace::new(task, vec![Message::assistant("done")])
-        };
-        let trace = self.engine.create_trace(&self.project, trace).await;
-        let id = trace.expect("a trace").trace_id;
         let review = Review {
             // The engine writes none, so that its writer's work is not measured. Each memory has an effect of its
             // own here, so it says something of its own: those that say the same would be merged.
@@ -170,11 +164,15 @@ impl Bank {
             }),
             ..Review::new(Verdict::from(passed))
         };
-        let reviewed = self.engine.review_trace(&self.project, &id, review).await;
-        let memory = reviewed
-            .expect("a review")
-            .created_memory_id
-            .expect("a memory");
+        let trace = CreateTrace {
+            retrieved_memory_ids: given.collect(),
+            review: Some(review),
+            ..CreateTrace::new(task, vec![Message::assistant("done")])
+        };
+        let receipt = self.engine.create_trace(&self.project, trace).await;
+        let id = receipt.expect("a trace").trace_id;
+        let trace = self.engine.get_trace(&self.project, &id).await;
+        let memory = trace.expect("a trace").created_memory_id.expect("a memory");
         self.places.insert(memory.clone(), self.ids.len());
         self.ids.push(memory);
     }

@@ -126,11 +126,24 @@ impl Attribution {
 
     /// What is expected of a memory.
     pub(super) fn effect(&self, memory: usize) -> Effect {
-        let mut sum = Sum::default();
+        self.expected(memory).1
+    }
+
+    /// Of what kind a memory is, and what is expected of it.
+    fn expected(&self, memory: usize) -> (Kinds, Effect) {
+        let (mut mean, mut sum) = (Kinds::default(), Sum::default());
         for Considered { belief, share } in &self.worlds {
-            sum.add(belief.world().curve, belief.kinds(memory), *share);
+            let kinds = belief.kinds(memory);
+            mean.add(kinds, *share);
+            sum.add(belief.world().curve, kinds, *share);
         }
-        sum.effect()
+        (mean, sum.effect())
+    }
+
+    /// The number of worlds that are still considered.
+    #[cfg(test)]
+    pub(super) fn worlds(&self) -> usize {
+        self.worlds.len()
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -143,15 +156,12 @@ impl Attribution {
 
     pub(super) fn account(&self, memory: usize) -> Account {
         let Tally { runs, passed } = self.memories[memory].uses;
-        let mut kinds = Kinds::default();
-        for Considered { belief, share } in &self.worlds {
-            kinds.add(belief.kinds(memory), *share);
-        }
+        let (kinds, effect) = self.expected(memory);
         Account {
             runs,
             passed,
             kinds,
-            effect: self.effect(memory),
+            effect,
         }
     }
 
@@ -177,7 +187,7 @@ impl Attribution {
     /// more seldom the more there are.
     fn compare(&mut self) {
         let runs = self.runs.len();
-        self.next_comparison = runs + (runs / 10).max(1);
+        self.next_comparison = (runs + (runs / 10).max(1)).min(DECISIVE.max(runs + 1));
         let log = |world: &Considered| world.belief.log_likelihood();
         let most = self.worlds.iter().map(log).fold(f64::MIN, f64::max);
         if runs >= DECISIVE {

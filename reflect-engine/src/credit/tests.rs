@@ -122,13 +122,18 @@ fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
 
 #[test]
 fn what_reviews_say_takes_some_500_bytes_a_memory() {
+    let each = |count: usize| {
+        let given = |at: usize| (1..4).filter_map(|back| at.checked_sub(back)).collect();
+        let told = |at: usize| Told::new(at as u64, !at.is_multiple_of(3), given(at));
+        let runs: Vec<_> = (0..count).map(told).collect();
+        after(runs.iter().enumerate()).bytes() / count
+    };
     // More than a power of two, after which lists have just grown.
-    let count = 4_200;
-    let given = |at: usize| (1..4).filter_map(|back| at.checked_sub(back)).collect();
-    let told = |at: usize| Told::new(at as u64, !at.is_multiple_of(3), given(at));
-    let runs: Vec<_> = (0..count).map(told).collect();
-    let each = after(runs.iter().enumerate()).bytes() / count;
-    assert!((450..=550).contains(&each), "{each}");
+    let many = each(4_200);
+    assert!((450..=550).contains(&many), "{many}");
+    // While all worlds are considered.
+    let few = each(1_100);
+    assert!((1_900..=2_300).contains(&few), "{few}");
 }
 
 #[test]
@@ -193,6 +198,7 @@ fn many_runs_decide_for_one_world_whatever_they_are_learned_with() {
     let told = |at: usize| Told::new((at % 7) as u64, !at.is_multiple_of(3), given(at));
     let history: Vec<_> = (0..2_020).map(told).collect();
     let mut credit = after(history[..1_900].iter().enumerate());
+    assert!(credit.attribution.worlds() > 1);
     for (at, told) in history.iter().enumerate().skip(1_900) {
         put(&mut credit, at, told);
         if at.is_multiple_of(9) {
@@ -200,6 +206,7 @@ fn many_runs_decide_for_one_world_whatever_they_are_learned_with() {
         }
     }
     settle(&mut credit);
+    assert_eq!(credit.attribution.worlds(), 1);
     assert_eq!(seen(&credit), seen(&after(history.iter().enumerate())));
 }
 
@@ -255,8 +262,7 @@ proptest! {
         credit.remove(key(which.index(history.len())));
         known.extend(settle(&mut credit));
         for (key, account) in credit.accounts() {
-            let effect = known.get(&key).copied().unwrap_or_else(Effect::untested);
-            prop_assert_eq!(effect, account.effect);
+            prop_assert_eq!(known.get(&key), Some(&account.effect));
         }
     }
 

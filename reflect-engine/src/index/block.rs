@@ -125,6 +125,11 @@ impl Block {
         self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
+    /// Computes again what holds for all rows.
+    pub(super) fn summarize(&mut self) {
+        self.summary = Summary::of(self.scales.alongs(), &self.merits);
+    }
+
     /// Removes the last row.
     pub(super) fn pop(&mut self) -> Option<Row> {
         let (scale, merit) = (self.scales.pop()?, self.merits.pop()?);

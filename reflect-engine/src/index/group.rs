@@ -51,6 +51,11 @@ impl Group {
         self.blocks[at / ROWS].set_merit(at % ROWS, merit);
     }
 
+    /// Computes again what holds for all rows of a block.
+    pub(super) fn summarize(&mut self) {
+        self.blocks.iter_mut().for_each(Block::summarize);
+    }
+
     /// Overwrites a row, or appends the next one.
     pub(super) fn put(&mut self, at: usize, row: Row) {
         if at == self.blocks.len() * ROWS {

@@ -45,6 +45,10 @@ impl Members {
         of_both!(self, members => members.set_effect(key, effect));
     }
 
+    pub(super) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
+        of_both!(self, members => members.set_effects(effects));
+    }
+
     pub(super) fn merit(&self, key: i64) -> Option<Merit> {
         of_both!(self, members => members.merit(key))
     }

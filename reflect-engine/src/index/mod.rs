@@ -199,6 +199,17 @@ impl Index {
         }
     }
 
+    /// Sets what is expected of several memories.
+    pub(crate) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
+        for (key, effect) in effects {
+            self.set_effect(*key, *effect);
+        }
+        // After changes of many, blocks would be skipped by what was expected before.
+        if effects.len() >= self.len() / 8 {
+            self.groups.iter_mut().for_each(Group::summarize);
+        }
+    }
+
     /// What reviews say about a memory.
     pub fn merit(&self, key: i64) -> Option<Merit> {
         let slot = self.slots.get(&key)?;

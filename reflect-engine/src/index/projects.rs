@@ -210,9 +210,10 @@ impl State {
         let credit = &self.credit;
         let merged = self.upkeep.merge(similarity, |key| credit.has(key))?;
         self.credit.merge(&merged);
-        for (key, effect) in self.credit.settle(similarity)? {
-            self.index.set_effect(key, effect);
-            self.hidden.set_effect(key, effect);
+        let effects = self.credit.settle(similarity)?;
+        self.index.set_effects(&effects);
+        self.hidden.set_effects(&effects);
+        for (key, _) in effects {
             self.upkeep.touch(key);
         }
         self.learned = Learned::from(&self.credit);

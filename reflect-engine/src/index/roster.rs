@@ -108,6 +108,12 @@ impl Roster {
         }
     }
 
+    pub(super) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
+        for (key, effect) in effects {
+            self.set_effect(*key, *effect);
+        }
+    }
+
     pub(super) fn merit(&self, key: i64) -> Option<Merit> {
         self.row(key).map(|row| row.merit)
     }

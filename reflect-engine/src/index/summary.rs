@@ -22,11 +22,17 @@ impl Summary {
         if self.changes <= merits.len() {
             self.widen(alongs[at], merits[at]);
         } else {
-            *self = Self::default();
-            for (along, merit) in alongs.iter().zip(merits) {
-                self.widen(*along, *merit);
-            }
+            *self = Self::of(alongs, merits);
         }
+    }
+
+    /// The ranges that these rows ask for.
+    pub(super) fn of(alongs: &[f32], merits: &[Merit]) -> Self {
+        let mut summary = Self::default();
+        for (along, merit) in alongs.iter().zip(merits) {
+            summary.widen(*along, *merit);
+        }
+        summary
     }
 
     /// The highest similarity of a row, to a probe with this part along the centre, and the highest
