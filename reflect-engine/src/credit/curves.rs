@@ -3,7 +3,7 @@
 /// The number of curves.
 pub(super) const COUNT: usize = 3;
 
-/// The curves that are considered: they rise slowly, rise fast, or are a step.
+/// The curves that are considered: one that rises slowly, one that rises early, and a step.
 pub(super) const CURVES: [Curve; COUNT] = [
     Curve {
         from: 0.42,
@@ -12,10 +12,10 @@ pub(super) const CURVES: [Curve; COUNT] = [
         greatest: 0.9,
     },
     Curve {
-        from: 0.5,
-        to: 0.8,
-        least: -0.5,
-        greatest: 0.9,
+        from: 0.35,
+        to: 0.55,
+        least: -0.3,
+        greatest: 0.8,
     },
     Curve {
         from: 0.58,

@@ -37,8 +37,12 @@ const LEAST: f64 = -0.1;
 /// The number of reviewed runs with memories before one is left out: until then, what hurts is only
 /// assumed.
 const RUNS_TO_LEAVE_OUT: f64 = 100.0;
-/// The weight of similarity among memories of the same effect.
+/// The weight of similarity among memories of the same effect, and of what exceeds [`NEAR`]: where the effect does
+/// not rise any more, the nearer memory is the safer choice.
 const TIE_BREAK: f64 = 0.01;
+const NEARER: f64 = 0.2;
+/// The similarity of tasks that are near.
+const NEAR: f64 = 0.6;
 
 impl Learned {
     /// What was learned from these runs.
@@ -88,7 +92,10 @@ impl Rule {
                 // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
                 (1.0 - weight) * similarity + weight * merit.q + 0.0
             }
-            Self::Learned(_) => merit.effect.at(similarity) + TIE_BREAK * similarity + 0.0,
+            Self::Learned(_) => {
+                let nearness = TIE_BREAK * similarity + NEARER * (similarity - NEAR).max(0.0);
+                merit.effect.at(similarity) + nearness + 0.0
+            }
         }
     }
 
