@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::belief::Belief;
 use super::effect::{Effect, Sum};
 use super::kinds::Kinds;
+use super::observation::{Given, Observation};
 use super::worlds::{COUNT, WORLDS};
 use super::{Account, Tally};
 
@@ -16,7 +17,7 @@ const DECISIVE: usize = 2_000;
 
 /// The state of the model after some runs.
 pub(super) struct Attribution {
-    runs: Vec<Run>,
+    runs: Vec<Observation>,
     tally: Tally,
     /// The number of runs that were given memories, each by its weight.
     informed: f64,
@@ -42,21 +43,7 @@ pub(super) struct NewRun {
     pub(super) passed: bool,
     /// How much its verdict counts, from 0 to 1.
     pub(super) weight: f64,
-    /// The places of the memories it was given, with their similarity to its task.
     pub(super) given: Vec<Given>,
-}
-
-pub(super) struct Run {
-    pub(super) task: usize,
-    pub(super) passed: bool,
-    pub(super) weight: f64,
-    pub(super) given: Box<[Given]>,
-}
-
-/// A memory that a run was given.
-pub(super) struct Given {
-    pub(super) memory: usize,
-    pub(super) similarity: f64,
 }
 
 /// How a memory was used.
@@ -88,7 +75,7 @@ impl Attribution {
     /// Adds a run and the memory that was learned from it, which gets the next place.
     pub(super) fn add(&mut self, run: NewRun) {
         let next = self.tasks.len();
-        let run = Run {
+        let run = Observation {
             task: *self.tasks.entry(run.task).or_insert(next),
             passed: run.passed,
             weight: run.weight,
@@ -178,7 +165,7 @@ impl Attribution {
         let beliefs = self.worlds.iter().map(|world| world.belief.bytes());
         given
             + beliefs.sum::<usize>()
-            + self.runs.capacity() * size_of::<Run>()
+            + self.runs.capacity() * size_of::<Observation>()
             + self.memories.capacity() * size_of::<Memory>()
             + self.tasks.capacity() * size_of::<(u64, usize)>()
     }
@@ -187,7 +174,7 @@ impl Attribution {
     /// more seldom the more there are.
     fn compare(&mut self) {
         let runs = self.runs.len();
-        self.next_comparison = (runs + (runs / 10).max(1)).min(DECISIVE.max(runs + 1));
+        self.next_comparison = (runs + (runs / 10).max(1)).min(DECISIVE);
         let log = |world: &Considered| world.belief.log_likelihood();
         let most = self.worlds.iter().map(log).fold(f64::MIN, f64::max);
         if runs >= DECISIVE {

@@ -1,9 +1,9 @@
 //! What the runs say about memories and tasks, if the world is as assumed.
 
-use super::attribution::Run;
 use super::curves::CURVES;
 use super::kinds::{GENERAL_HELP, HARM, Kinds, Weights};
 use super::noise::{Noise, seen};
+use super::observation::Observation;
 use super::worlds::World;
 
 /// The log-odds of a pass without memories, before anything is learned.
@@ -70,7 +70,7 @@ impl Belief {
     }
 
     /// Adds the next run and the memory that was learned from it.
-    pub(super) fn add(&mut self, run: &Run) {
+    pub(super) fn add(&mut self, run: &Observation) {
         if run.task == self.of_task.len() {
             self.of_task.push(0.0);
         }
@@ -88,7 +88,7 @@ impl Belief {
     }
 
     /// Finds the residual of a run, and what the run says about its memories.
-    pub(super) fn solve(&mut self, place: usize, run: &Run) {
+    pub(super) fn solve(&mut self, place: usize, run: &Observation) {
         let solved = &self.runs[place];
         let cavities: Vec<_> = self.cavities(run, solved).collect();
         let expected: f64 = cavities.iter().map(|cavity| cavity.effect).sum();
@@ -142,7 +142,7 @@ impl Belief {
     /// What is known about a run's memories without the run itself.
     fn cavities<'a>(
         &'a self,
-        run: &'a Run,
+        run: &'a Observation,
         solved: &'a Solved,
     ) -> impl Iterator<Item = Cavity> + 'a {
         let curve = &CURVES[self.world.curve];
@@ -163,7 +163,7 @@ impl Belief {
 }
 
 /// The residual `a` with `a = share of the verdict that is unexpected at log-odds + stiffness * a`.
-fn residual(run: &Run, before: f64, log_odds: f64, stiffness: f64, wrong: f64) -> f64 {
+fn residual(run: &Observation, before: f64, log_odds: f64, stiffness: f64, wrong: f64) -> f64 {
     let verdict = f64::from(u8::from(run.passed));
     let mut residual = before;
     for _ in 0..NEWTON_STEPS {

@@ -22,6 +22,7 @@ mod curves;
 mod effect;
 mod kinds;
 mod noise;
+mod observation;
 mod pace;
 mod unread;
 mod worlds;
@@ -30,7 +31,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-use attribution::{Attribution, Given, NewRun};
+use attribution::{Attribution, NewRun};
+use observation::Given;
 use pace::Pace;
 use reflect_types::Review;
 
