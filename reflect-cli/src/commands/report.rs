@@ -234,7 +234,7 @@ fn difference(outcomes: &Outcomes) -> String {
             points(found.high)
         );
     }
-    // Nothing is estimated from runs that nobody has reviewed.
+    // An estimate needs reviews.
     match outcomes.more_runs.filter(|_| outcomes.all.rate.is_some()) {
         Some(more) if is_compared(outcomes) => {
             format!("none visible yet: about {} more runs", output::about(more))

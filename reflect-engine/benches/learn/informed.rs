@@ -1,9 +1,10 @@
-//! A ranking that is told what the world is like, but not what kind each memory is of.
+//! A ranking with the parameters of the world.
 //!
-//! It knows the mean effect of memories by similarity, how many memories are junk or general, how many reviews
-//! are wrong, and whether luck is drawn anew. The kinds it infers from the reviews, like the others, by Gibbs
-//! sampling. So it shows how much of the distance to the best possible can be learned from the reviews at all.
+//! Given are the mean effect of memories by similarity, the shares of junk and general memories, the share of wrong
+//! reviews, and whether luck is redrawn. The kind of each memory is inferred from reviews by Gibbs sampling; the
+//! ease of tasks is not modelled.
 
+use crate::choice::best;
 use crate::random::Random;
 use crate::world::{Memory, Truth, World};
 
@@ -54,7 +55,7 @@ impl Informed {
                 .sum()
         };
         let effects = self.memories.iter().map(expected);
-        crate::policy::best(effects, LEAST)
+        best(effects, LEAST)
     }
 
     pub(crate) fn learn(&mut self, world: &World<'_>, task: usize, given: &[usize], passed: bool) {

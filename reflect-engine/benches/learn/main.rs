@@ -11,6 +11,7 @@
     reason = "a benchmark of known sizes, which should stop immediately when it is wrong"
 )]
 
+mod choice;
 mod informed;
 mod life;
 mod options;

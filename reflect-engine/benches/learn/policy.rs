@@ -8,11 +8,10 @@ use reflect_types::{
     Verdict,
 };
 
+use crate::choice::{LIMIT, best};
 use crate::informed::Informed;
 use crate::world::{Memory, World};
 
-/// The number of memories of a run.
-const LIMIT: usize = 3;
 /// The similarity below which the policies of this file give no memory.
 const GATE: f64 = 0.2;
 
@@ -28,7 +27,7 @@ pub(crate) enum Kind {
     MemRl,
     /// The engine's learned ranking.
     Learned,
-    /// One that is told all but the kinds of the memories.
+    /// Bayesian inference with the parameters of the world.
     Informed,
     /// The ones that help most, and only such.
     Oracle,
@@ -54,7 +53,7 @@ impl Kind {
             Self::Classic => "classic",
             Self::MemRl => "MemRL's rule",
             Self::Learned => "learned (default)",
-            Self::Informed => "told what the world is like",
+            Self::Informed => "known world",
             Self::Oracle => "best possible",
         }
     }
@@ -176,19 +175,6 @@ impl Bank {
         self.places.insert(memory.clone(), self.ids.len());
         self.ids.push(memory);
     }
-}
-
-/// The places of the highest values that reach the floor.
-pub(crate) fn best(values: impl Iterator<Item = f64>, floor: f64) -> Vec<usize> {
-    let mut best: Vec<_> = (0..)
-        .zip(values)
-        .filter(|(_, value)| *value >= floor)
-        .collect();
-    best.sort_by(|(a, x), (b, y): &(usize, f64)| y.total_cmp(x).then(a.cmp(b)));
-    best.into_iter()
-        .take(LIMIT)
-        .map(|(place, _)| place)
-        .collect()
 }
 
 fn mem_rl(similarities: &[f64], q: &[f64]) -> Vec<usize> {

@@ -120,8 +120,8 @@ pub(super) fn pass_rate(rate: Rate) -> PassRate {
     }
 }
 
-/// The share of runs that are drawn without memories, estimated from those drawn so far, reviewed or not: neither
-/// nobody nor everybody after a few (Laplace's rule of succession). `None` without arms.
+/// The share of the control arm, estimated from the drawn runs, reviewed or not, by the rule of succession: never 0
+/// or 1. `None` without arms.
 fn control_share(memories: u64, control: u64) -> Option<f64> {
     let arms = Rate {
         passed: control + 1,

@@ -62,7 +62,8 @@ fn too_few_runs_give_their_number_instead_of_a_difference() {
         let report = of_runs(&arms(with, without), None);
         assert_eq!(report.people.conclusion, Conclusion::NotEnoughRuns);
         assert_eq!(report.people.difference, None);
-        assert!(report.people.more_runs.unwrap() > 0);
+        // Also where no run was drawn for an arm yet.
+        assert!((1..100_000).contains(&report.people.more_runs.unwrap()));
     }
 }
 
