@@ -2,7 +2,8 @@
 //! the time until the first query after opening a file.
 //!
 //! `cargo bench -p reflect-engine --bench growth` measures 1,000 to 100,000 memories, and a million tasks;
-//! `… --bench growth -- 1000000` other sizes. A million takes some minutes, 5 GB of memory and 3 GB of disk.
+//! `… --bench growth -- 1000000 clusters` other sizes and worlds. A million takes some minutes, 5 GB of memory
+//! and 3 GB of disk.
 //!
 //! Three worlds: task texts with the bundled embedder (256 dimensions), vectors around centres (384), and
 //! random ones, which nothing can tell apart without reading them all (384). Every query is answered by the
@@ -36,21 +37,26 @@ const COMPARED: usize = 5;
 
 fn main() {
     let all = [Kind::Tasks, Kind::Clusters, Kind::Random];
-    let named = std::env::args().filter_map(|arg| arg.parse().ok());
-    let mut sizes: Vec<(usize, &[Kind])> = named.map(|count| (count, &all[..])).collect();
+    let named = |kind: &Kind| std::env::args().any(|arg| arg == kind.name());
+    let mut kinds: Vec<_> = all.into_iter().filter(named).collect();
+    if kinds.is_empty() {
+        kinds = all.to_vec();
+    }
+    let counts = std::env::args().filter_map(|arg| arg.parse().ok());
+    let mut sizes: Vec<(usize, &[Kind])> = counts.map(|count| (count, &kinds[..])).collect();
     if sizes.is_empty() {
         // Cargo passes `--bench` to a benchmark; without it this is a quick test run.
         let measured = std::env::args().any(|arg| arg == "--bench");
         sizes = if measured {
             vec![
-                (1_000, &all),
-                (10_000, &all),
-                (100_000, &all),
+                (1_000, &kinds),
+                (10_000, &kinds),
+                (100_000, &kinds),
                 // One of a million takes longer than all the others.
-                (1_000_000, &all[..1]),
+                (1_000_000, &kinds[..1]),
             ]
         } else {
-            vec![(500, &all)]
+            vec![(500, &kinds)]
         };
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -105,7 +111,7 @@ async fn measure(kind: Kind, count: usize) {
     }
     println!(
         "{:<10} {count:>9} {:>13.3} {:>13.3} {each:>13} {:>13.3} {:>13.3}",
-        format!("{kind:?}").to_lowercase(),
+        kind.name(),
         times[0].1,
         times[1].1,
         first.as_secs_f64(),
@@ -125,7 +131,7 @@ async fn ask(engine: &Engine, probe: usize, ranking: Ranking) -> Vec<String> {
     found.iter().map(|memory| memory.id.to_string()).collect()
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 enum Kind {
     Tasks,
     Clusters,
@@ -133,6 +139,14 @@ enum Kind {
 }
 
 impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::Clusters => "clusters",
+            Self::Random => "random",
+        }
+    }
+
     fn dims(self) -> usize {
         match self {
             Self::Tasks => StaticEmbedder::DIMS,

@@ -5,40 +5,44 @@ pub(super) const COUNT: usize = 3;
 
 /// The curves that are considered: one that rises slowly, one that rises early, and a step.
 pub(super) const CURVES: [Curve; COUNT] = [
-    Curve {
-        from: 0.42,
-        to: 1.0,
-        least: -0.5,
-        greatest: 0.9,
-    },
-    Curve {
-        from: 0.35,
-        to: 0.55,
-        least: -0.3,
-        greatest: 0.8,
-    },
-    Curve {
-        from: 0.58,
-        to: 0.62,
-        least: -0.15,
-        greatest: 1.1,
-    },
+    Curve::rising((0.42, -0.5), (1.0, 0.9)),
+    Curve::rising((0.35, -0.3), (0.55, 0.8)),
+    Curve::rising((0.58, -0.15), (0.62, 1.1)),
 ];
+
+/// The similarities at which a curve begins or ends to rise, in order. Between two of them, every curve is linear.
+pub(super) const TURNS: [f64; 2 * COUNT] = [0.35, 0.42, 0.55, 0.58, 0.62, 1.0];
 
 /// An effect on the log-odds of a pass that rises between two similarities.
 pub(super) struct Curve {
     from: f64,
-    to: f64,
     least: f64,
     greatest: f64,
+    slope: f64,
+}
+
+/// The values of all curves at a similarity.
+#[inline]
+pub(super) fn at(similarity: f64) -> [f64; COUNT] {
+    std::array::from_fn(|curve| CURVES[curve].at(similarity))
 }
 
 impl Curve {
+    /// From one similarity and effect to another, and level before and after.
+    const fn rising((from, least): (f64, f64), (to, greatest): (f64, f64)) -> Self {
+        Self {
+            from,
+            least,
+            greatest,
+            slope: (greatest - least) / (to - from),
+        }
+    }
+
     /// The effect at a similarity. It never falls with it, rounding included.
     #[inline]
     pub(super) fn at(&self, similarity: f64) -> f64 {
-        let risen = ((similarity - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
-        self.least + (self.greatest - self.least) * risen
+        let risen = self.least + (similarity - self.from) * self.slope;
+        risen.max(self.least).min(self.greatest)
     }
 }
 
@@ -46,6 +50,19 @@ impl Curve {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_turns_are_where_curves_begin_and_end_to_rise() {
+        let ends = CURVES.map(|curve| {
+            let rise = curve.greatest - curve.least;
+            [curve.from, curve.from + rise / curve.slope]
+        });
+        let mut ends = ends.into_iter().flatten().collect::<Vec<_>>();
+        ends.sort_unstable_by(f64::total_cmp);
+        for (turn, end) in TURNS.iter().zip(ends) {
+            assert!((turn - end).abs() < 1e-12, "{turn} {end}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -1,8 +1,12 @@
 //! The expected effect of a memory, as rankings compute with it.
 
-use super::curves::{self, CURVES};
+use super::curves;
 use super::kinds::{GENERAL_HELP, HARM, Kinds};
 use super::worlds::WORLDS;
+
+/// What a number of an effect stands for.
+const LIFT: f64 = 1.0 / i16::MAX as f64;
+const FIT: f64 = 1.0 / u16::MAX as f64;
 
 /// The effect of a memory on the log-odds of a pass: a part that does not depend on the task, and a part that
 /// follows each of the curves over similarity.
@@ -10,10 +14,10 @@ use super::worlds::WORLDS;
 /// An index has one for each memory, so it takes eight bytes. The rounded numbers are the ones that rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
-    /// In parts of 32,767.
-    lift: i16,
-    /// How far it follows each curve, in parts of 65,535.
-    fit: [u16; curves::COUNT],
+    /// In units of [`LIFT`].
+    pub(super) lift: i16,
+    /// How far it follows each curve, in units of [`FIT`].
+    pub(super) fit: [u16; curves::COUNT],
 }
 
 impl Effect {
@@ -30,44 +34,11 @@ impl Effect {
     /// The effect at a similarity. It never falls with it, rounding included.
     #[inline]
     pub(crate) fn at(self, similarity: f64) -> f64 {
-        let mut effect = f64::from(self.lift) / f64::from(i16::MAX);
-        for (fit, curve) in self.fit.iter().zip(&CURVES) {
-            effect += f64::from(*fit) / f64::from(u16::MAX) * curve.at(similarity);
+        let mut effect = f64::from(self.lift) * LIFT;
+        for (fit, curve) in self.fit.iter().zip(curves::at(similarity)) {
+            effect += f64::from(*fit) * FIT * curve;
         }
         effect
-    }
-
-    /// The greater of each number of two.
-    pub(crate) fn most(self, other: Self) -> Self {
-        Self {
-            lift: self.lift.max(other.lift),
-            fit: std::array::from_fn(|curve| self.fit[curve].max(other.fit[curve])),
-        }
-    }
-
-    /// The lesser of each number of two.
-    pub(crate) fn least(self, other: Self) -> Self {
-        Self {
-            lift: self.lift.min(other.lift),
-            fit: std::array::from_fn(|curve| self.fit[curve].min(other.fit[curve])),
-        }
-    }
-
-    /// The best that is possible at a similarity with numbers between these. Where a curve speaks against a
-    /// memory, the least fit is the best.
-    #[inline]
-    pub(crate) fn best_between(most: Self, least: Self, similarity: f64) -> Self {
-        let fit = |curve: usize| {
-            if CURVES[curve].at(similarity) < 0.0 {
-                least.fit[curve]
-            } else {
-                most.fit[curve]
-            }
-        };
-        Self {
-            lift: most.lift,
-            fit: std::array::from_fn(fit),
-        }
     }
 
     /// Equal for equal effects only.
@@ -103,10 +74,8 @@ impl Sum {
     )]
     pub(super) fn effect(&self) -> Effect {
         Effect {
-            lift: (self.lift * f64::from(i16::MAX)).round() as i16,
-            fit: self
-                .fit
-                .map(|fit| (fit * f64::from(u16::MAX)).round() as u16),
+            lift: (self.lift / LIFT).round() as i16,
+            fit: self.fit.map(|fit| (fit / FIT).round() as u16),
         }
     }
 }

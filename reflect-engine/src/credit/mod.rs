@@ -18,8 +18,10 @@
 
 mod attribution;
 mod belief;
+mod ceiling;
 mod curves;
 mod effect;
+mod effects;
 mod kinds;
 mod noise;
 mod observation;
@@ -37,7 +39,9 @@ use pace::Pace;
 use reflect_types::Review;
 
 pub(crate) use belief::logistic;
+pub(crate) use ceiling::Ceiling;
 pub(crate) use effect::Effect;
+pub(crate) use effects::Effects;
 pub(crate) use kinds::Kinds;
 pub(crate) use unread::Unread;
 

@@ -1,16 +1,22 @@
 //! A block of quantised vectors.
 
+use fearless_simd::{Level, dispatch};
+
 use super::code::{self, Code, Planes};
 use super::kernel::{Chunk, FineChunk};
-use super::probe::{Aim, Bounds};
+use super::probe::{self, Aim, Bounds};
 use super::scales::{Scale, Scales};
 use super::summary::Summary;
 use super::tags::Tags;
-use crate::rank::Merit;
+use crate::credit::Effect;
+use crate::rank::{Merit, Merits, Rule};
 
 /// The number of vectors in a block. Blocks are allocated one by one, so that a large index has
 /// little spare capacity and is never copied as a whole.
 pub(super) const ROWS: usize = 128;
+
+/// The similarity of tasks for which effects are compared.
+const SIMILAR: f64 = 0.8;
 
 /// Up to [`ROWS`] vectors.
 pub(super) struct Block {
@@ -21,9 +27,9 @@ pub(super) struct Block {
     fine: Vec<FineChunk>,
     /// What every scan of the block reads besides the coarse planes.
     scales: Scales,
+    /// What becomes of a similarity.
+    merits: Merits,
     /// What a scan reads of few rows.
-    merits: Vec<Merit>,
-    /// What a scan reads of fewer.
     entries: Vec<Entry>,
     summary: Summary,
 }
@@ -65,6 +71,11 @@ impl Row {
             entry,
         }
     }
+
+    /// The effect on a task that is similar.
+    pub(super) fn help(&self) -> f64 {
+        self.merit.effect.at(SIMILAR)
+    }
 }
 
 impl Block {
@@ -74,7 +85,7 @@ impl Block {
             coarse: Vec::new(),
             fine: Vec::new(),
             scales: Scales::default(),
-            merits: Vec::new(),
+            merits: Merits::default(),
             entries: Vec::new(),
             summary: Summary::default(),
         }
@@ -88,7 +99,7 @@ impl Block {
         self.scales.get(at)
     }
 
-    pub(super) fn merits(&self) -> &[Merit] {
+    pub(super) fn merits(&self) -> &Merits {
         &self.merits
     }
 
@@ -114,20 +125,16 @@ impl Block {
             self.coarse[place.clone()].copy_from_slice(&row.coarse);
             self.fine[place].copy_from_slice(&row.fine);
             self.scales.set(at, row.scale);
-            self.merits[at] = row.merit;
+            self.merits.set(at, row.merit);
             self.entries[at] = row.entry;
         }
         self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
-    pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {
-        self.merits[at] = merit;
+    pub(super) fn set_effect(&mut self, at: usize, effect: Effect) {
+        let Merit { q, .. } = self.merits.get(at);
+        self.merits.set(at, Merit { q, effect });
         self.summary.add(self.scales.alongs(), &self.merits, at);
-    }
-
-    /// Computes again what holds for all rows.
-    pub(super) fn summarize(&mut self) {
-        self.summary = Summary::of(self.scales.alongs(), &self.merits);
     }
 
     /// Removes the last row.
@@ -155,9 +162,14 @@ impl Block {
         }
     }
 
-    /// The dot product of the probe with the coarse plane of every row.
-    pub(super) fn coarse_dots(&self, aim: &Aim, dots: &mut [i32; ROWS]) {
-        aim.coarse_dots(&self.coarse, &mut dots[..self.len()]);
+    /// Upper bounds of every row's similarity to a probe with this part along the centre.
+    pub(super) fn highs(&self, along: f64, highs: &mut [f64; ROWS]) {
+        probe::highests(along, self.scales.alongs(), highs);
+    }
+
+    /// The dot products of the probe with the coarse plane of these rows, at their places.
+    pub(super) fn coarse_dots(&self, aim: &Aim, rows: &[usize], dots: &mut [i32; ROWS]) {
+        aim.coarse_dots(&self.coarse, rows, dots);
     }
 
     /// Upper bounds of every row's similarity by these dot products.
@@ -165,11 +177,9 @@ impl Block {
         aim.coarse_highs(dots, &self.scales, highs);
     }
 
-    /// The dot product of the probe with the coarse plane of one row.
-    pub(super) fn coarse_dot(&self, aim: &Aim, at: usize) -> i32 {
-        let mut dot = [0];
-        aim.coarse_dots(&self.coarse[self.place(at)], &mut dot);
-        dot[0]
+    /// The score of every row at these similarities.
+    pub(super) fn scores(&self, rule: &Rule, similarities: &[f64; ROWS], scores: &mut [f64; ROWS]) {
+        dispatch!(Level::new(), _simd => rule.scores(similarities, &self.merits, scores));
     }
 
     /// The bounds of a row's similarity by both planes.
@@ -184,7 +194,7 @@ impl Block {
             + self.coarse.capacity() * size_of::<Chunk>()
             + self.fine.capacity() * size_of::<FineChunk>()
             + self.scales.bytes()
-            + self.merits.capacity() * size_of::<Merit>()
+            + self.merits.bytes()
             + self.entries.capacity() * size_of::<Entry>()
     }
 

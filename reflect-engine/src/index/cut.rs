@@ -4,10 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::probe::Bounds;
-use crate::rank::{Merit, MeritRange, Params};
-
-/// The number of times that the range of similarities is halved to find the least that may rank.
-const HALVINGS: usize = 8;
+use crate::rank::{Merit, Params};
 
 /// The score below which a row cannot be in the pool.
 ///
@@ -46,32 +43,32 @@ impl Cut {
         high < self.least || self.worst.is_some_and(|worst| high < worst.score)
     }
 
-    /// Whether the bounds alone rule the row out.
+    /// Whether a row is ruled out by upper bounds of its similarity and its score.
     #[inline]
-    pub(super) fn surely_misses(&self, bounds: Bounds, high: f64) -> bool {
-        bounds.high < self.params.floor || self.excludes(high)
+    pub(super) fn surely_misses(&self, similarity: f64, high: f64) -> bool {
+        similarity < self.params.floor || self.excludes(high)
     }
 
-    /// A similarity below which the bounds alone rule out every row of these merits.
-    pub(super) fn least_similarity(&self, merits: &MeritRange) -> f64 {
-        let excludes = |high| self.excludes(self.params.highest_score(high, merits));
-        let (mut low, mut high) = (-1.0, 1.0);
-        if excludes(low) {
-            for _ in 0..HALVINGS {
-                let middle = f64::midpoint(low, high);
-                if excludes(middle) {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
-            }
+    /// The places of the rows that upper bounds of their similarities and scores do not rule out.
+    pub(super) fn admitted<'a>(
+        &self,
+        similarities: &[f64],
+        scores: &[f64],
+        places: &'a mut [usize],
+    ) -> &'a mut [usize] {
+        let worst = self.worst.map_or(f64::NEG_INFINITY, |worst| worst.score);
+        let (floor, least) = (self.params.floor, self.least.max(worst));
+        let mut count = 0;
+        for (at, (similarity, score)) in similarities.iter().zip(scores).enumerate() {
+            places[count] = at;
+            count += usize::from(*similarity >= floor && *score >= least);
         }
-        low.max(self.params.floor)
+        &mut places[..count]
     }
 
     /// Records the row; returns whether it may be in the pool.
     pub(super) fn admits(&mut self, bounds: Bounds, merit: Merit, high: f64, key: i64) -> bool {
-        if self.surely_misses(bounds, high) || !self.still_admits(high, key) {
+        if self.surely_misses(bounds.high, high) || !self.still_admits(high, key) {
             return false;
         }
         let low = Standing {

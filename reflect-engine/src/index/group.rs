@@ -3,6 +3,7 @@
 use super::block::{Block, Entry, ROWS, Row};
 use super::code::Planes;
 use super::probe::Centre;
+use crate::credit::Effect;
 use crate::rank::Merit;
 
 /// Rows around one centre, in blocks that are all full but the last.
@@ -10,6 +11,8 @@ pub(super) struct Group {
     dims: usize,
     centre: Centre,
     blocks: Vec<Block>,
+    /// The number of effects that were set since the rows were sorted.
+    changes: usize,
 }
 
 impl Group {
@@ -18,6 +21,7 @@ impl Group {
             dims,
             centre,
             blocks: Vec::new(),
+            changes: 0,
         }
     }
 
@@ -35,7 +39,7 @@ impl Group {
     }
 
     pub(super) fn merit(&self, at: usize) -> Merit {
-        self.blocks[at / ROWS].merits()[at % ROWS]
+        self.blocks[at / ROWS].merits().get(at % ROWS)
     }
 
     pub(super) fn entry(&self, at: usize) -> &Entry {
@@ -47,13 +51,27 @@ impl Group {
         self.blocks[at / ROWS].planes(at % ROWS)
     }
 
-    pub(super) fn set_merit(&mut self, at: usize, merit: Merit) {
-        self.blocks[at / ROWS].set_merit(at % ROWS, merit);
+    pub(super) fn set_effect(&mut self, at: usize, effect: Effect) {
+        self.blocks[at / ROWS].set_effect(at % ROWS, effect);
+        self.changes += 1;
     }
 
-    /// Computes again what holds for all rows of a block.
-    pub(super) fn summarize(&mut self) {
-        self.blocks.iter_mut().for_each(Block::summarize);
+    /// Sorts the rows by effect if many have changed, so that most blocks have no row that ranks; returns whether
+    /// rows have moved.
+    pub(super) fn sort_if_needed(&mut self) -> bool {
+        if self.changes < self.len() / 4 || self.blocks.len() < 2 {
+            return false;
+        }
+        self.changes = 0;
+        let mut rows = Vec::with_capacity(self.len());
+        while let Some(mut block) = self.blocks.pop() {
+            rows.extend(std::iter::from_fn(|| block.pop()));
+        }
+        rows.sort_unstable_by(|a, b| b.help().total_cmp(&a.help()));
+        for (at, row) in rows.into_iter().enumerate() {
+            self.put(at, row);
+        }
+        true
     }
 
     /// Overwrites a row, or appends the next one.

@@ -16,12 +16,12 @@ pub(super) type FineChunk = [i16; FINE_WORDS];
 /// The probe's part for a chunk, in the order of the components.
 pub(super) type ProbeChunk = [[i16; WORDS]; 4];
 
-/// The dot products of the probe with consecutive coarse rows of as many chunks.
+/// The dot products of the probe with coarse rows of as many chunks: the ones at these places.
 ///
 /// They fit an `i32` if the absolute values of the probe's components add up to less than
 /// 2^31 / 15.
-pub(super) fn dots(probe: &[ProbeChunk], rows: &[Chunk], dots: &mut [i32]) {
-    dispatch!(Level::new(), simd => dots_with(simd, probe, rows, dots));
+pub(super) fn dots(probe: &[ProbeChunk], rows: &[Chunk], places: &[usize], dots: &mut [i32]) {
+    dispatch!(Level::new(), simd => dots_with(simd, probe, rows, places, dots));
 }
 
 /// The dot product of the probe with a fine row of as many chunks.
@@ -34,9 +34,16 @@ pub(super) fn fine_dot(probe: &[ProbeChunk], row: &[FineChunk]) -> i32 {
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
-fn dots_with<S: Simd>(simd: S, probe: &[ProbeChunk], rows: &[Chunk], dots: &mut [i32]) {
+fn dots_with<S: Simd>(
+    simd: S,
+    probe: &[ProbeChunk],
+    rows: &[Chunk],
+    places: &[usize],
+    dots: &mut [i32],
+) {
     let lowest = S::i16s::splat(simd, 0xf);
-    for (dot, row) in dots.iter_mut().zip(rows.chunks_exact(probe.len())) {
+    for place in places {
+        let row = &rows[place * probe.len()..][..probe.len()];
         let mut sums = S::i32s::splat(simd, 0);
         for ([first, second, third, fourth], words) in probe.iter().zip(row) {
             for at in (0..WORDS).step_by(S::i16s::LEN) {
@@ -50,7 +57,7 @@ fn dots_with<S: Simd>(simd: S, probe: &[ProbeChunk], rows: &[Chunk], dots: &mut 
                     + ((words >> 12) & lowest).pairwise_dot_product(of(fourth));
             }
         }
-        *dot = sums.reduce_sum();
+        dots[*place] = sums.reduce_sum();
     }
 }
 
@@ -112,7 +119,7 @@ mod tests {
             .collect();
         for level in [Level::new(), Level::baseline()] {
             let mut answers = [0; 3];
-            dispatch!(level, simd => dots_with(simd, &probe(), &rows, &mut answers));
+            dispatch!(level, simd => dots_with(simd, &probe(), &rows, &[0, 1, 2], &mut answers));
             assert_eq!(answers.as_slice(), plain, "{level:?}");
         }
     }

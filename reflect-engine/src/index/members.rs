@@ -41,10 +41,6 @@ impl Members {
         of_both!(self, members => members.remove(key))
     }
 
-    pub(super) fn set_effect(&mut self, key: i64, effect: Effect) {
-        of_both!(self, members => members.set_effect(key, effect));
-    }
-
     pub(super) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
         of_both!(self, members => members.set_effects(effects));
     }

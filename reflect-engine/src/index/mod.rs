@@ -35,7 +35,7 @@ use reflect_types::Metadata;
 
 use crate::credit::Effect;
 use crate::rank::{Merit, Params, signature};
-use block::{Entry, Row};
+use block::{Block, Entry, Row};
 use group::Group;
 use groups::Groups;
 use roster::{Listed, Roster};
@@ -190,23 +190,26 @@ impl Index {
         Ok(())
     }
 
-    /// Sets what is learned about a memory's effect.
-    pub(crate) fn set_effect(&mut self, key: i64, effect: Effect) {
-        if let Some(slot) = self.slots.get(&key) {
-            let group = self.groups.get_mut(slot.group());
-            let Merit { q, .. } = group.merit(slot.row());
-            group.set_merit(slot.row(), Merit { q, effect });
-        }
-    }
-
-    /// Sets what is expected of several memories.
+    /// Sets what is expected of memories.
     pub(crate) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
+        let mut changed = Vec::new();
         for (key, effect) in effects {
-            self.set_effect(*key, *effect);
+            if let Some(slot) = self.slots.get(key) {
+                let group = self.groups.get_mut(slot.group());
+                group.set_effect(slot.row(), *effect);
+                changed.push(slot.group);
+            }
         }
-        // After changes of many, blocks would be skipped by what was expected before.
-        if effects.len() >= self.len() / 8 {
-            self.groups.iter_mut().for_each(Group::summarize);
+        changed.sort_unstable();
+        changed.dedup();
+        for place in changed {
+            let group = self.groups.get_mut(place as usize);
+            if group.sort_if_needed() {
+                let entries = group.blocks().iter().flat_map(Block::entries);
+                for (row, entry) in (0..).zip(entries) {
+                    self.slots.insert(entry.key, Slot { group: place, row });
+                }
+            }
         }
     }
 
@@ -290,7 +293,7 @@ impl Index {
         let blocks = self.groups.iter().flat_map(Group::blocks);
         let rows = blocks.flat_map(|block| block.merits().iter().zip(block.entries()));
         let rows = rows.map(|(merit, entry)| Listed {
-            merit: *merit,
+            merit,
             entry: entry.clone(),
         });
         Roster::new(self.dims, rows.collect(), self.tags, self.hasher)

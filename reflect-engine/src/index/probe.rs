@@ -112,8 +112,36 @@ pub(super) fn highest(along: f64, least: f32, greatest: f32) -> f64 {
         return 1.0;
     }
     let nearest = if along < least { least } else { greatest };
-    let across = |along: f64| ((1.0 - along * along).max(0.0) + BLUR).sqrt();
-    (along * nearest + across(along) * across(nearest) + BLUR).min(1.0)
+    highest_of(along, across(along), nearest)
+}
+
+/// The highest similarity of each row by its part along the centre alone.
+pub(super) fn highests(along: f64, rows: &[f32], highs: &mut [f64]) {
+    dispatch!(Level::new(), _simd => highests_inlined(along, rows, highs));
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn highests_inlined(along: f64, rows: &[f32], highs: &mut [f64]) {
+    let across = across(along);
+    for (high, row) in highs.iter_mut().zip(rows) {
+        *high = highest_of(along, across, f64::from(*row));
+    }
+}
+
+/// The highest similarity of a row to a probe with these parts along and across the centre.
+#[inline]
+fn highest_of(probe_along: f64, probe_across: f64, along: f64) -> f64 {
+    (probe_along * along + probe_across * across(along) + BLUR).min(1.0)
+}
+
+/// At most as much of a direction is across the centre as this part along it leaves.
+#[inline]
+fn across(along: f64) -> f64 {
+    ((1.0 - along * along).max(0.0) + BLUR).sqrt()
 }
 
 /// The part of a probe across a centre, as integers.
@@ -171,13 +199,12 @@ impl Aim {
         aim
     }
 
-    /// The dot products with the coarse plane of consecutive rows.
-    pub(super) fn coarse_dots(&self, rows: &[Chunk], dots: &mut [i32]) {
-        kernel::dots(&self.chunks, rows, dots);
+    /// The dot products with the coarse plane of the rows at these places.
+    pub(super) fn coarse_dots(&self, rows: &[Chunk], places: &[usize], dots: &mut [i32]) {
+        kernel::dots(&self.chunks, rows, places, dots);
     }
 
-    /// Upper bounds by the dot products with the coarse plane of consecutive rows. That of a zero vector is not
-    /// the least.
+    /// Upper bounds by the dot products with the coarse plane of consecutive rows.
     pub(super) fn coarse_highs(&self, dots: &[i32], scales: &Scales, highs: &mut [f64]) {
         dispatch!(Level::new(), _simd => self.coarse_highs_inlined(dots, scales, highs));
     }
@@ -198,26 +225,14 @@ impl Aim {
         }
     }
 
-    /// The bounds by the dot product with the coarse plane.
-    #[inline]
-    pub(super) fn coarse_bounds(&self, coarse: i32, scale: Scale) -> Bounds {
-        let dot = f64::from(coarse) - COARSE_OFFSET * self.sum;
-        self.bounds(dot, scale, scale.coarse_error)
-    }
-
     /// The bounds by both planes.
     pub(super) fn bounds_by_all(&self, coarse: i32, fine: &[FineChunk], scale: Scale) -> Bounds {
         let fine = kernel::fine_dot(&self.chunks, fine);
         let dot = f64::from(coarse) + 0.25 * f64::from(fine) - OFFSET * self.sum;
-        self.bounds(dot, scale, scale.error)
-    }
-
-    #[inline]
-    fn bounds(&self, dot: f64, scale: Scale, error: f32) -> Bounds {
         let similarity =
             self.along * f64::from(scale.along) + dot * self.unit * f64::from(scale.step);
-        let margin = if error > 0.0 {
-            f64::from(error) * self.reach + self.margin
+        let margin = if scale.error > 0.0 {
+            f64::from(scale.error) * self.reach + self.margin
         } else {
             0.0
         };

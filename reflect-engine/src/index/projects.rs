@@ -177,7 +177,7 @@ impl State {
             return;
         }
         if let Some(merit) = moved {
-            home.set_effect(*key, merit.effect);
+            home.set_effects(&[(*key, merit.effect)]);
         }
         let task = home.fingerprint_of(*key).unwrap_or_default();
         let run = ReviewedRun {

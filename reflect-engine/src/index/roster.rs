@@ -102,15 +102,11 @@ impl Roster {
         true
     }
 
-    pub(super) fn set_effect(&mut self, key: i64, effect: Effect) {
-        if let Some(place) = self.places.get(&key) {
-            self.rows[*place].merit.effect = effect;
-        }
-    }
-
     pub(super) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
         for (key, effect) in effects {
-            self.set_effect(*key, *effect);
+            if let Some(place) = self.places.get(key) {
+                self.rows[*place].merit.effect = *effect;
+            }
         }
     }
 
@@ -186,7 +182,7 @@ struct Scan<'a> {
 impl Scan<'_> {
     fn examine(&mut self, row: &Listed, bounds: Bounds) {
         let high = self.cut.params().score(bounds.high, row.merit);
-        if self.cut.surely_misses(bounds, high) || !self.filter.passes(&row.entry) {
+        if self.cut.surely_misses(bounds.high, high) || !self.filter.passes(&row.entry) {
             return;
         }
         let key = row.entry.key;

@@ -40,9 +40,7 @@ pub(super) fn scan(
         if scan.cut.excludes(highest) {
             break;
         }
-        if group.len() > 0 {
-            scan.examine_group(group, along, &probe.aim(group.centre(), along));
-        }
+        scan.examine_group(group, &probe, along);
     }
     let Scan {
         cut, mut survivors, ..
@@ -85,42 +83,42 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn examine_group(&mut self, group: &Group, along: f64, aim: &Aim) {
-        let (mut dots, mut highs) = ([0; ROWS], [0.0; ROWS]);
+    fn examine_group(&mut self, group: &Group, probe: &Probe, along: f64) {
+        let mut aim = None;
+        let (mut dots, mut highs, mut scores) = ([0; ROWS], [0.0; ROWS], [0.0; ROWS]);
+        let mut places = [0; ROWS];
+        let rule = self.cut.params().rule;
         for block in group.blocks() {
-            let (bounds, high) = block.summary().highest(along, &self.cut);
-            if self.cut.surely_misses(bounds, high) {
+            let (similarity, high) = block.summary().highest(along, &self.cut);
+            if self.cut.surely_misses(similarity, high) {
                 continue;
             }
-            if let Some(few) = self.filter.few(block) {
-                for at in few {
-                    self.examine(block, at, aim, block.coarse_dot(aim, at));
-                }
-            } else {
-                // Most rows end here, with only their coarse plane and scales read.
-                let least = block.summary().least(&self.cut);
-                block.coarse_dots(aim, &mut dots);
-                block.coarse_highs(aim, &dots, &mut highs);
-                for at in 0..block.len() {
-                    if highs[at] >= least {
-                        self.examine(block, at, aim, dots[at]);
-                    }
+            // Many rows end here, without their codes read.
+            block.highs(along, &mut highs);
+            block.scores(&rule, &highs, &mut scores);
+            let len = block.len();
+            let rows = self
+                .cut
+                .admitted(&highs[..len], &scores[..len], &mut places);
+            let rows = self.filter.retain(block.entries(), rows);
+            if rows.is_empty() {
+                continue;
+            }
+            let aim = aim.get_or_insert_with(|| probe.aim(group.centre(), along));
+            // And most others here, with only their coarse plane read.
+            block.coarse_dots(aim, rows, &mut dots);
+            block.coarse_highs(aim, &dots, &mut highs);
+            block.scores(&rule, &highs, &mut scores);
+            for at in rows.iter().copied() {
+                if !self.cut.surely_misses(highs[at], scores[at]) {
+                    self.examine_closely(block, at, aim, dots[at]);
                 }
             }
-        }
-    }
-
-    /// Examines a row by its dot product with the coarse plane.
-    fn examine(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
-        let bounds = aim.coarse_bounds(dot, block.scale(at));
-        let high = self.cut.params().score(bounds.high, block.merits()[at]);
-        if !self.cut.surely_misses(bounds, high) {
-            self.examine_closely(block, at, aim, dot);
         }
     }
 
     fn examine_closely(&mut self, block: &Block, at: usize, aim: &Aim, dot: i32) {
-        let (merit, entry) = (block.merits()[at], &block.entries()[at]);
+        let (merit, entry) = (block.merits().get(at), &block.entries()[at]);
         if !self.filter.passes(entry) {
             return;
         }
@@ -182,14 +180,18 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// The rows that may pass, if they are few enough to examine one by one.
-    fn few<'b>(self, block: &'b Block) -> Option<impl Iterator<Item = usize> + use<'a, 'b>> {
+    /// Those of these rows that may pass.
+    fn retain<'b>(&self, entries: &[Entry], rows: &'b mut [usize]) -> &'b [usize] {
         if self.signature == 0 {
-            return None;
+            return rows;
         }
-        let rows = (0..).zip(block.entries());
-        let few = rows.filter_map(move |(at, entry)| self.may_pass(entry).then_some(at));
-        (few.clone().count() <= ROWS / 8).then_some(few)
+        let mut count = 0;
+        for place in 0..rows.len() {
+            let at = rows[place];
+            rows[count] = at;
+            count += usize::from(self.may_pass(&entries[at]));
+        }
+        &rows[..count]
     }
 
     fn may_pass(&self, entry: &Entry) -> bool {

@@ -1,8 +1,8 @@
 //! What holds for all rows of a block, so that a scan skips it as a whole, or most of its rows.
 
 use super::cut::Cut;
-use super::probe::{Bounds, highest};
-use crate::rank::{Merit, MeritRange};
+use super::probe::highest;
+use crate::rank::{Merit, MeritRange, Merits};
 
 /// Ranges that contain the numbers of all rows. After changes they may be wider than the rows ask for.
 #[derive(Default)]
@@ -17,47 +17,32 @@ pub(super) struct Summary {
 impl Summary {
     /// Widens the ranges for a new or changed one of these rows; computes them again now and then. Of each row,
     /// the part along the centre and the merit.
-    pub(super) fn add(&mut self, alongs: &[f32], merits: &[Merit], at: usize) {
+    pub(super) fn add(&mut self, alongs: &[f32], merits: &Merits, at: usize) {
         self.changes += 1;
         if self.changes <= merits.len() {
-            self.widen(alongs[at], merits[at]);
+            self.widen(alongs[at], merits.get(at));
         } else {
             *self = Self::of(alongs, merits);
         }
     }
 
     /// The ranges that these rows ask for.
-    pub(super) fn of(alongs: &[f32], merits: &[Merit]) -> Self {
+    pub(super) fn of(alongs: &[f32], merits: &Merits) -> Self {
         let mut summary = Self::default();
-        for (along, merit) in alongs.iter().zip(merits) {
-            summary.widen(*along, *merit);
+        for (along, merit) in alongs.iter().zip(merits.iter()) {
+            summary.widen(*along, merit);
         }
         summary
     }
 
     /// The highest similarity of a row, to a probe with this part along the centre, and the highest
     /// score.
-    pub(super) fn highest(&self, along: f64, cut: &Cut) -> (Bounds, f64) {
+    pub(super) fn highest(&self, along: f64, cut: &Cut) -> (f64, f64) {
         let (Some((least, greatest)), Some(merits)) = (self.along, &self.merits) else {
-            return (
-                Bounds {
-                    low: -1.0,
-                    high: -1.0,
-                },
-                f64::NEG_INFINITY,
-            );
+            return (-1.0, f64::NEG_INFINITY);
         };
         let high = highest(along, least, greatest);
-        (
-            Bounds { low: -1.0, high },
-            cut.params().highest_score(high, merits),
-        )
-    }
-
-    /// The similarity below which the cut rules out every row.
-    pub(super) fn least(&self, cut: &Cut) -> f64 {
-        let merits = self.merits.as_ref();
-        merits.map_or(f64::INFINITY, |merits| cut.least_similarity(merits))
+        (high, cut.params().highest_score(high, merits))
     }
 
     fn widen(&mut self, along: f32, merit: Merit) {

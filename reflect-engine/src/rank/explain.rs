@@ -54,7 +54,12 @@ pub fn explain(
         }
     }
     let beyond = keep_best(&mut pool, params.pool());
-    others.extend(beyond.iter().map(|s| dropped(&s.ranked, Dropped::Pool)));
+    let reason = if params.is_by_score() {
+        Dropped::Limit
+    } else {
+        Dropped::Pool
+    };
+    others.extend(beyond.iter().map(|s| dropped(&s.ranked, reason.clone())));
 
     let turns = variety::choose(&pool, params);
     let mut lost = vec![true; pool.len()];

@@ -7,6 +7,7 @@
 mod explain;
 mod filter;
 mod merit_range;
+mod merits;
 mod rule;
 mod variety;
 pub(crate) mod vector;
@@ -19,6 +20,7 @@ pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
 pub(crate) use merit_range::MeritRange;
+pub(crate) use merits::Merits;
 pub use rule::{Learned, Merit, Rule};
 use vector::Direction;
 
@@ -46,12 +48,22 @@ impl Params {
         }
     }
 
-    /// The number of best-scored candidates that are reranked: five times the limit, at least 50.
+    /// The number of best-scored candidates that are reranked: five times the limit, at least 50; only
+    /// the limit where the score alone decides.
     ///
     /// A smaller pool leaves little to choose from, a larger one lets in memories that hardly fit
     /// the task.
     pub fn pool(&self) -> usize {
-        self.limit.saturating_mul(5).max(50)
+        if self.is_by_score() {
+            self.limit
+        } else {
+            self.limit.saturating_mul(5).max(50)
+        }
+    }
+
+    /// Whether the score alone decides.
+    fn is_by_score(&self) -> bool {
+        self.mmr_lambda >= 1.0
     }
 
     /// The score, which never falls with the similarity.

@@ -2,7 +2,8 @@
 
 use reflect_types::{QueryMemories, Ranking};
 
-use crate::credit::{Credit, Effect, logistic};
+use super::merits::Merits;
+use crate::credit::{Ceiling, Credit, Effect, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,16 +87,40 @@ impl Rule {
     #[inline]
     pub(crate) fn score(&self, similarity: f64, merit: Merit) -> f64 {
         match self {
+            Self::Classic { lambda } => by_utility(weight(*lambda), similarity, merit.q),
+            Self::Learned(_) => by_effect(similarity, merit.effect.at(similarity)),
+        }
+    }
+
+    /// The scores of rows at these similarities.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for the instruction set"
+    )]
+    #[inline(always)]
+    pub(crate) fn scores(&self, similarities: &[f64], merits: &Merits, scores: &mut [f64]) {
+        match self {
             Self::Classic { lambda } => {
-                // Outside its range, a weight would reverse the order of similarities.
-                let weight = lambda.clamp(0.0, 1.0);
-                // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
-                (1.0 - weight) * similarity + weight * merit.q + 0.0
+                let weight = weight(*lambda);
+                let rows = similarities.iter().zip(&merits.qs);
+                for (score, (similarity, q)) in scores.iter_mut().zip(rows) {
+                    *score = by_utility(weight, *similarity, *q);
+                }
             }
             Self::Learned(_) => {
-                let nearness = TIE_BREAK * similarity + NEARER * (similarity - NEAR).max(0.0);
-                merit.effect.at(similarity) + nearness + 0.0
+                let rows = merits.effects.with(similarities);
+                for (score, (similarity, effect)) in scores.iter_mut().zip(rows) {
+                    *score = by_effect(similarity, effect.at(similarity));
+                }
             }
+        }
+    }
+
+    /// A score that no memory exceeds whose merit is not above these, up to this similarity.
+    pub(super) fn highest_score(&self, similarity: f64, q: f64, effects: &Ceiling) -> f64 {
+        match self {
+            Self::Classic { lambda } => by_utility(weight(*lambda), similarity, q),
+            Self::Learned(_) => by_effect(similarity, effects.at(similarity)),
         }
     }
 
@@ -129,10 +154,26 @@ impl Rule {
     /// Equal for memories of equal score at every similarity.
     pub(crate) fn identity(&self, merit: Merit) -> u64 {
         match self {
-            Self::Classic { lambda } => (lambda.clamp(0.0, 1.0) * merit.q).to_bits(),
+            Self::Classic { lambda } => (weight(*lambda) * merit.q).to_bits(),
             Self::Learned(_) => merit.effect.bits(),
         }
     }
+}
+
+/// The weight of utility. Outside its range, it would reverse the order of similarities.
+fn weight(lambda: f64) -> f64 {
+    lambda.clamp(0.0, 1.0)
+}
+
+#[inline]
+fn by_utility(weight: f64, similarity: f64, q: f64) -> f64 {
+    // Adding zero turns -0.0 into 0.0: `total_cmp` tells them apart.
+    (1.0 - weight) * similarity + weight * q + 0.0
+}
+
+#[inline]
+fn by_effect(similarity: f64, effect: f64) -> f64 {
+    effect + TIE_BREAK * similarity + NEARER * (similarity - NEAR).max(0.0) + 0.0
 }
 
 impl Merit {

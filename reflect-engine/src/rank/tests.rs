@@ -45,8 +45,25 @@ fn a_query_sets_the_params_and_the_embedder_the_floor() {
 
 #[test]
 fn the_pool_grows_with_the_limit() {
-    let pool = |limit| Params { limit, ..PARAMS }.pool();
+    let pool = |limit| {
+        let params = Params {
+            limit,
+            mmr_lambda: 0.9,
+            ..PARAMS
+        };
+        params.pool()
+    };
     assert_eq!((pool(1), pool(10), pool(100)), (50, 50, 500));
+}
+
+#[test]
+fn where_the_score_alone_decides_the_pool_is_the_answer() {
+    let params = Params {
+        limit: 10,
+        mmr_lambda: 1.0,
+        ..PARAMS
+    };
+    assert_eq!(params.pool(), 10);
 }
 
 #[test]

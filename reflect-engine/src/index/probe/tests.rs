@@ -8,7 +8,8 @@ fn similarity(a: &[f32], b: &[f32]) -> f64 {
     a.cosine(&b).unwrap()
 }
 
-/// The bounds without any code, the upper one of many rows at once, those by the coarse plane, and by both.
+/// The upper bounds without any code, of a range and of a row, that by the coarse plane, and the bounds by both
+/// planes.
 fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 4] {
     let probe = Probe::new(probe);
     let direction = code::direction(vector);
@@ -22,22 +23,25 @@ fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 4] {
     let along = probe.along(centre);
     let aim = probe.aim(centre, along);
     let mut dots = [0];
-    aim.coarse_dots(&code.coarse, &mut dots);
+    aim.coarse_dots(&code.coarse, &[0], &mut dots);
     let (mut scales, mut highs) = (Scales::default(), [0.0]);
     scales.push(scale);
     aim.coarse_highs(&dots, &scales, &mut highs);
+    let mut highests_of_row = [0.0];
+    highests(along, scales.alongs(), &mut highests_of_row);
     let below = |high| Bounds { low: -1.0, high };
     [
         below(highest(along, scale.along, scale.along)),
+        below(highests_of_row[0]),
         below(highs[0]),
-        aim.coarse_bounds(dots[0], scale),
         aim.bounds_by_all(dots[0], &code.fine, scale),
     ]
 }
 
-fn without_centre(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
-    let [.., coarse, both] = bounds(probe, &Centre::default(), vector);
-    [coarse, both]
+/// How far the upper bounds by the coarse plane and by both are above the exact similarity.
+fn margins(probe: &[f32], centre: &Centre, vector: &[f32]) -> [f64; 2] {
+    let [.., coarse, both] = bounds(probe, centre, vector);
+    [coarse, both].map(|bounds| bounds.high - similarity(probe, vector))
 }
 
 fn component() -> impl Strategy<Value = f32> {
@@ -101,9 +105,8 @@ fn waves(factor: i16, modulus: i16) -> Vec<f32> {
 #[test]
 fn the_bounds_are_narrow_and_narrower_near_a_centre() {
     let (vector, probe) = (waves(37, 101), waves(53, 89));
-    let width = |b: Bounds| b.high - b.low;
-    let widths = without_centre(&probe, &vector).map(width);
-    assert!(widths[0] < 0.25 && widths[1] < 0.06, "{widths:?}");
+    let [coarse, both] = margins(&probe, &Centre::default(), &vector);
+    assert!(coarse < 0.13 && both < 0.03, "{coarse} {both}");
 
     let near: Vec<_> = vector
         .iter()
@@ -111,8 +114,8 @@ fn the_bounds_are_narrow_and_narrower_near_a_centre() {
         .map(|(v, p)| v + 0.3 * p)
         .collect();
     let centre = Centre::new(&code::direction(&vector));
-    let [.., coarse, both] = bounds(&near, &centre, &vector).map(width);
-    assert!(coarse < 0.3 * widths[0] && both < 0.3 * widths[1]);
+    let nearer = margins(&near, &centre, &vector);
+    assert!(nearer[0] < 0.3 * coarse && nearer[1] < 0.3 * both);
 }
 
 #[test]
@@ -126,23 +129,24 @@ fn a_row_far_from_the_centre_is_far_from_a_probe_at_it() {
 #[test]
 fn a_zero_vector_has_exactly_no_similarity() {
     for (probe, vector) in [([0.0; 5], [1.0; 5]), ([1.0; 5], [0.0; 5])] {
-        for Bounds { low, high } in without_centre(&probe, &vector) {
-            assert!(low.abs() + high.abs() <= 0.0, "{low} {high}");
-        }
+        let [.., Bounds { low, high }] = bounds(&probe, &Centre::default(), &vector);
+        assert!(low.abs() + high.abs() <= 0.0, "{low} {high}");
     }
+}
+
+fn assert_fits(vector: &[f32]) {
+    let [.., coarse, both] = bounds(vector, &Centre::default(), vector);
+    assert!((1.0..1.15).contains(&coarse.high), "{coarse:?}");
+    assert!(both.low > 0.85 && both.high >= 1.0, "{both:?}");
 }
 
 #[test]
 fn the_largest_dot_product_fits() {
     // All components alike make the largest sum, over more dimensions than any embedder has.
     let ones = vec![1.0_f32; 100_000];
-    for Bounds { low, high } in without_centre(&ones, &ones) {
-        assert!(low > 0.85 && high >= 1.0, "{low} {high}");
-    }
+    assert_fits(&ones);
     let mixed: Vec<f32> = (0..100_000_u32)
         .map(|i| if i % 2 == 0 { 1.0 } else { -1.0 })
         .collect();
-    for Bounds { low, high } in without_centre(&mixed, &mixed) {
-        assert!(low > 0.85 && high >= 1.0, "{low} {high}");
-    }
+    assert_fits(&mixed);
 }

@@ -108,8 +108,8 @@ proptest! {
                 index.upsert(key, &stored.vector, q, &stored.metadata).unwrap();
                 memories.insert(key, stored);
             } else if change == 1 {
-                let effect = Effect::untested();
-                index.set_effect(key, effect);
+                let Merit { effect, .. } = merit(q);
+                index.set_effects(&[(key, effect)]);
                 memories.entry(key).and_modify(|m| m.merit.effect = effect);
             } else {
                 prop_assert_eq!(index.remove(key), memories.remove(&key).is_some());

@@ -9,7 +9,6 @@ mod roster;
 use std::collections::BTreeMap;
 
 use super::*;
-use reflect_types::Dropped;
 
 use crate::rank::{self, Candidate, Learned, Ranked, Rule, explain, rank};
 
@@ -39,7 +38,7 @@ fn index_of(dims: usize, memories: &Memories) -> Index {
         index
             .upsert(*key, &m.vector, m.merit.q, &m.metadata)
             .unwrap();
-        index.set_effect(*key, m.merit.effect);
+        index.set_effects(&[(*key, m.merit.effect)]);
     }
     index
 }
@@ -91,10 +90,7 @@ fn checked_shortlist(
 
     let all: Vec<_> = memories.keys().copied().collect();
     let explained = explain(probe, &candidates(memories, &all), params, filter);
-    let pool = explained
-        .iter()
-        .filter(|e| matches!(e.dropped, None | Some(Dropped::Variety | Dropped::Limit)));
-    for e in pool {
+    for e in explained.iter().filter(|e| e.mmr.is_some()) {
         assert!(read.contains(&e.key), "{e:?} is missing");
     }
 

@@ -16,7 +16,7 @@ fn roster_of(dims: usize, memories: &Memories, indexed: usize) -> Roster {
         roster
             .upsert(*key, &m.vector, m.merit.q, &m.metadata)
             .unwrap();
-        roster.set_effect(*key, m.merit.effect);
+        roster.set_effects(&[(*key, m.merit.effect)]);
     }
     roster
 }
