@@ -65,10 +65,11 @@ fn main() {
         .build()
         .expect("a runtime");
     println!(
-        "{:<10} {:>9} {:>13} {:>13} {:>13} {:>13} {:>13}",
+        "{:<10} {:>9} {:>13} {:>13} {:>13} {:>13} {:>13} {:>13}",
         "world",
         "memories",
         "learned, ms",
+        "new run, ms",
         "classic, ms",
         "bytes each",
         "to first, s",
@@ -109,8 +110,16 @@ async fn measure(kind: Kind, count: usize) {
         let found = ask(&engine, n, Ranking::Classic).await;
         assert_eq!(found, world.exact(n), "an answer is not the exact one");
     }
+    let mut db = rusqlite::Connection::open(&path).expect("a connection");
+    let mut after_review = 0.0;
+    for n in 0..QUERIES {
+        world.add(&mut db, count + n);
+        let cpu = cpu_time();
+        ask(&engine, n, Ranking::Learned).await;
+        after_review += cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3 / QUERIES as f64;
+    }
     println!(
-        "{:<10} {count:>9} {:>13.3} {:>13.3} {each:>13} {:>13.3} {:>13.3}",
+        "{:<10} {count:>9} {:>13.3} {after_review:>13.3} {:>13.3} {each:>13} {:>13.3} {:>13.3}",
         kind.name(),
         times[0].1,
         times[1].1,
@@ -218,45 +227,59 @@ impl World {
                 [self.dims as i64],
             )
             .expect("an embedder");
-        {
-            let mut memory = filling
-                .prepare(
-                    "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
-                         metadata, task, reflection, given) \
-                     VALUES (1, ?1, ?1, ?2, ?3, ?4, '2026-01-01T00:00:00Z', '{}', 'A task', ?5, ?6)",
-                )
-                .expect("a statement");
-            let mut embedding = filling
-                .prepare("INSERT INTO embedding (memory, embedder, vector) VALUES (?1, 1, ?2)")
-                .expect("a statement");
-            let reflection = serde_json::to_string(&model::Reflection {
-                summary: "The customer asked for a refund and got it. ".repeat(6),
-                ..model::Reflection::default()
-            })
-            .expect("a reflection");
-            for (n, (q, vector)) in self.q.iter().zip(self.rows()).enumerate() {
-                let key = n as i64 + 1;
-                let given: Vec<_> = (1..4)
-                    .filter_map(|back| Some(id(n.checked_sub(back * 10)?)))
-                    .collect();
-                let given = serde_json::to_string(&given).expect("ids");
-                memory
-                    .execute(rusqlite::params![
-                        id(n),
-                        n % 3 > 0,
-                        q,
-                        key,
-                        reflection,
-                        given
-                    ])
-                    .expect("a memory");
-                let bytes: Vec<_> = vector.iter().flat_map(|x| x.to_le_bytes()).collect();
-                embedding
-                    .execute(rusqlite::params![key, bytes])
-                    .expect("a vector");
-            }
-        }
+        self.insert(&filling, 0..self.q.len());
         filling.commit().expect("a file");
+    }
+
+    /// Adds a run, as if it had just been reviewed, to a file with as many.
+    fn add(&self, db: &mut rusqlite::Connection, runs: usize) {
+        let adding = db.transaction().expect("a transaction");
+        self.insert(&adding, runs..runs + 1);
+        adding
+            .execute("UPDATE project SET revision = ?1", [runs as i64 + 1])
+            .expect("a project");
+        adding.commit().expect("a run");
+    }
+
+    fn insert(&self, db: &rusqlite::Connection, runs: std::ops::Range<usize>) {
+        let mut memory = db
+            .prepare(
+                "INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, \
+                     metadata, task, reflection, given) \
+                 VALUES (1, ?1, ?1, ?2, ?3, ?4, '2026-01-01T00:00:00Z', '{}', 'A task', ?5, ?6)",
+            )
+            .expect("a statement");
+        let mut embedding = db
+            .prepare("INSERT INTO embedding (memory, embedder, vector) VALUES (?1, 1, ?2)")
+            .expect("a statement");
+        let reflection = serde_json::to_string(&model::Reflection {
+            summary: "The customer asked for a refund and got it. ".repeat(6),
+            ..model::Reflection::default()
+        })
+        .expect("a reflection");
+        for n in runs {
+            let key = n as i64 + 1;
+            let given: Vec<_> = (1..4)
+                .filter_map(|back| Some(id(n.checked_sub(back * 10)?)))
+                .collect();
+            let given = serde_json::to_string(&given).expect("ids");
+            let same = n % self.q.len();
+            memory
+                .execute(rusqlite::params![
+                    id(n),
+                    n % 3 > 0,
+                    self.q[same],
+                    key,
+                    reflection,
+                    given
+                ])
+                .expect("a memory");
+            let vector = &self.vectors[same * self.dims..][..self.dims];
+            let bytes: Vec<_> = vector.iter().flat_map(|x| x.to_le_bytes()).collect();
+            embedding
+                .execute(rusqlite::params![key, bytes])
+                .expect("a vector");
+        }
     }
 
     fn index_bytes(&self) -> usize {

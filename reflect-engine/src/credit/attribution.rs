@@ -18,6 +18,8 @@ const DECISIVE: usize = 2_000;
 /// The state of the model after some runs.
 pub(super) struct Attribution {
     runs: Vec<Observation>,
+    /// The number of memories that all of them were given.
+    given: usize,
     tally: Tally,
     /// The number of runs that were given memories, each by its weight.
     informed: f64,
@@ -62,6 +64,7 @@ impl Attribution {
         };
         Self {
             runs: Vec::new(),
+            given: 0,
             tally: Tally::default(),
             informed: 0.0,
             tasks: HashMap::new(),
@@ -82,6 +85,7 @@ impl Attribution {
             given: run.given.into(),
         };
         self.tally.add(run.passed);
+        self.given += run.given.len();
         if !run.given.is_empty() {
             self.informed += run.weight;
         }
@@ -161,10 +165,10 @@ impl Attribution {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let given: usize = self.runs.iter().map(|run| size_of_val(&*run.given)).sum();
         let beliefs = self.worlds.iter().map(|world| world.belief.bytes());
-        given
-            + beliefs.sum::<usize>()
+        let of_given = size_of::<Given>() + self.worlds.len() * Belief::BYTES_A_GIVEN;
+        beliefs.sum::<usize>()
+            + self.given * of_given
             + self.runs.capacity() * size_of::<Observation>()
             + self.memories.capacity() * size_of::<Memory>()
             + self.tasks.capacity() * size_of::<(u64, usize)>()

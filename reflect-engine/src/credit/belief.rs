@@ -44,6 +44,9 @@ struct Cavity {
 }
 
 impl Belief {
+    /// The memory that a memory takes that a run was given.
+    pub(super) const BYTES_A_GIVEN: usize = size_of::<Weights>();
+
     pub(super) fn new(world: World) -> Self {
         Self {
             world,
@@ -126,10 +129,9 @@ impl Belief {
         }
     }
 
+    /// The memory used, without what the runs were given.
     pub(super) fn bytes(&self) -> usize {
-        let evidence = self.runs.iter().map(|run| size_of_val(&*run.evidence));
-        evidence.sum::<usize>()
-            + self.runs.capacity() * size_of::<Solved>()
+        self.runs.capacity() * size_of::<Solved>()
             + self.memories.capacity() * size_of::<Weights>()
             + self.of_task.capacity() * size_of::<f64>()
     }

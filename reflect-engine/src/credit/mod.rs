@@ -54,6 +54,8 @@ const READ_AHEAD: usize = if cfg!(test) { 4 } else { 512 };
 pub(crate) struct Credit {
     /// By the key of the memory that was learned from the run.
     runs: BTreeMap<MemoryKey, Run>,
+    /// The number of memories that all of them were given.
+    given: usize,
     attribution: Attribution,
     /// The place of each memory in the attribution, by the hash of its id.
     places: HashMap<u64, usize>,
@@ -135,6 +137,7 @@ impl Credit {
     pub(crate) fn new() -> Self {
         Self {
             runs: BTreeMap::new(),
+            given: 0,
             attribution: Attribution::new(),
             places: HashMap::new(),
             keys: Vec::new(),
@@ -167,7 +170,9 @@ impl Credit {
         };
         if self.runs.get(&key) != Some(&run) {
             self.outdated |= self.last.is_some_and(|last| key <= last);
-            self.runs.insert(key, run);
+            self.given += run.given.len();
+            let before = self.runs.insert(key, run);
+            self.given -= before.map_or(0, |run| run.given.len());
         }
     }
 
@@ -175,6 +180,7 @@ impl Credit {
     pub(crate) fn remove(&mut self, key: MemoryKey) {
         let covered = self.last.is_some_and(|last| key <= last);
         if let Some(run) = self.runs.remove(&key) {
+            self.given -= run.given.len();
             self.merged.remove(&run.memory);
             self.outdated |= covered;
         }
@@ -335,7 +341,7 @@ impl Credit {
 
     /// The memory used, approximately.
     pub(crate) fn bytes(&self) -> usize {
-        let runs: usize = self.runs.values().map(Run::bytes).sum();
+        let runs = self.runs.len() * size_of::<(MemoryKey, Run)>() + self.given * size_of::<u64>();
         let per_memory = size_of::<(u64, usize)>() * 2 + size_of::<MemoryKey>();
         runs + self.keys.len() * per_memory + self.attribution.bytes()
     }
@@ -345,12 +351,6 @@ impl Credit {
 /// proportion. So a limit on `alpha` also limits what a review does to the ranking.
 fn weight(alpha: f64) -> f64 {
     (alpha / Review::DEFAULT_ALPHA).clamp(0.0, 1.0)
-}
-
-impl Run {
-    fn bytes(&self) -> usize {
-        size_of::<(MemoryKey, Self)>() + size_of_val(&*self.given)
-    }
 }
 
 impl std::fmt::Debug for Credit {
