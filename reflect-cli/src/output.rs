@@ -102,7 +102,8 @@ pub(crate) fn table<const N: usize>(
     Ok(())
 }
 
-/// Prints a page of a list, as JSON or by `show`. One that stops early says on standard error how to continue.
+/// Prints a page of a list, as JSON or by `show`. Standard error says how to continue one that stops early, and
+/// that there is nothing.
 pub(crate) fn page<T: Serialize, I: fmt::Display>(
     page: &Page<T>,
     as_json: bool,
@@ -111,6 +112,8 @@ pub(crate) fn page<T: Serialize, I: fmt::Display>(
 ) -> Result<(), Failure> {
     if as_json {
         json(&page.items)?;
+    } else if page.items.is_empty() {
+        eprintln!("there is none");
     } else {
         show(&page.items)?;
     }

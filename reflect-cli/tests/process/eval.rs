@@ -31,11 +31,16 @@ fn each_task_is_recorded_and_reviewed_by_the_exit_code() {
         case "$REFLECT_PROMPT" in *"check the date"*) exit 0;; esac
         echo "check the date" >&2; exit 3"#;
     let options = ["--control", "0", "--metadata", "eval=e", "--json"];
-    let summary = json(
-        &eval(folder.path(), tasks, &options, script)
-            .output()
-            .unwrap(),
+    let output = eval(folder.path(), tasks, &options, script)
+        .output()
+        .unwrap();
+    let progress = errors(&output);
+    assert!(
+        progress
+            .contains("fail with 0 memories: Refund order 7\npass with 1 memory: Refund order 8\n"),
+        "{progress}"
     );
+    let summary = json(&output);
     assert_eq!(
         (&summary["tasks"], &summary["done"]),
         (&json!(2), &json!(2))

@@ -49,7 +49,11 @@ fn main() {
                 while let Some((condition, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let of = &conditions[*condition];
                     let world = World::new(&sets[of.set], of, *seed);
-                    let rates = Kind::ALL.map(|kind| runtime.block_on(life::live(&world, kind)));
+                    let live = |kind: Kind| {
+                        let lives = kind.lives(*seed);
+                        lives.then(|| runtime.block_on(life::live(&world, kind)))
+                    };
+                    let rates = Kind::ALL.map(live);
                     let mut outcomes = outcomes.lock().expect("no panic");
                     outcomes.push(Outcome {
                         condition: *condition,
@@ -68,7 +72,7 @@ fn main() {
     let report = Report::new(&conditions, &sets, &outcomes);
     println!("{report}");
     println!(
-        "{} seeds a condition, {} conditions, {:.0} s.",
+        "{} seeds a condition, {} conditions, {:.0} s. Classic and known world: every fourth seed.",
         options.seeds,
         conditions.len(),
         begun.elapsed().as_secs_f64()

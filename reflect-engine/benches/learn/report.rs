@@ -7,10 +7,10 @@ use crate::policy::Kind;
 use crate::tasks::TaskSet;
 use crate::world::Condition;
 
-/// What the policies reached in one simulation.
+/// What the policies reached in one simulation; `None` for those that had no part in it.
 pub(crate) struct Outcome {
     pub(crate) condition: usize,
-    pub(crate) rates: [Rates; Kind::ALL.len()],
+    pub(crate) rates: [Option<Rates>; Kind::ALL.len()],
 }
 
 pub(crate) struct Report {
@@ -46,9 +46,11 @@ impl Report {
                 let those = outcomes
                     .iter()
                     .filter(|outcome| outcome.condition == condition);
-                those
-                    .map(|o| 100.0 * (o.rates[policy][column] - o.rates[baseline][column]))
-                    .collect()
+                let gain = |o: &Outcome| {
+                    let (rates, baseline) = (o.rates[policy]?, o.rates[baseline]?);
+                    Some(100.0 * (rates[column] - baseline[column]))
+                };
+                those.filter_map(gain).collect()
             };
             let counted = || (0..conditions.len()).filter(|c| counts(&conditions[*c]));
             Row {
@@ -81,7 +83,10 @@ impl Report {
             let title = format!("learned, {}", set.name);
             rows.push(row(title, learned, &|c| c.set == place));
         }
-        let rates = |column: usize| outcomes.iter().map(move |o| o.rates[baseline][column]);
+        let rates = |column: usize| {
+            let rates = outcomes.iter().filter_map(|o| o.rates[baseline]);
+            rates.map(move |rates| rates[column])
+        };
         Self {
             rows,
             baseline: std::array::from_fn(|column| {

@@ -18,7 +18,7 @@ const DECISIVE: usize = 2_000;
 /// The state of the model after some runs.
 pub(super) struct Attribution {
     runs: Vec<Observation>,
-    /// The number of memories that all of them were given.
+    /// How many memories the runs were given, added up.
     given: usize,
     tally: Tally,
     /// The number of runs that were given memories, each by its weight.
@@ -166,7 +166,7 @@ impl Attribution {
 
     pub(super) fn bytes(&self) -> usize {
         let beliefs = self.worlds.iter().map(|world| world.belief.bytes());
-        let of_given = size_of::<Given>() + self.worlds.len() * Belief::BYTES_A_GIVEN;
+        let of_given = size_of::<Given>() + self.worlds.len() * Belief::BYTES_PER_GIVEN;
         beliefs.sum::<usize>()
             + self.given * of_given
             + self.runs.capacity() * size_of::<Observation>()

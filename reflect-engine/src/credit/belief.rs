@@ -44,8 +44,8 @@ struct Cavity {
 }
 
 impl Belief {
-    /// The memory that a memory takes that a run was given.
-    pub(super) const BYTES_A_GIVEN: usize = size_of::<Weights>();
+    /// The bytes for each memory that a run was given.
+    pub(super) const BYTES_PER_GIVEN: usize = size_of::<Weights>();
 
     pub(super) fn new(world: World) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Belief {
         }
     }
 
-    /// The memory used, without what the runs were given.
+    /// The bytes used besides [`BYTES_PER_GIVEN`](Self::BYTES_PER_GIVEN).
     pub(super) fn bytes(&self) -> usize {
         self.runs.capacity() * size_of::<Solved>()
             + self.memories.capacity() * size_of::<Weights>()

@@ -54,7 +54,7 @@ const READ_AHEAD: usize = if cfg!(test) { 4 } else { 512 };
 pub(crate) struct Credit {
     /// By the key of the memory that was learned from the run.
     runs: BTreeMap<MemoryKey, Run>,
-    /// The number of memories that all of them were given.
+    /// How many memories the runs were given, added up.
     given: usize,
     attribution: Attribution,
     /// The place of each memory in the attribution, by the hash of its id.

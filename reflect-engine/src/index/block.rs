@@ -27,7 +27,7 @@ pub(super) struct Block {
     fine: Vec<FineChunk>,
     /// What every scan of the block reads besides the coarse planes.
     scales: Scales,
-    /// What becomes of a similarity.
+    /// What turns a similarity into a score.
     merits: Merits,
     /// What a scan reads of few rows.
     entries: Vec<Entry>,

@@ -11,7 +11,7 @@ pub(super) struct Group {
     dims: usize,
     centre: Centre,
     blocks: Vec<Block>,
-    /// The number of effects that were set since the rows were sorted.
+    /// The number of effects that have changed since the rows were sorted.
     changes: usize,
 }
 
@@ -52,14 +52,16 @@ impl Group {
     }
 
     pub(super) fn set_effect(&mut self, at: usize, effect: Effect) {
-        self.blocks[at / ROWS].set_effect(at % ROWS, effect);
-        self.changes += 1;
+        if self.merit(at).effect != effect {
+            self.blocks[at / ROWS].set_effect(at % ROWS, effect);
+            self.changes += 1;
+        }
     }
 
     /// Sorts the rows by effect if many have changed, so that most blocks have no row that ranks; returns whether
     /// rows have moved.
     pub(super) fn sort_if_needed(&mut self) -> bool {
-        if self.changes < self.len() / 4 || self.blocks.len() < 2 {
+        if self.changes == 0 || self.changes < self.len() / 4 {
             return false;
         }
         self.changes = 0;

@@ -45,6 +45,13 @@ impl Members {
         of_both!(self, members => members.set_effects(effects));
     }
 
+    /// Brings memories of like effect together.
+    pub(super) fn sort(&mut self) {
+        if let Self::Held(index) = self {
+            index.sort();
+        }
+    }
+
     pub(super) fn merit(&self, key: i64) -> Option<Merit> {
         of_both!(self, members => members.merit(key))
     }

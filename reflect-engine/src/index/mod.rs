@@ -1,8 +1,8 @@
 //! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
 //! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
-//! and blocks that cannot rank, bounds every other memory's score by the first 4 bits, and by all 6 where
-//! these do not rule it out. The [`Shortlist`] holds every memory that may be among the best
+//! and blocks that cannot rank. It bounds the score of every other memory by its part along the group's centre,
+//! by the first 4 bits where this does not rule it out, and then by all 6. The [`Shortlist`] holds every memory that may be among the best
 //! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
 //! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
 //!
@@ -192,18 +192,17 @@ impl Index {
 
     /// Sets what is expected of memories.
     pub(crate) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
-        let mut changed = Vec::new();
         for (key, effect) in effects {
             if let Some(slot) = self.slots.get(key) {
                 let group = self.groups.get_mut(slot.group());
                 group.set_effect(slot.row(), *effect);
-                changed.push(slot.group);
             }
         }
-        changed.sort_unstable();
-        changed.dedup();
-        for place in changed {
-            let group = self.groups.get_mut(place as usize);
+    }
+
+    /// Brings memories of like effect together, where many have changed, so that queries skip most of them.
+    pub(crate) fn sort(&mut self) {
+        for (place, group) in (0..).zip(self.groups.iter_mut()) {
             if group.sort_if_needed() {
                 let entries = group.blocks().iter().flat_map(Block::entries);
                 for (row, entry) in (0..).zip(entries) {

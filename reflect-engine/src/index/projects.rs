@@ -213,6 +213,7 @@ impl State {
         let effects = self.credit.settle(similarity)?;
         self.index.set_effects(&effects);
         self.hidden.set_effects(&effects);
+        self.index.sort();
         for (key, _) in effects {
             self.upkeep.touch(key);
         }

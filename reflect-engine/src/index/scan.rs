@@ -20,6 +20,9 @@ pub(super) fn scan(
     params: &Params,
     filter: Option<&Metadata>,
 ) -> Vec<Waiting> {
+    if params.pool() == 0 {
+        return Vec::new();
+    }
     let probe = Probe::new(probe);
     let mut scan = Scan {
         filter: Filter::new(filter),
@@ -91,6 +94,9 @@ impl Scan<'_> {
         for block in group.blocks() {
             let (similarity, high) = block.summary().highest(along, &self.cut);
             if self.cut.surely_misses(similarity, high) {
+                continue;
+            }
+            if !self.filter.may_pass_any(block.entries()) {
                 continue;
             }
             // Many rows end here, without their codes read.
@@ -192,6 +198,10 @@ impl<'a> Filter<'a> {
             count += usize::from(self.may_pass(&entries[at]));
         }
         &rows[..count]
+    }
+
+    fn may_pass_any(&self, entries: &[Entry]) -> bool {
+        self.signature == 0 || entries.iter().any(|entry| self.may_pass(entry))
     }
 
     fn may_pass(&self, entry: &Entry) -> bool {

@@ -38,6 +38,9 @@ pub struct Shortlist {
     read: Vec<(i64, Merit)>,
 }
 
+/// The number of vectors that are read at least, as far as there are so many: a second batch takes longer.
+const FEWEST: usize = 24;
+
 /// A memory that may be in the pool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
@@ -83,6 +86,7 @@ impl Shortlist {
         let pool = self.cut.params().pool();
         // As many again as before: the number of batches stays small.
         let most = self.read.len().max(pool.saturating_add(pool / 4));
+        let most = most.max(FEWEST);
         let mut batch = Vec::new();
         while batch.len() < most
             && let Some(next) = self.waiting.pop()

@@ -1,15 +1,15 @@
-//! What holds for all rows of a block, so that a scan skips it as a whole, or most of its rows.
+//! What holds for all rows of a block, so that a scan skips it as a whole.
 
 use super::cut::Cut;
 use super::probe::highest;
-use crate::rank::{Merit, MeritRange, Merits};
+use crate::rank::{Merit, MeritCeiling, Merits};
 
 /// Ranges that contain the numbers of all rows. After changes they may be wider than the rows ask for.
 #[derive(Default)]
 pub(super) struct Summary {
     /// The least and the greatest part along the centre.
     along: Option<(f32, f32)>,
-    merits: Option<MeritRange>,
+    merits: Option<MeritCeiling>,
     /// The number of changes since the ranges were exact.
     changes: usize,
 }
@@ -50,7 +50,7 @@ impl Summary {
         (*least, *greatest) = (least.min(along), greatest.max(along));
         match &mut self.merits {
             Some(merits) => merits.include(merit),
-            none => *none = Some(MeritRange::of(merit)),
+            none => *none = Some(MeritCeiling::of(merit)),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 mod explain;
 mod filter;
-mod merit_range;
+mod merit_ceiling;
 mod merits;
 mod rule;
 mod variety;
@@ -19,7 +19,7 @@ use reflect_types::{Metadata, QueryMemories};
 pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
-pub(crate) use merit_range::MeritRange;
+pub(crate) use merit_ceiling::MeritCeiling;
 pub(crate) use merits::Merits;
 pub use rule::{Learned, Merit, Rule};
 use vector::Direction;
@@ -71,8 +71,8 @@ impl Params {
         self.rule.score(similarity, merit)
     }
 
-    /// A score that no memory within the range exceeds, up to this similarity.
-    pub(crate) fn highest_score(&self, similarity: f64, merits: &MeritRange) -> f64 {
+    /// A score that no memory below the ceiling exceeds, up to this similarity.
+    pub(crate) fn highest_score(&self, similarity: f64, merits: &MeritCeiling) -> f64 {
         merits.highest_score(&self.rule, similarity)
     }
 }

@@ -1,8 +1,10 @@
+use fearless_simd::{Level, dispatch};
 use proptest::prelude::*;
 use reflect_types::{Dropped, QueryMemories};
 use serde_json::json;
 
 use super::*;
+use crate::credit::Effect;
 
 const CLASSIC: Rule = Rule::Classic { lambda: 0.5 };
 
@@ -270,5 +272,26 @@ proptest! {
             (0..).zip(&memories).map(|(key, (vector, q))| candidate(key, vector, *q)).collect();
         let ranked = rank(&probe, &candidates, &PARAMS);
         prop_assert!(ranked.is_sorted_by(|a, b| by_score(a, b).is_lt()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn many_scores_are_those_of_each(
+        rows in prop::collection::vec((-1.1..1.1, 0.0..1.0, -1.0..1.0, [0.0..1.0, 0.0..1.0, 0.0..1.0]), 0..40),
+        lambda in 0.0..1.0,
+    ) {
+        let merit = |q: f64, lift: f64, fit: [f64; 3]| Merit { q, effect: Effect::new(lift, fit) };
+        let mut merits = Merits::default();
+        for (_, q, lift, fit) in &rows {
+            merits.push(merit(*q, *lift, *fit));
+        }
+        let similarities: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        for rule in [Rule::Classic { lambda }, Rule::Learned(Learned { least: 0.0 })] {
+            let mut scores = vec![0.0; rows.len()];
+            dispatch!(Level::new(), _simd => rule.scores(&similarities, &merits, &mut scores));
+            let each: Vec<f64> = merits.iter().zip(&similarities).map(|(m, s)| rule.score(*s, m)).collect();
+            prop_assert_eq!(scores, each);
+        }
     }
 }

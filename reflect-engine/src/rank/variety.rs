@@ -30,6 +30,14 @@ pub(super) fn choose(pool: &[Scored<'_>], params: &Params) -> Vec<Turn> {
         place: 0,
         value: value(first, 0.0, params),
     });
+    if params.is_by_score() {
+        let next = pool.iter().enumerate().take(params.limit).skip(1);
+        turns.extend(next.map(|(place, scored)| Turn {
+            place,
+            value: value(scored, 0.0, params),
+        }));
+        return turns;
+    }
     let unseen = |(place, scored)| Contender {
         value: value(scored, LEAST_LIKENESS, params),
         place,

@@ -72,9 +72,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let bar = bar(tasks.len());
     let mut ended = Ok(());
     for task in &tasks {
-        ended = evaluation.run(task, signals.times(1)).await;
-        if ended.is_err() {
-            break;
+        match evaluation.run(task, signals.times(1)).await {
+            Ok(run) => bar.suspend(|| eprintln!("{run}: {}", output::line(&task.task, 100))),
+            Err(failure) => {
+                ended = Err(failure);
+                break;
+            }
         }
         bar.set_message(evaluation.passed());
         bar.inc(1);
@@ -108,8 +111,12 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Runs a task, records it and reviews it, so that the next one is given what it taught.
-    async fn run(&mut self, task: &Task, stop: impl Future<Output = ()>) -> Result<(), Failure> {
+    /// Runs a task, records it and reviews it, so that the next one is given what it taught. Says how it went.
+    async fn run(
+        &mut self,
+        task: &Task,
+        stop: impl Future<Output = ()>,
+    ) -> Result<String, Failure> {
         let Options {
             control,
             memories,
@@ -149,7 +156,14 @@ impl Evaluation<'_> {
         let verdict = review.result;
         self.record(task, &given, &written, review).await?;
         self.tallies.push(tally(given.arm, verdict));
-        Ok(())
+        let memories = match given.arm {
+            Some(Arm::Control) => "without memories".to_owned(),
+            _ => format!(
+                "with {}",
+                output::counted(given.memories.len() as u64, "memory")
+            ),
+        };
+        Ok(format!("{verdict} {memories}"))
     }
 
     async fn record(

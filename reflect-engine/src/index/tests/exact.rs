@@ -110,6 +110,7 @@ proptest! {
             } else if change == 1 {
                 let Merit { effect, .. } = merit(q);
                 index.set_effects(&[(key, effect)]);
+                index.sort();
                 memories.entry(key).and_modify(|m| m.merit.effect = effect);
             } else {
                 prop_assert_eq!(index.remove(key), memories.remove(&key).is_some());

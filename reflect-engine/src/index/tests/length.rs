@@ -19,9 +19,19 @@ fn a_query_reads_few_vectors_besides_the_pool() {
     let index = index_of(384, &memories);
     let classic = [0.0, 0.5, 1.0].map(|lambda| Rule::Classic { lambda });
     for rule in classic.into_iter().chain([learned(-0.15)]) {
-        let params = Params { rule, ..PARAMS };
-        let read = checked_read(&index, &memories, &noise(9_999, 384), &params, None);
-        assert!(read.len() <= params.pool() * 5 / 2, "{}", read.len());
+        for mmr_lambda in [PARAMS.mmr_lambda, 1.0] {
+            let params = Params {
+                rule,
+                mmr_lambda,
+                ..PARAMS
+            };
+            let read = checked_read(&index, &memories, &noise(9_999, 384), &params, None);
+            assert!(
+                read.len() <= params.pool().max(24) * 5 / 2,
+                "{}",
+                read.len()
+            );
+        }
     }
 }
 
@@ -37,9 +47,15 @@ fn a_task_met_again_and_again_is_not_read_again_and_again() {
     let index = index_of(48, &memories);
     let classic = [0.0, 0.5, 1.0].map(|lambda| Rule::Classic { lambda });
     for rule in classic.into_iter().chain([learned(-0.9)]) {
-        let params = Params { rule, ..PARAMS };
-        let read = checked_read(&index, &memories, &noise(2, 48), &params, None);
-        assert_eq!(read.len(), params.pool());
+        for mmr_lambda in [PARAMS.mmr_lambda, 1.0] {
+            let params = Params {
+                rule,
+                mmr_lambda,
+                ..PARAMS
+            };
+            let read = checked_read(&index, &memories, &noise(2, 48), &params, None);
+            assert!(read.len() <= params.pool().max(24), "{}", read.len());
+        }
     }
 }
 

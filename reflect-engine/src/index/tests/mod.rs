@@ -5,6 +5,7 @@ mod exact;
 mod length;
 mod room;
 mod roster;
+mod sorting;
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,7 @@ fn index_of(dims: usize, memories: &Memories) -> Index {
             .unwrap();
         index.set_effects(&[(*key, m.merit.effect)]);
     }
+    index.sort();
     index
 }
 

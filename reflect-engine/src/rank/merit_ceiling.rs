@@ -5,13 +5,13 @@ use crate::credit::Ceiling;
 
 /// An upper bound of the merits of several memories.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MeritRange {
+pub(crate) struct MeritCeiling {
     /// The greatest utility.
     q: f64,
     effects: Ceiling,
 }
 
-impl MeritRange {
+impl MeritCeiling {
     /// That of one memory.
     pub(crate) fn of(merit: Merit) -> Self {
         Self {
@@ -20,13 +20,13 @@ impl MeritRange {
         }
     }
 
-    /// Widens the range for another memory.
+    /// Raises it for another memory.
     pub(crate) fn include(&mut self, merit: Merit) {
         self.q = self.q.max(merit.q);
         self.effects.include(merit.effect);
     }
 
-    /// A score that no memory within the range exceeds, up to this similarity.
+    /// A score that none of the memories exceeds, up to this similarity.
     pub(crate) fn highest_score(&self, rule: &Rule, similarity: f64) -> f64 {
         rule.highest_score(similarity, self.q, &self.effects)
     }

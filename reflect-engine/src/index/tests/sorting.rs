@@ -1,0 +1,60 @@
+//! Rows of like effect share blocks.
+
+use super::super::cut::Cut;
+use super::*;
+
+#[test]
+fn after_many_changes_rows_are_in_the_order_of_their_effects() {
+    let mut index = Index::new(8);
+    let count = 600;
+    for key in 0..count {
+        let vector = noise(key, 8);
+        let key = i64::try_from(key).unwrap();
+        index.upsert(key, &vector, 0.5, &Metadata::new()).unwrap();
+    }
+    let effect = |key: u64| merit(f64::from(noise(key + 7_000, 1)[0].abs())).effect;
+    let keys = (0..count).map(|key| (i64::try_from(key).unwrap(), effect(key)));
+    let effects: Vec<_> = keys.collect();
+    index.set_effects(&effects);
+    index.sort();
+
+    let params = Params {
+        rule: learned(f64::NEG_INFINITY),
+        ..PARAMS
+    };
+    let cut = Cut::new(params);
+    for group in index.groups.iter() {
+        let helps = (0..group.len()).map(|at| group.merit(at).effect.at(0.8));
+        assert!(helps.is_sorted_by(|a, b| a >= b));
+        for block in group.blocks() {
+            // Equal parts along the centre allow for a similarity of 1.
+            let along = f64::from(block.scale(0).along);
+            let (similarity, highest) = block.summary().highest(along, &cut);
+            let scores = block.merits().iter().map(|m| params.score(similarity, m));
+            let most = scores.fold(f64::MIN, f64::max);
+            assert!((similarity, highest - most) >= (1.0, 0.0) && highest - most < 1e-6);
+        }
+    }
+    for (key, effect) in effects {
+        assert_eq!(index.merit(key).map(|merit| merit.effect), Some(effect));
+    }
+}
+
+#[test]
+fn few_changes_move_no_row() {
+    let memories = (0..300).map(|key| {
+        let stored = Stored {
+            vector: noise(key, 8),
+            merit: merit(f64::from(noise(key, 1)[0].abs())),
+            metadata: Metadata::new(),
+        };
+        (i64::try_from(key).unwrap(), stored)
+    });
+    let mut index = index_of(8, &memories.collect());
+    let slot = |index: &Index| index.slots[&7];
+    let before = slot(&index);
+    index.set_effects(&[(7, Effect::new(0.9, [1.0; 3]))]);
+    index.sort();
+    let after = slot(&index);
+    assert_eq!((before.group, before.row), (after.group, after.row));
+}
