@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reflect_types::neutral;
@@ -89,7 +89,7 @@ impl Notices {
 
 /// Warns about what concerns no client, once per `once`.
 #[cfg(feature = "macros")]
-pub(crate) fn warn_once(once: &Once, what: &str) {
+pub(crate) fn warn_once(once: &std::sync::Once, what: &str) {
     once.call_once(|| {
         tracing::warn!(target: "reflect", "{what}");
         show_without_subscriber(what);
