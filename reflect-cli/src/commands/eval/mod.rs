@@ -155,7 +155,6 @@ impl Evaluation<'_> {
         };
         let verdict = review.result;
         self.record(task, &given, &written, review).await?;
-        self.tallies.push(tally(given.arm, verdict));
         let memories = match given.arm {
             Some(Arm::Control) => "without memories".to_owned(),
             _ => format!(
@@ -163,6 +162,7 @@ impl Evaluation<'_> {
                 output::counted(given.memories.len() as u64, "memory")
             ),
         };
+        self.tallies.push(tally(given.arm, verdict));
         Ok(format!("{verdict} {memories}"))
     }
 
