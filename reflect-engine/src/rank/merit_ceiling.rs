@@ -1,6 +1,7 @@
 //! What reviews say about several memories at once.
 
-use super::rule::{Merit, Rule};
+use super::merit::Merit;
+use super::rule::Rule;
 use crate::credit::Ceiling;
 
 /// An upper bound of the merits of several memories.

@@ -1,6 +1,6 @@
 //! The merits of many memories, number by number.
 
-use super::rule::Merit;
+use super::merit::Merit;
 use crate::credit::Effects;
 
 /// The merits of consecutive rows, so that a scan computes with several at once.

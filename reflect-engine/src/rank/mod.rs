@@ -6,6 +6,7 @@
 
 mod explain;
 mod filter;
+mod merit;
 mod merit_ceiling;
 mod merits;
 mod rule;
@@ -19,9 +20,10 @@ use reflect_types::{Metadata, QueryMemories};
 pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
+pub use merit::Merit;
 pub(crate) use merit_ceiling::MeritCeiling;
 pub(crate) use merits::Merits;
-pub use rule::{Learned, Merit, Rule};
+pub use rule::{Learned, Rule};
 use vector::Direction;
 
 /// The parameters of a ranking.

@@ -2,8 +2,9 @@
 
 use reflect_types::{QueryMemories, Ranking};
 
+use super::merit::Merit;
 use super::merits::Merits;
-use crate::credit::{Ceiling, Credit, Effect, logistic};
+use crate::credit::{Ceiling, Credit, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,14 +24,6 @@ pub enum Rule {
 pub struct Learned {
     /// The score below which a memory is left out.
     pub(crate) least: f64,
-}
-
-/// What reviews say about a memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Merit {
-    /// The memory's utility.
-    pub q: f64,
-    pub(crate) effect: Effect,
 }
 
 /// The score below which a memory is left out.
@@ -174,14 +167,4 @@ fn by_utility(weight: f64, similarity: f64, q: f64) -> f64 {
 #[inline]
 fn by_effect(similarity: f64, effect: f64) -> f64 {
     effect + TIE_BREAK * similarity + NEARER * (similarity - NEAR).max(0.0) + 0.0
-}
-
-impl Merit {
-    /// That of a memory with this utility that no run was given.
-    pub fn untested(q: f64) -> Self {
-        Self {
-            q,
-            effect: Effect::untested(),
-        }
-    }
 }
