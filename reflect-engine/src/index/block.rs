@@ -205,10 +205,12 @@ impl Block {
     }
 }
 
-/// Doubles the capacity by whole rows, so that a full block has none to spare.
+/// Grows by a quarter, in whole rows, so that a block has little room to spare and a full one has none.
 fn append<T: Copy>(plane: &mut Vec<T>, row: &[T]) {
     if plane.len() == plane.capacity() {
-        plane.reserve_exact(plane.len().max(row.len()));
+        let rows = plane.len() / row.len().max(1);
+        let more = (rows / 4).max(1).min(ROWS - rows);
+        plane.reserve_exact(more * row.len());
     }
     plane.extend_from_slice(row);
 }
