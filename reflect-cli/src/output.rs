@@ -103,7 +103,7 @@ pub(crate) fn table<const N: usize>(
 }
 
 /// Prints a page of a list, as JSON or by `show`. Standard error says how to continue one that stops early, and
-/// that there is nothing.
+/// that there is nothing to show.
 pub(crate) fn page<T: Serialize, I: fmt::Display>(
     page: &Page<T>,
     as_json: bool,
@@ -113,7 +113,7 @@ pub(crate) fn page<T: Serialize, I: fmt::Display>(
     if as_json {
         json(&page.items)?;
     } else if page.items.is_empty() {
-        eprintln!("there is none");
+        eprintln!("nothing to show");
     } else {
         show(&page.items)?;
     }

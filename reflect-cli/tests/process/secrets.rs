@@ -138,7 +138,7 @@ fn secret_on_the_command_line_is_warned_about_once() {
     let quiet = listed(&|command| {
         command.env("REFLECT_API_KEY", KEY);
     });
-    assert_eq!(quiet, "there is none\n");
+    assert_eq!(quiet, "nothing to show\n");
 }
 
 #[cfg(unix)]
