@@ -13,18 +13,18 @@ pub(super) const CURVES: [Curve; COUNT] = [
 /// The similarities at which a curve begins or ends to rise, in order. Between two of them, every curve is linear.
 pub(super) const TURNS: [f64; 2 * COUNT] = [0.35, 0.42, 0.55, 0.58, 0.62, 1.0];
 
+/// The values of all curves at a similarity.
+#[inline]
+pub(super) fn at(similarity: f64) -> [f64; COUNT] {
+    std::array::from_fn(|curve| CURVES[curve].at(similarity))
+}
+
 /// An effect on the log-odds of a pass that rises between two similarities.
 pub(super) struct Curve {
     from: f64,
     least: f64,
     greatest: f64,
     slope: f64,
-}
-
-/// The values of all curves at a similarity.
-#[inline]
-pub(super) fn at(similarity: f64) -> [f64; COUNT] {
-    std::array::from_fn(|curve| CURVES[curve].at(similarity))
 }
 
 impl Curve {

@@ -25,7 +25,7 @@ pub(super) struct Block {
     coarse: Vec<Chunk>,
     /// The fine planes, row by row, which a scan reads of few rows.
     fine: Vec<FineChunk>,
-    /// What every scan of the block reads besides the coarse planes.
+    /// What every scan of the block reads, with the merits.
     scales: Scales,
     /// What turns a similarity into a score.
     merits: Merits,

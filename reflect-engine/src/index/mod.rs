@@ -2,8 +2,8 @@
 //!
 //! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
 //! and blocks that cannot rank. It bounds the score of every other memory by its part along the group's centre,
-//! by the first 4 bits where this does not rule it out, and then by all 6. The [`Shortlist`] holds every memory that may be among the best
-//! [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
+//! by the first 4 bits where this does not rule it out, and then by all 6. The [`Shortlist`] holds every memory
+//! that may be among the best [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
 //! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
 //!
 //! A project whose vectors take too much room has a roster in place of an index: the memories without their
