@@ -72,6 +72,11 @@ impl Row {
         }
     }
 
+    /// The part along the centre.
+    pub(super) fn along(&self) -> f32 {
+        self.scale.along
+    }
+
     /// The effect on a task that is similar.
     pub(super) fn help(&self) -> f64 {
         self.merit.effect.at(SIMILAR)

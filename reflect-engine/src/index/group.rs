@@ -58,8 +58,8 @@ impl Group {
         }
     }
 
-    /// Sorts the rows by effect if many have changed, so that most blocks have no row that ranks; returns whether
-    /// rows have moved.
+    /// Sorts the rows if many have changed, into bands of like effect, and each band by the part along the centre: so
+    /// most blocks have no row that ranks. Returns whether rows have moved.
     pub(super) fn sort_if_needed(&mut self) -> bool {
         if self.changes == 0 || self.changes < self.len() / 4 {
             return false;
@@ -70,6 +70,11 @@ impl Group {
             rows.extend(std::iter::from_fn(|| block.pop()));
         }
         rows.sort_unstable_by(|a, b| b.help().total_cmp(&a.help()));
+        let blocks = rows.len().div_ceil(ROWS);
+        // As many blocks in a band as there are bands.
+        for band in rows.chunks_mut(blocks.isqrt().max(1) * ROWS) {
+            band.sort_unstable_by(|a, b| a.along().total_cmp(&b.along()));
+        }
         for (at, row) in rows.into_iter().enumerate() {
             self.put(at, row);
         }

@@ -1,14 +1,23 @@
-//! Rows of like effect share blocks.
+//! Rows of like effect, and of like parts along the centre, share blocks.
 
+use super::super::block::ROWS;
 use super::super::cut::Cut;
 use super::*;
 
 #[test]
-fn after_many_changes_rows_are_in_the_order_of_their_effects() {
+fn after_many_changes_bands_of_rows_are_in_the_order_of_their_effects() {
     let mut index = Index::new(8);
-    let count = 600;
+    let count = 6_000;
     for key in 0..count {
-        let vector = noise(key, 8);
+        // Most are so much alike that their group does not divide.
+        let mut vector = noise(key % 8, 8);
+        if key % 5 == 0 {
+            let other = noise(key + 100, 8);
+            vector
+                .iter_mut()
+                .zip(other)
+                .for_each(|(x, y)| *x += y / 8.0);
+        }
         let key = i64::try_from(key).unwrap();
         index.upsert(key, &vector, 0.5, &Metadata::new()).unwrap();
     }
@@ -18,16 +27,31 @@ fn after_many_changes_rows_are_in_the_order_of_their_effects() {
     index.set_effects(&effects);
     index.sort();
 
+    let most = index.groups.iter().map(|group| group.blocks().len()).max();
+    assert!(most >= Some(4), "{most:?}");
     let params = Params {
         rule: learned(f64::NEG_INFINITY),
         ..PARAMS
     };
     let cut = Cut::new(params);
     for group in index.groups.iter() {
-        let helps = (0..group.len()).map(|at| group.merit(at).effect.at(0.8));
-        assert!(helps.is_sorted_by(|a, b| a >= b));
+        let rows: Vec<_> = (0..group.len())
+            .map(|at| {
+                (
+                    group.merit(at).effect.at(0.8),
+                    group.blocks()[at / ROWS].scale(at % ROWS).along,
+                )
+            })
+            .collect();
+        let band = group.blocks().len().isqrt().max(1) * ROWS;
+        let mut least = f64::MAX;
+        for band in rows.chunks(band) {
+            assert!(band.is_sorted_by_key(|(_, along)| *along));
+            assert!(band.iter().all(|(help, _)| *help <= least));
+            least = band.iter().fold(least, |least, (help, _)| least.min(*help));
+        }
         for block in group.blocks() {
-            // Equal parts along the centre allow for a similarity of 1.
+            // A probe with the same part along the centre as a row may be equal to it.
             let along = f64::from(block.scale(0).along);
             let (similarity, highest) = block.summary().highest(along, &cut);
             let scores = block.merits().iter().map(|m| params.score(similarity, m));
