@@ -1,6 +1,38 @@
-//! A hash that is the same on every platform and in every version, since stored vectors depend on it.
+//! Hashes that may be stored.
 
-/// 64-bit FNV-1a.
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use siphasher::sip::SipHasher13;
+
+use crate::snapshot::saved;
+
+/// A hash with a key of its own, so that collisions cannot be forced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyedHash {
+    key: [u64; 2],
+}
+
+saved!(KeyedHash { key });
+
+impl KeyedHash {
+    pub(crate) fn of(self, bytes: &[u8]) -> u64 {
+        let [first, second] = self.key;
+        let mut hasher = SipHasher13::new_with_keys(first, second);
+        hasher.write(bytes);
+        hasher.finish()
+    }
+}
+
+impl Default for KeyedHash {
+    /// With a new key.
+    fn default() -> Self {
+        Self {
+            key: [1, 2].map(|half| RandomState::new().hash_one(half)),
+        }
+    }
+}
+
+/// 64-bit FNV-1a, the same on every platform and in every version, since stored vectors depend on it.
 #[derive(Clone, Copy)]
 pub(crate) struct Fnv(u64);
 

@@ -20,6 +20,7 @@ mod recall;
 pub mod report;
 pub mod review;
 pub mod sketch;
+mod snapshot;
 mod span_work;
 pub mod statistics;
 pub mod store;

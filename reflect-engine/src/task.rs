@@ -61,6 +61,15 @@ pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
     receiver.await.map_err(|_| runtime_stopping())?
 }
 
+/// Runs work in its own task, which a shutdown waits for.
+pub(crate) fn keep_running(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
+    let running = RunningCall::new(core);
+    tokio::spawn(async move {
+        work.await;
+        drop(running);
+    });
+}
+
 /// The error of a task that called a model and did not finish.
 pub(crate) fn model_panicked(model: &str, error: JoinError) -> Error {
     match panic_message(error) {

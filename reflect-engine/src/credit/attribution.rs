@@ -9,6 +9,7 @@ use super::kinds::Kinds;
 use super::observation::{Given, Observation};
 use super::worlds::{COUNT, WORLDS};
 use super::{Account, Tally};
+use crate::snapshot::saved;
 
 /// The number of earlier runs that are solved again with a new one.
 const REPEATED: u64 = 3;
@@ -32,12 +33,26 @@ pub(super) struct Attribution {
     changed: Vec<usize>,
 }
 
+saved!(Attribution {
+    runs,
+    given,
+    tally,
+    informed,
+    tasks,
+    memories,
+    worlds,
+    next_comparison,
+    changed,
+});
+
 /// A world that may be the right one.
 struct Considered {
     belief: Belief,
     /// How likely it is the right one, when they were last compared.
     share: f64,
 }
+
+saved!(Considered { belief, share });
 
 /// A run to add.
 pub(super) struct NewRun {
@@ -54,6 +69,8 @@ struct Memory {
     uses: Tally,
     is_changed: bool,
 }
+
+saved!(Memory { uses, is_changed });
 
 impl Attribution {
     pub(super) fn new() -> Self {

@@ -2,6 +2,7 @@
 
 use super::Effect;
 use super::curves;
+use crate::snapshot::saved;
 
 /// The effects of consecutive rows.
 #[derive(Default)]
@@ -9,6 +10,8 @@ pub(crate) struct Effects {
     lifts: Vec<i16>,
     fits: [Vec<u16>; curves::COUNT],
 }
+
+saved!(Effects { lifts, fits });
 
 impl Effects {
     pub(crate) fn get(&self, at: usize) -> Effect {

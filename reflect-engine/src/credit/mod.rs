@@ -30,7 +30,6 @@ mod unread;
 mod worlds;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 use attribution::{Attribution, NewRun};
@@ -45,6 +44,8 @@ pub(crate) use effects::Effects;
 pub(crate) use kinds::Kinds;
 pub(crate) use unread::Unread;
 
+use crate::hash::KeyedHash;
+use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
 /// The number of runs whose vectors are read at a time, where they have to be read. Tests read often.
@@ -72,8 +73,24 @@ pub(crate) struct Credit {
     /// Whether a computation waits for vectors.
     waits: bool,
     pace: Pace,
-    hasher: RandomState,
+    hash: KeyedHash,
 }
+
+saved!(Credit {
+    runs,
+    given,
+    attribution,
+    places,
+    keys,
+    merged,
+    last,
+    outdated,
+    hash,
+} unsaved {
+    recomputing: None,
+    waits: false,
+    pace: Pace::default(),
+});
 
 /// A reviewed run, as the project's memories tell it.
 pub(crate) struct ReviewedRun<'a> {
@@ -98,6 +115,14 @@ struct Run {
     given: Box<[u64]>,
 }
 
+saved!(Run {
+    memory,
+    task,
+    passed,
+    weight,
+    given,
+});
+
 /// What is known about a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Account {
@@ -117,6 +142,8 @@ pub(crate) struct Tally {
     pub(crate) runs: u32,
     pub(crate) passed: u32,
 }
+
+saved!(Tally { runs, passed });
 
 impl Tally {
     fn add(&mut self, passed: bool) {
@@ -147,7 +174,7 @@ impl Credit {
             recomputing: None,
             waits: false,
             pace: Pace::default(),
-            hasher: RandomState::new(),
+            hash: KeyedHash::default(),
         }
     }
 
@@ -158,11 +185,11 @@ impl Credit {
         run: &ReviewedRun<'_>,
         given: impl Iterator<Item = &'a str>,
     ) {
-        let mut given: Vec<_> = given.map(|id| self.hasher.hash_one(id)).collect();
+        let mut given: Vec<_> = given.map(|id| self.hash.of(id.as_bytes())).collect();
         given.sort_unstable();
         given.dedup();
         let run = Run {
-            memory: self.hasher.hash_one(run.memory),
+            memory: self.hash.of(run.memory.as_bytes()),
             task: run.task,
             passed: run.passed,
             weight: weight(run.alpha),

@@ -1,5 +1,7 @@
 //! A reviewed run, as the model sees it.
 
+use crate::snapshot::saved;
+
 pub(super) struct Observation {
     /// The place of its task.
     pub(super) task: usize,
@@ -9,10 +11,20 @@ pub(super) struct Observation {
     pub(super) given: Box<[Given]>,
 }
 
+saved!(Observation {
+    task,
+    passed,
+    weight,
+    given,
+});
+
 /// A memory that a run was given.
+#[derive(Clone)]
 pub(super) struct Given {
     /// The place of the memory.
     pub(super) memory: usize,
     /// Of the memory's task to the run's.
     pub(super) similarity: f64,
 }
+
+saved!(Given { memory, similarity });

@@ -1,5 +1,7 @@
 //! Queries while their indexes are dropped, rebuilt and abandoned.
 
+mod snapshots;
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 

@@ -8,6 +8,7 @@ use reflect_types::{
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::ingest;
+use crate::recall;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
@@ -124,7 +125,9 @@ impl Engine {
             key_id: self.key().cloned(),
             at: core.now(),
         };
-        core.store.delete_traces(project, deletion).await
+        let deleted = core.store.delete_traces(project, deletion).await?;
+        recall::clean_up(core);
+        Ok(deleted)
     }
 
     async fn intake(

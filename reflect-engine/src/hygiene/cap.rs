@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
 /// Divides memories into those that are kept and those beyond the number. Restored ones come first, then
@@ -16,6 +17,13 @@ pub(super) struct Cap {
     beyond: BTreeSet<Rank>,
 }
 
+saved!(Cap {
+    most,
+    ranks,
+    kept,
+    beyond,
+});
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// Whether a person has restored it.
@@ -24,6 +32,12 @@ struct Rank {
     utility: u64,
     key: MemoryKey,
 }
+
+saved!(Rank {
+    restored,
+    utility,
+    key,
+});
 
 impl Cap {
     pub(super) fn new(most: Option<usize>) -> Self {

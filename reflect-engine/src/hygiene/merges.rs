@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::credit::Unread;
 use crate::hash::Fnv;
 use crate::sketch::{TaskSketch, TextSketch};
+use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
 /// The least share of words and pairs of words that two texts have in common.
@@ -42,6 +43,14 @@ pub(super) struct Wording {
     pub(super) may_be_merged: bool,
 }
 
+saved!(Wording {
+    task,
+    text,
+    kind,
+    vector,
+    may_be_merged,
+});
+
 /// The memories of a project by what they say.
 #[derive(Debug, Default)]
 pub(super) struct Merges {
@@ -60,6 +69,18 @@ pub(super) struct Merges {
     /// Those that are merged into another memory than the last call of `settle` has told.
     moved: BTreeMap<MemoryKey, Option<MemoryKey>>,
 }
+
+saved!(Merges {
+    wordings,
+    standing,
+    repeating,
+    into,
+    kept,
+} unsaved {
+    due: BTreeSet::new(),
+    changed: BTreeMap::new(),
+    moved: BTreeMap::new(),
+});
 
 impl Merges {
     /// A memory is new or has changed; `None` if it is gone or says nothing.
@@ -129,6 +150,11 @@ impl Merges {
             }
         }
         Ok(std::mem::take(&mut self.moved).into_iter().collect())
+    }
+
+    /// Whether nothing is left to decide.
+    pub(super) fn is_settled(&self) -> bool {
+        self.due.is_empty() && self.changed.is_empty() && self.moved.is_empty()
     }
 
     /// The memories that are merged.

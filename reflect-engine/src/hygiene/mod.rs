@@ -10,8 +10,9 @@ mod harm;
 mod merges;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Write};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::MemoryStatus;
 
 use by_hand::ByHand;
@@ -19,6 +20,8 @@ use cap::Cap;
 use merges::{Merges, Wording};
 
 use crate::credit::{Credit, Unread};
+use crate::hash::KeyedHash;
+use crate::snapshot::saved;
 use crate::store::merges::BY_HAND;
 use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
@@ -37,10 +40,23 @@ pub(crate) struct Upkeep {
     merges: Merges,
     by_hand: ByHand,
     /// Tells what kinds of memories may be merged.
-    hasher: RandomState,
+    hash: KeyedHash,
     /// The decisions that differ from the stored ones.
     due: BTreeMap<MemoryKey, AsideWrite>,
 }
+
+saved!(Upkeep {
+    known,
+    touched,
+    suspects,
+    harmful,
+    cap,
+    merges,
+    by_hand,
+    hash,
+} unsaved {
+    due: BTreeMap::new(),
+});
 
 /// Of a memory that is not known, the default holds.
 #[derive(Debug, Default)]
@@ -55,6 +71,31 @@ struct Known {
     q: f64,
     uses: u64,
     excused: Option<u64>,
+}
+
+impl BorshSerialize for Known {
+    fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
+        let aside = self.aside.as_ref().map(MemoryStatus::as_str);
+        (aside, self.merged_into, self.waits, self.quarantined).serialize(out)?;
+        (self.q, self.uses, self.excused).serialize(out)
+    }
+}
+
+impl BorshDeserialize for Known {
+    fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
+        let aside: Option<String> = BorshDeserialize::deserialize_reader(input)?;
+        let (merged_into, waits, quarantined) = BorshDeserialize::deserialize_reader(input)?;
+        let (q, uses, excused) = BorshDeserialize::deserialize_reader(input)?;
+        Ok(Self {
+            aside: aside.as_deref().map(MemoryStatus::from),
+            merged_into,
+            waits,
+            quarantined,
+            q,
+            uses,
+            excused,
+        })
+    }
 }
 
 impl Upkeep {
@@ -157,6 +198,11 @@ impl Upkeep {
         self.due.values().cloned().collect()
     }
 
+    /// Whether nothing is left to decide or to store.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.due.is_empty() && self.touched.is_empty() && self.merges.is_settled()
+    }
+
     /// The memory used, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let known = self.known.capacity() * (size_of::<(MemoryKey, Known)>() + 1);
@@ -198,11 +244,12 @@ impl Upkeep {
 
     /// What decides whether a memory repeats another one.
     fn wording(&self, memory: &IndexedMemory, vector: u64) -> Option<Wording> {
-        let metadata = serde_json::to_string(&memory.metadata).ok()?;
+        let mut kind = serde_json::to_vec(&memory.metadata).ok()?;
+        kind.push(u8::from(memory.passed));
         Some(Wording {
             task: memory.task?,
             text: memory.text?,
-            kind: self.hasher.hash_one((memory.passed, metadata)),
+            kind: self.hash.of(&kind),
             vector,
             may_be_merged: memory.excused.is_none(),
         })

@@ -1,5 +1,8 @@
 //! A block of quantised vectors.
 
+use std::io::{self, Read, Write};
+
+use borsh::{BorshDeserialize, BorshSerialize};
 use fearless_simd::{Level, dispatch};
 
 use super::code::{self, Code, Planes};
@@ -7,7 +10,7 @@ use super::kernel::{Chunk, FineChunk};
 use super::probe::{self, Aim, Bounds};
 use super::scales::{Scale, Scales};
 use super::summary::Summary;
-use super::tags::Tags;
+use super::tags::{Places, Tags};
 use crate::credit::Effect;
 use crate::rank::{Merit, Merits, Rule};
 
@@ -203,6 +206,51 @@ impl Block {
             + self.entries.capacity() * size_of::<Entry>()
     }
 
+    pub(super) fn save(&self, tags: &Places, out: &mut impl Write) -> io::Result<()> {
+        bytes_of(&self.coarse).serialize(out)?;
+        bytes_of(&self.fine).serialize(out)?;
+        self.scales.serialize(out)?;
+        self.merits.serialize(out)?;
+        for entry in &self.entries {
+            (entry.key, entry.fingerprint).serialize(out)?;
+            tags.of(entry.tags.as_ref()).serialize(out)?;
+        }
+        Ok(())
+    }
+
+    /// Loads a block whose memories have these metadata, each with its signature.
+    pub(super) fn load(
+        dims: usize,
+        tags: &[(Tags, u64)],
+        input: &mut impl Read,
+    ) -> io::Result<Self> {
+        let coarse = chunks_of(&Vec::deserialize_reader(input)?);
+        let fine = chunks_of(&Vec::deserialize_reader(input)?);
+        let scales = Scales::deserialize_reader(input)?;
+        let merits = Merits::deserialize_reader(input)?;
+        let mut entries = Vec::with_capacity(merits.len());
+        for _ in 0..merits.len() {
+            let (key, fingerprint) = BorshDeserialize::deserialize_reader(input)?;
+            let place: Option<u32> = BorshDeserialize::deserialize_reader(input)?;
+            let tagged = place.and_then(|place| tags.get(place as usize));
+            entries.push(Entry {
+                key,
+                fingerprint,
+                signature: tagged.map_or(0, |(_, signature)| *signature),
+                tags: tagged.map(|(tags, _)| tags.clone()),
+            });
+        }
+        Ok(Self {
+            dims,
+            coarse,
+            fine,
+            summary: Summary::of(scales.alongs(), &merits),
+            scales,
+            merits,
+            entries,
+        })
+    }
+
     /// The chunks of a row.
     fn place(&self, at: usize) -> std::ops::Range<usize> {
         let chunks = code::chunks(self.dims);
@@ -218,4 +266,25 @@ fn append<T: Copy>(plane: &mut Vec<T>, row: &[T]) {
         plane.reserve_exact(more * row.len());
     }
     plane.extend_from_slice(row);
+}
+
+/// The words of a plane, little-endian.
+fn bytes_of<const WORDS: usize>(plane: &[[i16; WORDS]]) -> Vec<u8> {
+    let words = plane.as_flattened();
+    let mut bytes = vec![0; size_of_val(words)];
+    let (pairs, _) = bytes.as_chunks_mut();
+    for (pair, word) in pairs.iter_mut().zip(words) {
+        *pair = word.to_le_bytes();
+    }
+    bytes
+}
+
+/// The inverse of [`bytes_of`].
+fn chunks_of<const WORDS: usize>(bytes: &[u8]) -> Vec<[i16; WORDS]> {
+    let (pairs, _) = bytes.as_chunks();
+    let mut plane = vec![[0; WORDS]; pairs.len() / WORDS];
+    for (word, pair) in plane.as_flattened_mut().iter_mut().zip(pairs) {
+        *word = i16::from_le_bytes(*pair);
+    }
+    plane
 }

@@ -1,8 +1,13 @@
 //! Rows around one centre.
 
+use std::io::{self, Read, Write};
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
 use super::block::{Block, Entry, ROWS, Row};
 use super::code::Planes;
 use super::probe::Centre;
+use super::tags::{Places, Tags};
 use crate::credit::Effect;
 use crate::rank::Merit;
 
@@ -102,6 +107,29 @@ impl Group {
             let key = last.entry.key;
             self.put(at, last);
             key
+        })
+    }
+
+    pub(super) fn save(&self, tags: &Places, out: &mut impl Write) -> io::Result<()> {
+        (&self.centre, self.changes, self.blocks.len()).serialize(out)?;
+        self.blocks
+            .iter()
+            .try_for_each(|block| block.save(tags, out))
+    }
+
+    /// Loads a group whose memories have these metadata, each with its signature.
+    pub(super) fn load(
+        dims: usize,
+        tags: &[(Tags, u64)],
+        input: &mut impl Read,
+    ) -> io::Result<Self> {
+        let (centre, changes, blocks) = <(_, _, usize)>::deserialize_reader(input)?;
+        let blocks = (0..blocks).map(|_| Block::load(dims, tags, input));
+        Ok(Self {
+            dims,
+            centre,
+            blocks: blocks.collect::<io::Result<_>>()?,
+            changes,
         })
     }
 

@@ -5,10 +5,15 @@
 //! is read again, and rows whose vectors are alike come to share a centre, whatever order they
 //! arrive in.
 
+use std::io::{self, Read, Write};
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
 use super::code;
 use super::group::Group;
 use super::means::means;
 use super::probe::Centre;
+use super::tags::{Places, Tags};
 
 /// The number of rows at which a group gets children.
 const FULL: usize = if cfg!(test) { 64 } else { 2_048 };
@@ -99,6 +104,31 @@ impl Groups {
             Node::new(self.dims, centre)
         });
         self.nodes.extend(centres);
+    }
+
+    pub(super) fn save(&self, tags: &Places, out: &mut impl Write) -> io::Result<()> {
+        (self.dims, self.nodes.len()).serialize(out)?;
+        for node in &self.nodes {
+            node.group.save(tags, out)?;
+            (node.children, node.full).serialize(out)?;
+        }
+        Ok(())
+    }
+
+    /// Loads groups whose memories have these metadata, each with its signature.
+    pub(super) fn load(tags: &[(Tags, u64)], input: &mut impl Read) -> io::Result<Self> {
+        let (dims, count) = <(_, usize)>::deserialize_reader(input)?;
+        let mut nodes = Vec::new();
+        for _ in 0..count {
+            let group = Group::load(dims, tags, input)?;
+            let (children, full) = BorshDeserialize::deserialize_reader(input)?;
+            nodes.push(Node {
+                group,
+                children,
+                full,
+            });
+        }
+        Ok(Self { dims, nodes })
     }
 
     /// The memory used, including reserved capacity and without metadata.

@@ -68,10 +68,6 @@ impl Members {
         of_both!(self, members => members.len())
     }
 
-    pub(super) fn dims(&self) -> usize {
-        of_both!(self, members => members.dims())
-    }
-
     pub(super) fn are_listed(&self) -> bool {
         matches!(self, Self::Listed(_))
     }

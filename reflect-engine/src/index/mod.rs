@@ -21,19 +21,23 @@ mod members;
 mod probe;
 mod projects;
 mod roster;
+mod saving;
 mod scales;
 mod scan;
 mod shortlist;
+mod state;
 mod summary;
 mod tags;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Write};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::Metadata;
 
 use crate::credit::Effect;
+use crate::hash::KeyedHash;
 use crate::rank::{Merit, Params, signature};
 use block::{Block, Entry, Row};
 use group::Group;
@@ -43,6 +47,7 @@ use tags::Shared;
 
 pub(crate) use codes::Codes;
 pub(crate) use projects::{Indexes, ProjectIndex};
+pub(crate) use saving::Due;
 pub use shortlist::Shortlist;
 
 /// The quantised vectors of one project.
@@ -51,7 +56,7 @@ pub struct Index {
     groups: Groups,
     slots: HashMap<i64, Slot>,
     tags: Shared,
-    hasher: RandomState,
+    hash: KeyedHash,
 }
 
 /// Where a memory is.
@@ -114,14 +119,14 @@ impl Index {
             groups: Groups::new(dims),
             slots: HashMap::new(),
             tags: Shared::default(),
-            hasher: RandomState::new(),
+            hash: KeyedHash::default(),
         }
     }
 
     /// An empty index whose [fingerprints](Self::fingerprint_of) compare with those of this one.
     pub(crate) fn empty_like(&self) -> Self {
         Self {
-            hasher: self.hasher.clone(),
+            hash: self.hash,
             ..Self::new(self.dims)
         }
     }
@@ -167,7 +172,7 @@ impl Index {
         let code = code::encode(&direction);
         let entry = Entry {
             key,
-            fingerprint: fingerprint(&self.hasher, vector),
+            fingerprint: fingerprint(self.hash, vector),
             signature: signature(metadata),
             tags: self.tags.of(metadata),
         };
@@ -204,10 +209,7 @@ impl Index {
     pub(crate) fn sort(&mut self) {
         for (place, group) in (0..).zip(self.groups.iter_mut()) {
             if group.sort_if_needed() {
-                let entries = group.blocks().iter().flat_map(Block::entries);
-                for (row, entry) in (0..).zip(entries) {
-                    self.slots.insert(entry.key, Slot { group: place, row });
-                }
+                self.slots.extend(slots(place, group));
             }
         }
     }
@@ -287,6 +289,29 @@ impl Index {
             + buckets * (size_of::<(i64, Slot)>() + 1)
     }
 
+    pub(crate) fn save(&self, out: &mut impl Write) -> io::Result<()> {
+        (self.dims, self.hash).serialize(out)?;
+        let tags = self.tags.save(out)?;
+        self.groups.save(&tags, out)
+    }
+
+    pub(crate) fn load(input: &mut impl Read) -> io::Result<Self> {
+        let (dims, hash) = BorshDeserialize::deserialize_reader(input)?;
+        let (tags, all) = Shared::load(input)?;
+        let groups = Groups::load(&all, input)?;
+        let mut known = HashMap::with_capacity(groups.iter().map(Group::len).sum());
+        for (place, group) in (0..).zip(groups.iter()) {
+            known.extend(slots(place, group));
+        }
+        Ok(Self {
+            dims,
+            groups,
+            slots: known,
+            tags,
+            hash,
+        })
+    }
+
     /// The memories without their vectors.
     fn into_roster(self) -> Roster {
         let blocks = self.groups.iter().flat_map(Group::blocks);
@@ -295,8 +320,15 @@ impl Index {
             merit,
             entry: entry.clone(),
         });
-        Roster::new(self.dims, rows.collect(), self.tags, self.hasher)
+        Roster::new(self.dims, rows.collect(), self.tags, self.hash)
     }
+}
+
+/// Where the memories of a group are.
+fn slots(group: u32, of: &Group) -> impl Iterator<Item = (i64, Slot)> + '_ {
+    let entries = of.blocks().iter().flat_map(Block::entries);
+    let places = (0..).map(move |row| Slot { group, row });
+    entries.map(|entry| entry.key).zip(places)
 }
 
 fn check(dims: usize, vector: &[f32]) -> Result<(), Error> {
@@ -311,10 +343,13 @@ fn check(dims: usize, vector: &[f32]) -> Result<(), Error> {
 }
 
 /// A keyed hash of a vector, so that collisions cannot be forced.
-fn fingerprint(hasher: &RandomState, vector: &[f32]) -> u64 {
-    let mut bits = Vec::with_capacity(vector.len());
-    bits.extend(vector.iter().map(|x| x.to_bits()));
-    hasher.hash_one(bits)
+fn fingerprint(hash: KeyedHash, vector: &[f32]) -> u64 {
+    let mut bytes = vec![0; size_of_val(vector)];
+    let (components, _) = bytes.as_chunks_mut();
+    for (bytes, x) in components.iter_mut().zip(vector) {
+        *bytes = x.to_le_bytes();
+    }
+    hash.of(&bytes)
 }
 
 impl fmt::Debug for Index {

@@ -22,6 +22,9 @@
 //! **Far groups.** Without any code, `p·u <= a b + |q| sqrt(1 - b²)`, which is largest at `b = a`: so the
 //! least and the greatest `b` of many rows bound their similarities.
 
+use std::io::{self, Read, Write};
+
+use borsh::{BorshDeserialize, BorshSerialize};
 use fearless_simd::{Level, dispatch};
 
 use super::code::{self, COARSE_OFFSET, OFFSET, error_bound, max_abs, nearest};
@@ -52,6 +55,18 @@ impl Centre {
 
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.0)
+    }
+}
+
+impl BorshSerialize for Centre {
+    fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
+        self.0.serialize(out)
+    }
+}
+
+impl BorshDeserialize for Centre {
+    fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
+        BorshDeserialize::deserialize_reader(input).map(Self)
     }
 }
 

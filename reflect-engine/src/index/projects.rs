@@ -1,20 +1,23 @@
 //! The indexes of projects, within a memory budget.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
 
-use reflect_types::{MemoryId, Metadata, ProjectId, Ranking};
+use reflect_types::{Metadata, ProjectId, Ranking};
 
-use super::members::Members;
+use super::saving::{Due, Saving};
+use super::state::State;
 use super::{Codes, Index, Shortlist};
-use crate::credit::{Account, Credit, ReviewedRun, Unread};
+use crate::credit::{Account, Unread};
 use crate::error::{Error, Result};
-use crate::hygiene::Upkeep;
 use crate::rank::{Learned, Params};
+use crate::snapshot::Joiner;
 use crate::store::{
-    AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Nearest, RecallSettings,
-    Revision,
+    AsideWrite, MemoryChange, MemoryChanges, MemoryKey, Nearest, RecallSettings, Revision,
+    VectorSpace,
 };
 
 /// The indexes of the projects queried last.
@@ -45,7 +48,7 @@ impl Indexes {
     pub(crate) fn get(&self, project: &ProjectId, dims: usize) -> Option<Arc<ProjectIndex>> {
         let index = self.projects().get(project).cloned();
         // A model may change its dimensions: an index of others is of another space.
-        let index = index.filter(|index| index.dims() == dims);
+        let index = index.filter(|index| index.dims == dims);
         index.inspect(|index| self.mark_used(index))
     }
 
@@ -54,7 +57,7 @@ impl Indexes {
         let mut projects = self.projects();
         if projects
             .get(project)
-            .is_some_and(|index| index.dims() != dims)
+            .is_some_and(|index| index.dims != dims)
         {
             projects.remove(project);
         }
@@ -91,7 +94,7 @@ impl Indexes {
     /// The number of loaded indexes, their bytes, and the changes that they lack, by the current
     /// revisions of projects.
     pub(crate) fn measure(&self, revisions: &[(ProjectId, Revision)]) -> (u64, u64, u64) {
-        let projects = self.projects();
+        let projects = self.projects().clone();
         let bytes: usize = projects.values().map(|index| index.bytes()).sum();
         let lags = revisions.iter().map(|(project, current)| {
             let Some(index) = projects.get(project) else {
@@ -132,107 +135,14 @@ pub(crate) struct ProjectIndex {
     state: RwLock<State>,
     /// Held while the index catches up with the store, so that it happens once for all queries.
     pub(crate) catching_up: tokio::sync::Mutex<()>,
+    saving: Mutex<Saving>,
+    dims: usize,
+    /// The memory used after the last change. Apart from the state, so that nobody waits for it.
+    bytes: AtomicUsize,
 }
 
-#[derive(Debug)]
-struct State {
-    /// The memories that may be part of an answer.
-    index: Members,
-    /// The others. Their runs are evidence all the same.
-    hidden: Members,
-    credit: Credit,
-    /// What queries know of `credit`, which may be at work.
-    learned: Learned,
-    upkeep: Upkeep,
-    settings: RecallSettings,
-    revision: Revision,
-}
-
-impl State {
-    fn new(index: Index, settings: RecallSettings) -> Self {
-        let credit = Credit::new();
-        Self {
-            hidden: Members::Held(index.empty_like()),
-            index: Members::Held(index),
-            learned: Learned::from(&credit),
-            credit,
-            upkeep: Upkeep::new(&settings),
-            settings,
-            revision: Revision::default(),
-        }
-    }
-
-    fn put(&mut self, memory: &IndexedMemory) {
-        let (home, other) = if memory.shown {
-            (&mut self.index, &mut self.hidden)
-        } else {
-            (&mut self.hidden, &mut self.index)
-        };
-        let IndexedMemory { key, vector, .. } = memory;
-        let moved = other.merit(*key);
-        other.remove(*key);
-        if let Err(error) = home.upsert(*key, vector, memory.q, &memory.metadata) {
-            tracing::warn!(key, %error, "a stored memory cannot be found by queries");
-            self.remove(*key);
-            return;
-        }
-        if let Some(merit) = moved {
-            home.set_effects(&[(*key, merit.effect)]);
-        }
-        let task = home.fingerprint_of(*key).unwrap_or_default();
-        let run = ReviewedRun {
-            memory: memory.id.as_str(),
-            task,
-            passed: memory.passed,
-            alpha: memory.alpha,
-        };
-        let given = memory.given.iter().map(MemoryId::as_str);
-        self.credit.put(*key, &run, given);
-        self.upkeep.put(memory, task);
-    }
-
-    fn remove(&mut self, key: MemoryKey) {
-        self.index.remove(key);
-        self.hidden.remove(key);
-        self.credit.remove(key);
-        self.upkeep.remove(key);
-    }
-
-    /// Brings what is learned from the runs up to date with this revision. Where vectors have to be read
-    /// first, the next call goes on from there.
-    fn settle(&mut self, codes: &Codes, revision: Revision) -> Result<(), Unread> {
-        let similarity = |a, b| match (&self.index, &self.hidden) {
-            (Members::Held(index), Members::Held(hidden)) => {
-                Ok(Index::similarity([index, hidden], a, b))
-            }
-            _ => codes.similarity(a, b),
-        };
-        let credit = &self.credit;
-        let merged = self.upkeep.merge(similarity, |key| credit.has(key))?;
-        self.credit.merge(&merged);
-        let effects = self.credit.settle(similarity)?;
-        self.index.set_effects(&effects);
-        self.hidden.set_effects(&effects);
-        self.index.sort();
-        for (key, _) in effects {
-            self.upkeep.touch(key);
-        }
-        self.learned = Learned::from(&self.credit);
-        if self.credit.is_settled() {
-            self.upkeep.settle(&self.credit);
-        }
-        self.revision = revision;
-        Ok(())
-    }
-
-    /// Leaves the vectors to the store if they take more than this room.
-    fn keep_within(&mut self, room: usize) {
-        if self.index.bytes() + self.hidden.bytes() > room {
-            self.index.list();
-            self.hidden.list();
-        }
-    }
-}
+/// The number of memories from which on an index is saved. Fewer are read in a moment. Tests save few.
+const LEAST_SAVED: usize = if cfg!(test) { 16 } else { 50_000 };
 
 impl ProjectIndex {
     fn new(dims: usize) -> Self {
@@ -240,7 +150,15 @@ impl ProjectIndex {
             used: AtomicU64::new(0),
             state: RwLock::new(State::new(Index::new(dims), RecallSettings::default())),
             catching_up: tokio::sync::Mutex::default(),
+            saving: Mutex::default(),
+            dims,
+            bytes: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether it has not followed the store yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.revision() == Revision::default()
     }
 
     /// The store's revision that the index reflects.
@@ -288,8 +206,11 @@ impl ProjectIndex {
     /// change, vectors may have to be read for [`settle`](Self::settle).
     pub(crate) fn apply(&self, changes: MemoryChanges, room: Option<usize>) -> Result<(), Unread> {
         let mut state = self.write();
+        let is_gone = |change: &MemoryChange| matches!(change, MemoryChange::Gone(_));
+        let gone = changes.changes.iter().any(is_gone);
+        self.saving().changed(changes.changes.len(), gone);
         if changes.reset {
-            *state = State::new(Index::new(state.index.dims()), state.settings.clone());
+            *state = State::new(Index::new(self.dims), state.settings.clone());
         }
         for change in changes.changes {
             match change {
@@ -300,16 +221,22 @@ impl ProjectIndex {
         if let Some(room) = room {
             state.keep_within(room);
         }
-        if changes.more {
+        let applied = if changes.more {
             state.revision = changes.revision;
-            return Ok(());
-        }
-        state.settle(&Codes::default(), changes.revision)
+            Ok(())
+        } else {
+            state.settle(&Codes::default(), changes.revision)
+        };
+        self.measure(&state);
+        applied
     }
 
     /// Goes on with learning from the changes up to this revision.
     pub(crate) fn settle(&self, codes: &Codes, revision: Revision) -> Result<(), Unread> {
-        self.write().settle(codes, revision)
+        let mut state = self.write();
+        let settled = state.settle(codes, revision);
+        self.measure(&state);
+        settled
     }
 
     /// Whether it follows these settings of the project.
@@ -325,7 +252,7 @@ impl ProjectIndex {
     /// Forgets everything, because the project has other settings.
     pub(crate) fn start_over(&self, settings: RecallSettings) {
         let mut state = self.write();
-        *state = State::new(Index::new(state.index.dims()), settings);
+        *state = State::new(Index::new(self.dims), settings);
     }
 
     /// The decisions about memories that the store does not have yet.
@@ -333,14 +260,55 @@ impl ProjectIndex {
         self.read().upkeep.decisions()
     }
 
-    fn bytes(&self) -> usize {
+    /// Why a snapshot is due; `None` if it is not, or is being written. If it is, the caller saves it, and calls
+    /// [`end_saving`](Self::end_saving).
+    pub(crate) fn begin_saving(&self) -> Option<Due> {
         let state = self.read();
-        let vectors = state.index.bytes() + state.hidden.bytes();
-        vectors + state.credit.bytes() + state.upkeep.bytes()
+        let memories = state.index.len() + state.hidden.len();
+        if memories < LEAST_SAVED || !state.is_settled() {
+            return None;
+        }
+        self.saving().begin(memories, Instant::now())
     }
 
-    fn dims(&self) -> usize {
-        self.read().index.dims()
+    /// A snapshot was written, or not.
+    pub(crate) fn end_saving(&self, is_saved: bool) {
+        self.saving().end(is_saved);
+    }
+
+    /// The parts of a snapshot, with vectors of this space, and its revision; `None` if something is left to be
+    /// decided.
+    pub(crate) fn save(&self, space: &VectorSpace) -> io::Result<Option<(Revision, Vec<Vec<u8>>)>> {
+        let state = self.read();
+        let parts = state.save(space)?;
+        Ok(parts.map(|parts| (state.revision, parts)))
+    }
+
+    /// Loads a snapshot with vectors of this space, and of the same settings. On an error the index is unchanged.
+    pub(crate) fn load(
+        &self,
+        space: &VectorSpace,
+        settings: RecallSettings,
+        input: Joiner,
+    ) -> io::Result<()> {
+        let state = State::load(space, settings, input)?;
+        self.measure(&state);
+        *self.write() = state;
+        Ok(())
+    }
+
+    fn measure(&self, state: &State) {
+        let vectors = state.index.bytes() + state.hidden.bytes();
+        let bytes = vectors + state.credit.bytes() + state.upkeep.bytes();
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn saving(&self) -> MutexGuard<'_, Saving> {
+        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {

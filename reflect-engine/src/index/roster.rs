@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::RandomState;
 
 use reflect_types::Metadata;
 
@@ -19,6 +18,7 @@ use super::shortlist::Waiting;
 use super::tags::Shared;
 use super::{Error, Shortlist, check, check_utility, fingerprint};
 use crate::credit::Effect;
+use crate::hash::KeyedHash;
 use crate::rank::{Merit, Params, signature};
 use crate::store::Nearest;
 
@@ -31,7 +31,7 @@ pub(super) struct Roster {
     rows: Vec<Listed>,
     places: HashMap<i64, usize>,
     tags: Shared,
-    hasher: RandomState,
+    hash: KeyedHash,
 }
 
 pub(super) struct Listed {
@@ -41,23 +41,19 @@ pub(super) struct Listed {
 
 impl Roster {
     /// A roster of the rows of an index.
-    pub(super) fn new(dims: usize, rows: Vec<Listed>, tags: Shared, hasher: RandomState) -> Self {
+    pub(super) fn new(dims: usize, rows: Vec<Listed>, tags: Shared, hash: KeyedHash) -> Self {
         let keys = rows.iter().map(|row| row.entry.key);
         Self {
             dims,
             places: keys.zip(0..).collect(),
             rows,
             tags,
-            hasher,
+            hash,
         }
     }
 
     pub(super) fn len(&self) -> usize {
         self.rows.len()
-    }
-
-    pub(super) fn dims(&self) -> usize {
-        self.dims
     }
 
     pub(super) fn upsert(
@@ -71,7 +67,7 @@ impl Roster {
         check_utility(q)?;
         let entry = Entry {
             key,
-            fingerprint: fingerprint(&self.hasher, vector),
+            fingerprint: fingerprint(self.hash, vector),
             signature: signature(metadata),
             tags: self.tags.of(metadata),
         };

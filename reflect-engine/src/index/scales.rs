@@ -1,5 +1,7 @@
 //! What the codes of rows tell besides their dot products.
 
+use crate::snapshot::saved;
+
 /// What the code of a row tells, besides its dot products.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
@@ -20,6 +22,13 @@ pub(super) struct Scales {
     coarse_errors: Vec<f32>,
     errors: Vec<f32>,
 }
+
+saved!(Scales {
+    steps,
+    alongs,
+    coarse_errors,
+    errors,
+});
 
 impl Scales {
     pub(super) fn steps(&self) -> &[f32] {

@@ -1,10 +1,14 @@
 //! Metadata in an index: flat, and shared by memories with the same metadata.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::Metadata;
 use serde_json::Value;
+
+use crate::rank::signature;
 
 /// The metadata of a memory.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -19,6 +23,14 @@ impl Tags {
         let Entries(entries) = &*self.0;
         let found = entries.binary_search_by(|(known, _)| known.as_ref().cmp(key));
         found.ok().map(|place| &entries[place].1)
+    }
+
+    fn metadata(&self) -> Metadata {
+        let Entries(entries) = &*self.0;
+        let entries = entries.iter();
+        entries
+            .map(|(key, value)| (key.to_string(), value.clone()))
+            .collect()
     }
 
     /// The approximate heap size, including the entry in the set.
@@ -78,6 +90,39 @@ impl Shared {
     /// The approximate heap size.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+/// The places of metadata among all that were saved.
+pub(super) struct Places(HashMap<*const Entries, u32>);
+
+impl Places {
+    /// The place of a memory's metadata.
+    pub(super) fn of(&self, tags: Option<&Tags>) -> Option<u32> {
+        tags.and_then(|tags| self.0.get(&Arc::as_ptr(&tags.0)).copied())
+    }
+}
+
+impl Shared {
+    /// Saves all metadata, so that memories can be saved with their places.
+    pub(super) fn save(&self, out: &mut impl Write) -> io::Result<Places> {
+        self.known.len().serialize(out)?;
+        for tags in &self.known {
+            serde_json::to_string(&tags.metadata())?.serialize(out)?;
+        }
+        let addresses = self.known.iter().map(|tags| Arc::as_ptr(&tags.0));
+        Ok(Places(addresses.zip(0..).collect()))
+    }
+
+    /// Loads all metadata, by their places, each with its [`signature`].
+    pub(super) fn load(input: &mut impl Read) -> io::Result<(Self, Vec<(Tags, u64)>)> {
+        let (mut shared, mut all) = (Self::default(), Vec::new());
+        for _ in 0..usize::deserialize_reader(input)? {
+            let metadata = serde_json::from_str(&String::deserialize_reader(input)?)?;
+            let tags = shared.of(&metadata);
+            all.extend(tags.map(|tags| (tags, signature(&metadata))));
+        }
+        Ok((shared, all))
     }
 }
 

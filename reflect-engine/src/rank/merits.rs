@@ -2,6 +2,7 @@
 
 use super::merit::Merit;
 use crate::credit::Effects;
+use crate::snapshot::saved;
 
 /// The merits of consecutive rows, so that a scan computes with several at once.
 #[derive(Default)]
@@ -9,6 +10,8 @@ pub(crate) struct Merits {
     pub(super) qs: Vec<f64>,
     pub(super) effects: Effects,
 }
+
+saved!(Merits { qs, effects });
 
 impl Merits {
     pub(crate) fn len(&self) -> usize {

@@ -11,6 +11,8 @@ use crate::index::{Codes, ProjectIndex};
 use crate::store::{AsideWrite, Revision, VectorSpace};
 use crate::task::{compute, isolate};
 
+use super::snapshot;
+
 /// The number of changes read from the store at a time. Tests read many pages.
 pub(crate) const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };
 
@@ -43,14 +45,21 @@ pub(super) async fn current_index(
                 && index.has_settings(&news.settings)
                 && !index.is_due() =>
         {
+            snapshot::save_if_due(core, project, &space, &index);
             return Ok(Some(index));
         }
         Some(index) => index,
         None => core.indexes.get_or_create(project, dims),
     };
     // In its own task: a caller that goes away must not leave a page half applied.
-    let work = tidied(Arc::clone(core), project.clone(), space, Arc::clone(&index));
+    let work = tidied(
+        Arc::clone(core),
+        project.clone(),
+        space.clone(),
+        Arc::clone(&index),
+    );
     isolate("the index", work).await?;
+    snapshot::save_if_due(core, project, &space, &index);
     core.indexes.make_room(project);
     Ok(Some(index))
 }
@@ -64,21 +73,31 @@ async fn tidied(
 ) -> Result<()> {
     let _turn = index.catching_up.lock().await;
     catch_up(&core, &project, &space, &index).await?;
+    store_decisions(&core, &project, &space, &index).await
+}
+
+/// Stores the decisions that follow from the changes, and applies them.
+async fn store_decisions(
+    core: &Core,
+    project: &ProjectId,
+    space: &VectorSpace,
+    index: &Arc<ProjectIndex>,
+) -> Result<()> {
     let decisions = index.decisions();
     if decisions.is_empty() {
         return Ok(());
     }
-    log(&project, &decisions);
+    log(project, &decisions);
     // In parts, so that other writes do not wait for all.
     for part in decisions.chunks(PAGE) {
-        let stored = core.store.set_aside(&project, part.to_vec(), core.now());
+        let stored = core.store.set_aside(project, part.to_vec(), core.now());
         if let Err(error) = stored.await {
             // An answer is worth more than a decision, which is made again after the next review.
             tracing::warn!(%project, %error, "decisions about memories could not be stored");
             return Ok(());
         }
     }
-    catch_up(&core, &project, &space, &index).await
+    catch_up(core, project, space, index).await
 }
 
 fn log(project: &ProjectId, decisions: &[AsideWrite]) {
@@ -106,6 +125,12 @@ async fn catch_up(
     space: &VectorSpace,
     index: &Arc<ProjectIndex>,
 ) -> Result<()> {
+    if index.is_new() {
+        let news = core
+            .store
+            .memory_changes(project, space, Revision::default(), 1);
+        snapshot::load(core, project, space, news.await?.settings, index).await;
+    }
     let after = |revision| core.store.memory_changes(project, space, revision, PAGE);
     let mut page = after(index.revision()).await?;
     if !index.has_settings(&page.settings) {

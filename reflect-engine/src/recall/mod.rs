@@ -7,6 +7,7 @@ mod appraise;
 mod catch_up;
 mod explain;
 mod query;
+mod snapshot;
 mod survey;
 
 pub use appraise::Appraisal;
@@ -15,6 +16,7 @@ pub(crate) use appraise::appraise;
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
 pub(crate) use query::query;
+pub(crate) use snapshot::clean_up;
 
 #[cfg(test)]
 #[cfg(feature = "postgres")]

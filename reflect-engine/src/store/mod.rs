@@ -33,6 +33,7 @@ mod postgres;
 mod restored;
 mod sketches;
 mod skill;
+mod snapshots;
 mod spans;
 mod sqlite;
 mod tally;
@@ -61,6 +62,7 @@ pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
+pub use snapshots::{SnapshotKey, Snapshots};
 pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;

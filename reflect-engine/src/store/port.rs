@@ -9,7 +9,7 @@ use reflect_types::{
 
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Spans, Tallies,
+    MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Snapshots, Spans, Tallies,
     TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace, Vectors,
 };
 use crate::error::Result;
@@ -21,7 +21,17 @@ use crate::review::{Action, Decision, Selection, Setback};
 /// all, and its success is durable. Access control is not the store's: it trusts the project.
 #[async_trait]
 pub trait Store:
-    Archive + Browse + Monitoring + Proposals + Spans + Tallies + Vectors + Send + Sync + 'static
+    Archive
+    + Browse
+    + Monitoring
+    + Proposals
+    + Snapshots
+    + Spans
+    + Tallies
+    + Vectors
+    + Send
+    + Sync
+    + 'static
 {
     /// All projects, sorted by id.
     async fn projects(&self) -> Result<Vec<ProjectId>>;

@@ -12,6 +12,7 @@ mod projects;
 mod replacements;
 mod reviews;
 mod setbacks;
+mod snapshots;
 mod spans;
 mod support;
 mod together;
@@ -123,6 +124,7 @@ pub async fn all(store: &dyn Store) {
     jobs::a_released_job_counts_as_never_claimed(store).await;
     jobs::jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(store).await;
     jobs::a_job_whose_lease_has_expired_is_claimed_alone(store).await;
+    snapshots::the_last_finished_snapshot_is_kept(store).await;
     monitoring::waiting_jobs_and_revisions_are_counted(store).await;
     judgements::a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store).await;
     judgements::a_parked_judgement_is_not_queued_again(store).await;

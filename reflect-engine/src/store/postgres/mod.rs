@@ -20,7 +20,7 @@ use reflect_types::{
 use super::encoded_trace::EncodedTrace;
 use super::{
     AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
-    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
+    NewTrace, Revision, SkillWrite, Snapshots, Store, TraceDeletion, TraceKey, Undecoded, UndoRun,
     VectorSpace,
 };
 use crate::error::Result;
@@ -89,6 +89,9 @@ pub use examination::Examination;
 #[cfg(any(test, feature = "test-support"))]
 #[doc(hidden)]
 pub use scratch::scratch_database;
+
+/// Servers that share a database compute their indexes themselves.
+impl Snapshots for Postgres {}
 
 #[async_trait]
 impl Store for Postgres {

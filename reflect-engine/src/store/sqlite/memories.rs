@@ -7,7 +7,7 @@ use reflect_types::{
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::fault::Fault;
-use super::{events, memory_changes, merged, projects, row, skills, vectors};
+use super::{events, memory_changes, merged, projects, row, skills, snapshots, vectors};
 use crate::clock;
 use crate::error::Error;
 use crate::learn;
@@ -235,6 +235,7 @@ pub(super) fn remove(db: &Connection, project: i64, id: &MemoryId) -> Result<(),
             .execute(params![key, id.as_str()])?;
     }
     memory_changes::forget(db, project, id)?;
+    snapshots::forget(db, project)?;
     db.prepare_cached("DELETE FROM memory WHERE key = ?1")?
         .execute([key])?;
     db.prepare_cached(

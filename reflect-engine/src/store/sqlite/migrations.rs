@@ -86,6 +86,9 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0029_personal_values.sql"
     )),
+    schema(include_str!(
+        "../../../migrations/sqlite/0030_snapshots.sql"
+    )),
 ];
 
 /// The current format: the number of migrations.

@@ -47,6 +47,7 @@ mod reembeddings;
 mod reviews;
 mod row;
 mod skills;
+mod snapshots;
 mod spans;
 mod tallies;
 mod trace_labels;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::embedders::dims;
 use super::fault::Fault;
-use super::{Sqlite, blob, embedders, projects, reembeddings, row};
+use super::{Sqlite, blob, embedders, projects, reembeddings, row, snapshots};
 use crate::error::Result;
 use crate::store::{
     Claims, KnownEmbedder, Lease, MemoryKey, UnembeddedMemory, UnusedVectors, VectorSpace, Vectors,
@@ -290,6 +290,9 @@ fn delete_unused(
         db.prepare_cached("DELETE FROM embedding WHERE memory = ?1 AND embedder = ?2")?;
     for memory in &memories {
         delete.execute([*memory, embedder])?;
+    }
+    if !memories.is_empty() {
+        snapshots::forget_space(db, &unused.space)?;
     }
     if memories.len() == limit {
         return Ok(memories.last().copied());
