@@ -137,7 +137,7 @@ pub(crate) struct ProjectIndex {
     pub(crate) catching_up: tokio::sync::Mutex<()>,
     saving: Mutex<Saving>,
     dims: usize,
-    /// The memory used after the last change. Apart from the state, so that nobody waits for it.
+    /// The memory used after the last change, readable without the lock of the state.
     bytes: AtomicUsize,
 }
 

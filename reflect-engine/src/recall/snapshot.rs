@@ -1,7 +1,7 @@
 //! Keeps a large index in the store, so that the next process does not compute it again.
 //!
-//! No query fails because of a snapshot: one that cannot be used is told of in the log, and the memories are
-//! read.
+//! A snapshot that cannot be used is logged and ignored: the index is rebuilt from the memories, and the query
+//! succeeds.
 
 use std::io;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn try_to_load(
         let Some(part) = core.store.snapshot_part(snapshot, number).await? else {
             break;
         };
-        // Nobody listens any more if the snapshot does not fit.
+        // Loading has failed: the receiver is dropped.
         if sender.send(part).await.is_err() {
             break;
         }

@@ -1,4 +1,4 @@
-//! An index from a snapshot answers like the one that was saved, and like one that is built anew.
+//! Answers of an index that is loaded from a snapshot, compared with the saved index and a rebuilt one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Taught {
         found.unwrap().map(|(key, _)| key)
     }
 
-    /// Whether a restart uses the snapshot: an index that is built anew is saved anew.
+    /// Whether a restart uses the snapshot. A rebuilt index is saved under a new key.
     async fn is_loaded_at_restart(&mut self) -> bool {
         let before = self.snapshot().await;
         assert!(before.is_some());
