@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::run::{Outcome, all, captured, cargo, target};
 
-const MANIFEST: &str = "examples/frameworks/Cargo.toml";
+pub(crate) const MANIFEST: &str = "examples/frameworks/Cargo.toml";
 
 /// The examples. Each asks a scripted model, is reviewed, and does better. That of `genai` needs its feature.
 const EXAMPLES: [&str; 2] = ["rig", "rig_hook"];

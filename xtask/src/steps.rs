@@ -11,6 +11,7 @@ use crate::run::{Outcome, Step, all, cargo, command, target};
 
 pub(crate) const ALL: &[Step] = &[
     Step::new("format", "the code is formatted", format),
+    Step::new("locks", "every Cargo.lock is up to date", locks),
     Step::new("budget", "the default SDK stays light", budget::check),
     Step::new(
         "package",
@@ -48,6 +49,13 @@ pub(crate) const ALL: &[Step] = &[
 
 fn format() -> Outcome {
     cargo(&["fmt", "--all", "--check"], &[])
+}
+
+/// The workspaces beside the main one have locks of their own, which a new dependency of a crate makes old too.
+fn locks() -> Outcome {
+    let update = ["update", "--workspace", "--locked", "--manifest-path"];
+    let manifests = ["Cargo.toml", frameworks::MANIFEST, bench::peers::MANIFEST];
+    all(manifests.map(|manifest| cargo(&[&update[..], &[manifest]].concat(), &[])))
 }
 
 fn clippy() -> Outcome {

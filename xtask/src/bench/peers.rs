@@ -8,6 +8,9 @@ use super::sink;
 use crate::python;
 use crate::run::{Outcome, captured, cargo_command, target};
 
+/// The program that measures ours and other Rust SDKs.
+pub(crate) const MANIFEST: &str = "xtask/peers/rust/Cargo.toml";
+
 /// The packages, with their versions.
 const REQUIREMENTS: &str = "xtask/peers/requirements.txt";
 
@@ -172,7 +175,7 @@ fn built(folder: &Path) -> Result<PathBuf, String> {
     let mut build = cargo_command();
     build
         .args(["build", "--release", "--locked", "--manifest-path"])
-        .args(["xtask/peers/rust/Cargo.toml", "--target-dir"])
+        .args([MANIFEST, "--target-dir"])
         .arg(folder);
     let (_, ended) = captured(&mut build);
     ended.map_err(|problem| format!("it cannot be built, cargo {problem}"))?;
