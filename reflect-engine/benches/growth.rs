@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use reflect_engine::Engine;
 use reflect_engine::index::Index;
 use reflect_engine::model::{self, Embedder, StaticEmbedder};
-use reflect_engine::rank::{Candidate, Merit, Params, Rule, rank};
+use reflect_engine::rank::{Candidate, Floor, Merit, Params, Rule, rank};
 use reflect_engine::store::Sqlite;
 use reflect_types::{Metadata, ProjectId, QueryMemories, Ranking};
 use rustix::time::{ClockId, clock_gettime};
@@ -314,7 +314,8 @@ impl World {
             .collect();
         let query = QueryMemories::new("");
         let lambda = query.lambda;
-        let params = Params::new(&query, Rule::Classic { lambda }, f64::from(FLOOR));
+        let floor = Floor::Noise(f64::from(FLOOR));
+        let params = Params::new(&query, Rule::Classic { lambda }, floor);
         let best = rank(&self.probes[probe], &all, &params);
         best.iter().map(|best| id(best.key as usize)).collect()
     }

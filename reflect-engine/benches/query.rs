@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use fearless_simd::{Level, Simd as _, dispatch};
 use reflect_engine::index::Index;
-use reflect_engine::rank::{self, Candidate, Merit, Params, Ranked, Rule, rank};
+use reflect_engine::rank::{self, Candidate, Floor, Merit, Params, Ranked, Rule, rank};
 use reflect_types::Metadata;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -64,7 +64,7 @@ fn run(count: usize, clusters: usize, goal_ms: f64) -> f64 {
     let usual = Params {
         rule: Rule::Classic { lambda: 0.5 },
         mmr_lambda: 0.7,
-        floor: 0.2,
+        floor: Floor::Set(0.2),
         limit: 10,
     };
     let similarity = Params {
@@ -80,7 +80,7 @@ fn run(count: usize, clusters: usize, goal_ms: f64) -> f64 {
         ..usual
     };
     let plain = Params {
-        floor: -1.0,
+        floor: Floor::Set(-1.0),
         mmr_lambda: 1.0,
         ..usual
     };
@@ -267,7 +267,7 @@ impl World {
         let mut scores: Vec<_> = (0..self.q.len())
             .filter(|place| filter.is_none_or(|f| rank::matches(f, Some(&self.metadata[*place]))))
             .map(|place| (place, dot(probe, self.vector(place))))
-            .filter(|(_, similarity)| f64::from(*similarity) >= params.floor)
+            .filter(|(_, similarity)| f64::from(*similarity) >= params.floor.similarity())
             .map(|(place, sim)| (place, (1.0 - weight) * sim + weight * self.q[place] as f32))
             .collect();
         if params.pool() < scores.len() {

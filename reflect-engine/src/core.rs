@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter};
+use crate::rank::Floor;
 use crate::span_work::SpanWork;
 use crate::store::Store;
 
@@ -33,7 +34,7 @@ pub(crate) struct Core {
     /// The ranking of queries that do not set one.
     pub(crate) ranking: Ranking,
     /// The similarity floor of queries that do not set one.
-    pub(crate) floor: f64,
+    pub(crate) floor: Floor,
     /// Whether reflections keep personal values.
     pub(crate) keep_personal_values: bool,
     /// The number of reviews processed concurrently.

@@ -26,8 +26,10 @@ pub struct MemorySearch {
     pub ranking: String,
     /// The weight of utility in the classic ranking.
     pub lambda: f64,
-    /// The lowest similarity; `None` for the server's.
-    pub floor: Option<f64>,
+    /// The lowest similarity.
+    pub floor: f64,
+    /// The lowest similarity of a query that sets none.
+    pub usual_floor: f64,
     /// The weight of variety, from 0 to 1.
     pub variety: f64,
     /// `quarantined` for memories that were set aside.
@@ -62,7 +64,9 @@ impl MemorySearch {
             }),
             lambda: share(self.lambda),
             mmr_lambda,
-            similarity_threshold: self.floor.map(share),
+            // The form has two decimals.
+            similarity_threshold: Some(share(self.floor))
+                .filter(|floor| (floor - self.usual_floor).abs() >= 0.005),
             ..QueryMemories::new(self.q.trim())
         })
     }
@@ -154,10 +158,6 @@ impl MemoriesPage {
             ranked: ranked.into_iter().map(|(_, hit)| hit).collect(),
             others: others.into_iter().map(|(_, hit)| hit).collect(),
         };
-        let search = MemorySearch {
-            floor: search.floor.or(Some(explanation.floor)),
-            ..search
-        };
         Self::new(frame, search, Some(found), Vec::new(), None, first)
     }
 
@@ -170,7 +170,7 @@ impl MemoriesPage {
         first: FirstTrace,
     ) -> Self {
         Self {
-            floor: format!("{:.2}", search.floor.unwrap_or_default()),
+            floor: format!("{:.2}", search.floor),
             lambda: format!("{:.2}", search.lambda),
             variety: format!("{:.2}", search.variety),
             frame: frame.on("memories"),

@@ -18,6 +18,7 @@ use crate::index::Indexes;
 use crate::ingest;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
+use crate::rank::Floor;
 use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
@@ -134,7 +135,8 @@ impl Builder {
     }
 
     /// The cosine similarity below which memories are left out, for queries that do not set one.
-    /// Default: the embedder's noise floor.
+    /// Default: the embedder's noise floor, below which only memories are given that reviews show to help
+    /// whatever the task.
     #[must_use]
     pub fn similarity_floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
@@ -242,8 +244,8 @@ impl Builder {
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
             ranking: self.ranking,
             floor: match self.floor {
-                Some(floor) => within("similarity_floor", floor, -1.0)?,
-                None => f64::from(embedder.noise_floor()),
+                Some(floor) => Floor::Set(within("similarity_floor", floor, -1.0)?),
+                None => Floor::Noise(f64::from(embedder.noise_floor())),
             },
             embedder,
             keep_personal_values: self.keep_personal_values,

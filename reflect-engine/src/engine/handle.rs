@@ -63,7 +63,7 @@ impl Engine {
 
     /// The lowest similarity of queries that set none.
     pub fn similarity_floor(&self) -> f64 {
-        self.core().floor
+        self.core().floor.similarity()
     }
 
     /// Whether memories keep values that identify a person or a case in a project that does not say: see

@@ -9,7 +9,7 @@ use crate::rank::{Merit, Params};
 /// The score below which a row cannot be in the pool.
 ///
 /// It is the lowest of the pool's best rows, each counted with its lowest possible score and only if
-/// it surely reaches the floor. The operations that compute scores from similarities are monotonic,
+/// it is surely near enough. The operations that compute scores from similarities are monotonic,
 /// rounding included, so bounds of a similarity become bounds of the exact ranking's score.
 #[derive(Debug)]
 pub(super) struct Cut {
@@ -46,7 +46,7 @@ impl Cut {
     /// Whether a row is ruled out by upper bounds of its similarity and its score.
     #[inline]
     pub(super) fn surely_misses(&self, similarity: f64, high: f64) -> bool {
-        similarity < self.params.floor || self.excludes(high)
+        !self.params.is_near(similarity, high) || self.excludes(high)
     }
 
     /// The places of the rows that upper bounds of their similarities and scores do not rule out.
@@ -57,11 +57,12 @@ impl Cut {
         places: &'a mut [usize],
     ) -> &'a mut [usize] {
         let worst = self.worst.map_or(f64::NEG_INFINITY, |worst| worst.score);
-        let (floor, least) = (self.params.floor, self.least.max(worst));
+        let (floor, waiver) = (self.params.floor.similarity(), self.params.waiver());
+        let least = self.least.max(worst);
         let mut count = 0;
         for (at, (similarity, score)) in similarities.iter().zip(scores).enumerate() {
             places[count] = at;
-            count += usize::from(*similarity >= floor && *score >= least);
+            count += usize::from((*similarity >= floor || *score >= waiver) && *score >= least);
         }
         &mut places[..count]
     }
@@ -75,7 +76,7 @@ impl Cut {
             score: self.params.score(bounds.low, merit),
             key,
         };
-        let surely_ranks = bounds.low >= self.params.floor && low.score >= self.least;
+        let surely_ranks = self.params.is_near(bounds.low, low.score) && low.score >= self.least;
         if surely_ranks && self.worst.is_none_or(|worst| low > worst) {
             self.best.push(Reverse(low));
             if self.best.len() > self.pool {

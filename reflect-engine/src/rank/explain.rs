@@ -43,7 +43,7 @@ pub fn explain(
         let filtered = filter.is_some_and(|f| !filter::matches(f, candidate.metadata));
         match scored {
             Some(scored) if filtered => others.push(dropped(&scored.ranked, Dropped::Metadata)),
-            Some(scored) if scored.ranked.similarity < params.floor => {
+            Some(scored) if !params.is_near(scored.ranked.similarity, scored.ranked.score) => {
                 others.push(dropped(&scored.ranked, Dropped::Floor));
             }
             Some(scored) if scored.ranked.score < params.rule.least() => {

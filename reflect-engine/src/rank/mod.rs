@@ -6,6 +6,7 @@
 
 mod explain;
 mod filter;
+mod floor;
 mod merit;
 mod merit_ceiling;
 mod merits;
@@ -20,6 +21,7 @@ use reflect_types::{Metadata, QueryMemories};
 pub use explain::{Explained, explain};
 pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
+pub use floor::Floor;
 pub use merit::Merit;
 pub(crate) use merit_ceiling::MeritCeiling;
 pub(crate) use merits::Merits;
@@ -33,19 +35,19 @@ pub struct Params {
     pub rule: Rule,
     /// The weight of the score against diversity, from 0 (diversity alone) to 1 (score alone).
     pub mmr_lambda: f64,
-    /// The lowest cosine similarity of a ranked memory.
-    pub floor: f64,
+    /// The lowest similarity of a ranked memory.
+    pub floor: Floor,
     /// The largest number of memories in the answer.
     pub limit: usize,
 }
 
 impl Params {
     /// The parameters of a query; `default_floor` applies if it sets no threshold.
-    pub fn new(query: &QueryMemories, rule: Rule, default_floor: f64) -> Self {
+    pub fn new(query: &QueryMemories, rule: Rule, default_floor: Floor) -> Self {
         Self {
             rule,
             mmr_lambda: rule.mmr_lambda(query),
-            floor: query.similarity_threshold.unwrap_or(default_floor),
+            floor: query.similarity_threshold.map_or(default_floor, Floor::Set),
             limit: usize::try_from(query.limit).unwrap_or(usize::MAX),
         }
     }
@@ -71,6 +73,20 @@ impl Params {
     /// The score, which never falls with the similarity.
     pub(crate) fn score(&self, similarity: f64, merit: Merit) -> f64 {
         self.rule.score(similarity, merit)
+    }
+
+    /// The score from which a memory may be below the floor.
+    pub(crate) fn waiver(&self) -> f64 {
+        match self.floor {
+            Floor::Set(_) => f64::INFINITY,
+            Floor::Noise(_) => self.rule.waiver(),
+        }
+    }
+
+    /// Whether the floor lets a memory in. What is let in stays so with a higher similarity or score.
+    #[inline]
+    pub(crate) fn is_near(&self, similarity: f64, score: f64) -> bool {
+        similarity >= self.floor.similarity() || score >= self.waiver()
     }
 
     /// A score that no memory below the ceiling exceeds, up to this similarity.
@@ -118,7 +134,12 @@ pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec
         .iter()
         .filter_map(|c| Scored::of(&probe, c, params));
     let mut pool: Vec<_> = scored
-        .filter(|s| s.ranked.similarity >= params.floor && s.ranked.score >= params.rule.least())
+        .filter(|s| {
+            let Ranked {
+                similarity, score, ..
+            } = s.ranked;
+            params.is_near(similarity, score) && score >= params.rule.least()
+        })
         .collect();
     keep_best(&mut pool, params.pool());
     let turns = variety::choose(&pool, params);

@@ -31,6 +31,9 @@ const LEAST: f64 = -0.1;
 /// The number of reviewed runs with memories before one is left out: until then, what hurts is only
 /// assumed.
 const RUNS_TO_LEAVE_OUT: f64 = 100.0;
+/// The score from which a memory is given to tasks that have nothing in common with its own. Only one that is known to
+/// help whatever the task has it there.
+const HELPS_ANYWHERE: f64 = 0.15;
 /// The weight of similarity among memories of the same effect, and of what exceeds [`NEAR`]: where the effect does
 /// not rise any more, the nearer memory is the safer choice.
 const TIE_BREAK: f64 = 0.01;
@@ -122,6 +125,14 @@ impl Rule {
         match self {
             Self::Classic { .. } => f64::NEG_INFINITY,
             Self::Learned(learned) => learned.least,
+        }
+    }
+
+    /// The score from which a memory need not be similar.
+    pub(super) fn waiver(&self) -> f64 {
+        match self {
+            Self::Classic { .. } => f64::INFINITY,
+            Self::Learned(_) => HELPS_ANYWHERE,
         }
     }
 

@@ -11,7 +11,7 @@ const CLASSIC: Rule = Rule::Classic { lambda: 0.5 };
 const PARAMS: Params = Params {
     rule: CLASSIC,
     mmr_lambda: 1.0,
-    floor: -1.0,
+    floor: Floor::Set(-1.0),
     limit: 10,
 };
 
@@ -31,18 +31,19 @@ fn keys(ranked: &[Ranked]) -> Vec<i64> {
 #[test]
 fn a_query_sets_the_params_and_the_embedder_the_floor() {
     let mut query = QueryMemories::new("t");
-    let params = Params::new(&query, CLASSIC, 0.2);
+    let params = Params::new(&query, CLASSIC, Floor::Noise(0.2));
     assert_eq!(
         params,
         Params {
             rule: CLASSIC,
             mmr_lambda: 0.7,
-            floor: 0.2,
+            floor: Floor::Noise(0.2),
             limit: 10
         }
     );
     query.similarity_threshold = Some(0.4);
-    assert!((Params::new(&query, CLASSIC, 0.2).floor - 0.4).abs() < f64::EPSILON);
+    let params = Params::new(&query, CLASSIC, Floor::Noise(0.2));
+    assert_eq!(params.floor, Floor::Set(0.4));
 }
 
 #[test]
@@ -93,16 +94,48 @@ fn what_is_below_the_floor_is_out_however_useful() {
         candidate(3, &[0.0, 0.0], 1.0),
     ];
     let params = Params {
-        floor: 0.2,
+        floor: Floor::Set(0.2),
         ..PARAMS
     };
     assert_eq!(keys(&rank(&[1.0, 0.0], &candidates, &params)), [1]);
     // The floor itself is in.
     let params = Params {
-        floor: 0.0,
+        floor: Floor::Set(0.0),
         ..PARAMS
     };
     assert_eq!(rank(&[1.0, 0.0], &candidates, &params).len(), 3);
+}
+
+#[test]
+fn what_helps_whatever_the_task_may_be_below_the_noise() {
+    let of = |key, vector, lift| Candidate {
+        merit: Merit {
+            q: 0.5,
+            effect: Effect::new(lift, [0.0; 3]),
+        },
+        ..candidate(key, vector, 0.5)
+    };
+    let candidates = [
+        of(1, &[1.0, 0.0], 0.05),
+        of(2, &[0.0, 1.0], 0.3),
+        of(3, &[0.0, 1.0], 0.1),
+    ];
+    let at = |floor| {
+        let params = Params {
+            rule: Rule::Learned(Learned { least: -0.1 }),
+            floor,
+            ..PARAMS
+        };
+        let explained = explain(&[1.0, 0.0], &candidates, &params, None);
+        let below = explained
+            .iter()
+            .filter(|e| e.dropped == Some(Dropped::Floor));
+        let below: Vec<_> = below.map(|e| e.key).collect();
+        (keys(&rank(&[1.0, 0.0], &candidates, &params)), below)
+    };
+    assert_eq!(at(Floor::Noise(0.2)), (vec![2, 1], vec![3]));
+    assert_eq!(at(Floor::Set(0.2)), (vec![1], vec![2, 3]));
+    assert_eq!(at(Floor::Set(0.0)), (vec![2, 1, 3], vec![]));
 }
 
 #[test]
@@ -163,7 +196,7 @@ fn an_explanation_says_why_each_was_dropped() {
     candidates.extend((100..150).map(|key| with(key, &[0.6, 0.8], 0.0, &ours)));
     let params = Params {
         mmr_lambda: 0.5,
-        floor: 0.2,
+        floor: Floor::Set(0.2),
         limit: 2,
         ..PARAMS
     };
@@ -195,7 +228,7 @@ fn plain_rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> V
     let mut pool: Vec<_> = candidates
         .iter()
         .filter_map(|c| Scored::of(&probe, c, params))
-        .filter(|s| s.ranked.similarity >= params.floor)
+        .filter(|s| s.ranked.similarity >= params.floor.similarity())
         .collect();
     pool.sort_by(|a, b| by_score(&a.ranked, &b.ranked));
     pool.truncate(params.pool());
@@ -244,7 +277,7 @@ proptest! {
         turn in any::<prop::sample::Index>(),
     ) {
         let rule = Rule::Classic { lambda };
-        let params = Params { rule, mmr_lambda, floor, limit };
+        let params = Params { rule, mmr_lambda, floor: Floor::Set(floor), limit };
         let mut candidates: Vec<_> =
             (0..).zip(&memories).map(|(key, (vector, q))| candidate(key, vector, *q)).collect();
         let ranked = rank(&probe, &candidates, &params);

@@ -80,7 +80,7 @@ pub(crate) async fn explain(
     });
     Ok(Explanation {
         ranking: params.rule.ranking(),
-        floor: params.floor,
+        floor: params.floor.similarity(),
         considered: survey.considered(),
         unembedded,
         searched_in: if index.is_listed() {
@@ -97,7 +97,7 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
     let rule = Rule::of(query, &core.ranking, Learned::from(&Credit::new()));
     Explanation {
         ranking: rule.ranking(),
-        floor: Params::new(query, rule, core.floor).floor,
+        floor: Params::new(query, rule, core.floor).floor.similarity(),
         considered: 0,
         unembedded: 0,
         searched_in: SearchedIn::Memory,

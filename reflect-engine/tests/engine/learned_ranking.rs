@@ -9,6 +9,7 @@ use crate::on_every_store;
 on_every_store! {
     the_memory_of_passed_runs_ranks_before_the_one_of_failed_runs,
     a_memory_that_hurts_is_left_out_once_there_is_evidence,
+    a_memory_that_helps_whatever_the_task_is_given_to_tasks_unlike_its_own,
     a_withdrawn_review_leaves_the_ranking_as_it_was,
     a_deleted_trace_leaves_its_evidence,
     a_review_counts_by_its_alpha,
@@ -68,6 +69,23 @@ async fn a_memory_that_hurts_is_left_out_once_there_is_evidence(home: &Home) {
     assert!(of(&good).unwrap().rank.is_some());
     assert_eq!(of(&bad).unwrap().dropped, Some(Dropped::Harm));
     assert!(answer(&engine).await.iter().all(|(id, _)| *id != bad));
+}
+
+async fn a_memory_that_helps_whatever_the_task_is_given_to_tasks_unlike_its_own(home: &Home) {
+    let engine = home.engine();
+    let (good, bad) = taught(&engine, 20).await;
+    let mut query = QueryMemories::new("Write a poem about the sea");
+    let explained = engine.explain_memories(&project(), &query).await.unwrap();
+    let of = |id: &MemoryId| explained.memories.iter().find(|memory| memory.id == *id);
+    let (given, left_out) = (of(&good).unwrap(), of(&bad).unwrap());
+    assert!(given.similarity < explained.floor && given.rank.is_some());
+    assert_eq!(left_out.dropped, Some(Dropped::Floor));
+
+    let found = engine.query_memories(&project(), &query).await.unwrap();
+    assert!(found.iter().any(|memory| memory.id == good));
+    query.similarity_threshold = Some(explained.floor);
+    let found = engine.query_memories(&project(), &query).await.unwrap();
+    assert!(found.iter().all(|memory| memory.id != good));
 }
 
 async fn a_review_counts_by_its_alpha(home: &Home) {

@@ -53,6 +53,10 @@ pub(super) fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
 pub(super) fn params() -> impl Strategy<Value = Params> {
     let weight = || prop_oneof![Just(0.0), Just(1.0), Just(0.5), 0.0..1.0];
     let floor = prop_oneof![Just(-1.0), Just(0.0), -0.2..1.0];
+    let floor = prop_oneof![
+        floor.clone().prop_map(Floor::Set),
+        floor.prop_map(Floor::Noise),
+    ];
     let least = prop_oneof![Just(f64::NEG_INFINITY), -0.6..0.6];
     let rule = prop_oneof![
         weight().prop_map(|lambda| Rule::Classic { lambda }),

@@ -76,7 +76,7 @@ fn what_just_misses_the_floor_pushes_nothing_out() {
     let memories: Memories = (0..210).map(|key| (key, stored(key))).collect();
     let params = Params {
         rule: Rule::Classic { lambda: 0.9 },
-        floor: 0.3,
+        floor: Floor::Set(0.3),
         ..PARAMS
     };
     let index = index_of(4, &memories);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-use crate::rank::{self, Candidate, Learned, Ranked, Rule, explain, rank};
+use crate::rank::{self, Candidate, Floor, Learned, Ranked, Rule, explain, rank};
 
 /// The memories of an index, with their exact vectors.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ fn learned(least: f64) -> Rule {
 const PARAMS: Params = Params {
     rule: Rule::Classic { lambda: 0.5 },
     mmr_lambda: 0.7,
-    floor: -1.0,
+    floor: Floor::Set(-1.0),
     limit: 10,
 };
 
