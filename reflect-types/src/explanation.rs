@@ -12,8 +12,8 @@ use crate::wire_enum::wire_enum;
 pub struct Explanation {
     /// How the memories were ranked.
     pub ranking: Ranking,
-    /// The cosine similarity below which memories were left out. If the query sets none, memories that reviews show to
-    /// help whatever the task may be below it.
+    /// The cosine similarity below which memories were left out. If neither the query nor the server
+    /// sets one, memories that reviews show to help whatever the task may be below it.
     pub floor: f64,
     /// The number of the project's memories with a vector of the server's embedder.
     pub considered: usize,

@@ -116,7 +116,8 @@ pub(crate) struct Options {
     /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
     #[arg(long, env = "REFLECT_ALPHA")]
     alpha: Option<f64>,
-    /// Default similarity threshold of a query (default: the embedder's).
+    /// Default similarity threshold of a query (default: the embedder's, below which a memory is only given if reviews
+    /// show that it helps whatever the task).
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
     /// Default ranking of a query: `learned` from reviews, or `classic`, by similarity and utility.

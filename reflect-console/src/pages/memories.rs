@@ -51,6 +51,8 @@ impl MemorySearch {
                 0.0
             }
         };
+        // As the form has it.
+        let shown = |value: f64| format!("{:.2}", share(value));
         let mut mmr_lambda = 1.0 - share(self.variety);
         // The default stands for the ranking's own choice, which is no variety if it is learned.
         if (mmr_lambda - QueryMemories::DEFAULT_MMR_LAMBDA).abs() < 1e-9 {
@@ -64,9 +66,8 @@ impl MemorySearch {
             }),
             lambda: share(self.lambda),
             mmr_lambda,
-            // The form has two decimals.
             similarity_threshold: Some(share(self.floor))
-                .filter(|floor| (floor - self.usual_floor).abs() >= 0.005),
+                .filter(|_| shown(self.floor) != shown(self.usual_floor)),
             ..QueryMemories::new(self.q.trim())
         })
     }

@@ -13,6 +13,9 @@ pub(super) const CURVES: [Curve; COUNT] = [
 /// The similarities at which a curve begins or ends to rise, in order. Between two of them, every curve is linear.
 pub(super) const TURNS: [f64; 2 * COUNT] = [0.35, 0.42, 0.55, 0.58, 0.62, 1.0];
 
+/// Up to this similarity, no curve rises.
+pub(crate) const LEVEL: f64 = TURNS[0];
+
 /// The values of all curves at a similarity.
 #[inline]
 pub(super) fn at(similarity: f64) -> [f64; COUNT] {

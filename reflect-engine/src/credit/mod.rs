@@ -39,6 +39,7 @@ use reflect_types::Review;
 
 pub(crate) use belief::logistic;
 pub(crate) use ceiling::Ceiling;
+pub(crate) use curves::LEVEL;
 pub(crate) use effect::Effect;
 pub(crate) use effects::Effects;
 pub(crate) use kinds::Kinds;

@@ -12,6 +12,7 @@ use super::handle::Engine;
 use super::time;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
+use crate::recall;
 use crate::store::{EmbeddedPiece, Undecoded};
 
 impl Engine {
@@ -110,6 +111,7 @@ impl Engine {
             .await?;
         core.work.notify_one();
         core.imported.notify_one();
+        recall::clean_up(core);
         Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),

@@ -19,6 +19,7 @@ use crate::ingest;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
+use crate::recall;
 use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
@@ -262,6 +263,8 @@ impl Builder {
             calls: watch::Sender::new(0),
         });
         let background = if core.background {
+            let _runtime = runtime.enter();
+            recall::clean_up(&core);
             ingest::start(&core, &runtime)
         } else {
             Vec::new()

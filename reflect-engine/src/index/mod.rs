@@ -47,7 +47,7 @@ use tags::Shared;
 
 pub(crate) use codes::Codes;
 pub(crate) use projects::{Indexes, ProjectIndex};
-pub(crate) use saving::Due;
+pub(crate) use saving::{Due, Saved};
 pub use shortlist::Shortlist;
 
 /// The quantised vectors of one project.

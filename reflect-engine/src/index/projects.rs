@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use reflect_types::{Metadata, ProjectId, Ranking};
 
-use super::saving::{Due, Saving};
+use super::saving::{Due, Saved, Saving};
 use super::state::State;
 use super::{Codes, Index, Shortlist};
 use crate::credit::{Account, Unread};
@@ -271,9 +271,9 @@ impl ProjectIndex {
         self.saving().begin(memories, Instant::now())
     }
 
-    /// A snapshot was written, or not.
-    pub(crate) fn end_saving(&self, is_saved: bool) {
-        self.saving().end(is_saved);
+    /// What became of the snapshot that was due.
+    pub(crate) fn end_saving(&self, saved: Saved) {
+        self.saving().end(saved);
     }
 
     /// The parts of a snapshot, with vectors of this space, and its revision; `None` if something is left to be

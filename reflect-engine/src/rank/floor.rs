@@ -5,7 +5,8 @@
 pub enum Floor {
     /// As asked for: nothing below it is ranked.
     Set(f64),
-    /// Tasks below it have nothing in common. A memory that helps whatever the task is ranked all the same.
+    /// Tasks below it have nothing in common. A memory that helps whatever the task is ranked all the same, unless the
+    /// floor is so high that one for similar tasks could be taken for it.
     Noise(f64),
 }
 

@@ -28,6 +28,8 @@ pub(crate) use merits::Merits;
 pub use rule::{Learned, Rule};
 use vector::Direction;
 
+use crate::credit::LEVEL;
+
 /// The parameters of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -78,8 +80,9 @@ impl Params {
     /// The score from which a memory may be below the floor.
     pub(crate) fn waiver(&self) -> f64 {
         match self.floor {
-            Floor::Set(_) => f64::INFINITY,
-            Floor::Noise(_) => self.rule.waiver(),
+            // Below, the score of a memory that only helps with tasks like its own is at its lowest.
+            Floor::Noise(similarity) if similarity <= LEVEL => self.rule.waiver(),
+            Floor::Noise(_) | Floor::Set(_) => f64::INFINITY,
         }
     }
 

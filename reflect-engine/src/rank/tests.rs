@@ -135,6 +135,7 @@ fn what_helps_whatever_the_task_may_be_below_the_noise() {
     };
     assert_eq!(at(Floor::Noise(0.2)), (vec![2, 1], vec![3]));
     assert_eq!(at(Floor::Set(0.2)), (vec![1], vec![2, 3]));
+    assert_eq!(at(Floor::Noise(0.7)), (vec![1], vec![2, 3]));
     assert_eq!(at(Floor::Set(0.0)), (vec![2, 1, 3], vec![]));
 }
 

@@ -16,7 +16,7 @@ pub(crate) use appraise::appraise;
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
 pub(crate) use query::query;
-pub(crate) use snapshot::clean_up;
+pub(crate) use snapshot::{clean_up, delete_unused};
 
 #[cfg(test)]
 #[cfg(feature = "postgres")]

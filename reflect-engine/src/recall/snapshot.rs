@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::index::{Due, ProjectIndex};
+use crate::index::{Due, ProjectIndex, Saved};
 use crate::snapshot::Joiner;
 use crate::store::{RecallSettings, Revision, SnapshotKey, VectorSpace};
 use crate::task::{compute, isolate, keep_running};
@@ -91,7 +91,7 @@ pub(super) fn save_if_due(
         let name = project.clone();
         let saving = async move { save(&work, &project, &space, &saved, due).await };
         let saved = isolate("the index", saving).await;
-        index.end_saving(matches!(saved, Ok(true)));
+        index.end_saving(*saved.as_ref().unwrap_or(&Saved::Failed));
         if let Err(error) = saved {
             tracing::warn!(project = %name, %error, "the index could not be saved");
         }
@@ -111,17 +111,16 @@ pub(crate) fn clean_up(core: &Arc<Core>) {
     });
 }
 
-/// Whether there is a snapshot of all but the latest changes now.
 async fn save(
     core: &Core,
     project: &ProjectId,
     space: &VectorSpace,
     index: &Arc<ProjectIndex>,
     due: Due,
-) -> Result<bool> {
+) -> Result<Saved> {
     // What is gone need not be deleted: its review may have been withdrawn.
     if due == Due::Gone && core.store.snapshot(project, space).await?.is_some() {
-        return Ok(true);
+        return Ok(Saved::Unneeded);
     }
     let encoding = {
         let (index, space) = (Arc::clone(index), space.clone());
@@ -131,21 +130,22 @@ async fn save(
     let encoded =
         encoded.map_err(|error| Error::internal("the index could not be encoded", error))?;
     let Some((revision, parts)) = encoded else {
-        return Ok(false);
+        return Ok(Saved::Failed);
     };
     let Some(snapshot) = core.store.begin_snapshot(project, space).await? else {
-        return Ok(false);
+        return Ok(Saved::Failed);
     };
     let written = write(core, snapshot, revision, parts).await;
     if matches!(written, Ok(true)) {
-        return written;
+        return Ok(Saved::Written);
     }
     let deleted = core.store.delete_snapshot(snapshot).await;
     let cleaned = delete_unused(core).await;
     written.and(deleted).and(cleaned)?;
-    Ok(false)
+    Ok(Saved::Failed)
 }
 
+/// Whether the snapshot is written: not if it was deleted meanwhile.
 async fn write(
     core: &Core,
     snapshot: SnapshotKey,
@@ -156,14 +156,17 @@ async fn write(
     delete_unused(core).await?;
     let mut count = 0;
     for part in parts {
-        core.store.add_snapshot_part(snapshot, count, part).await?;
+        if !core.store.add_snapshot_part(snapshot, count, part).await? {
+            return Ok(false);
+        }
         count += 1;
     }
     let finished = core.store.finish_snapshot(snapshot, count, revision.number);
     finished.await
 }
 
-async fn delete_unused(core: &Core) -> Result<()> {
+/// Deletes what is left of deleted snapshots.
+pub(crate) async fn delete_unused(core: &Core) -> Result<()> {
     while core.store.delete_unused_parts(DELETED).await? {}
     Ok(())
 }

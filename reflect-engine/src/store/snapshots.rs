@@ -28,15 +28,15 @@ pub trait Snapshots {
         Ok(None)
     }
 
-    /// Adds a part of a snapshot. Does nothing if the snapshot is deleted.
+    /// Adds a part of a snapshot; returns false if the snapshot is deleted.
     async fn add_snapshot_part(
         &self,
         snapshot: SnapshotKey,
         number: u32,
         part: Vec<u8>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let _ = (snapshot, number, part);
-        Ok(())
+        Ok(false)
     }
 
     /// Makes a snapshot the one to read, if it has so many parts and no memory was deleted after the `revision` of

@@ -45,8 +45,8 @@ pub struct QueryMemories {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata_filter: Option<Metadata>,
-    /// The lowest cosine similarity of a result. By default the server's choice, below which the learned ranking
-    /// only finds memories that reviews show to help whatever the task.
+    /// The lowest cosine similarity of a result; the server's choice by default. If that is the embedder's own, the
+    /// learned ranking also finds memories below it that reviews show to help whatever the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = -1, maximum = 1))]
     pub similarity_threshold: Option<f64>,

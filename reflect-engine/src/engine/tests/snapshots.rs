@@ -234,6 +234,15 @@ async fn only_one_snapshot_is_kept_and_none_of_a_small_project_or_with_what_is_d
         assert_eq!(count("snapshot"), 1);
     }
     assert!(count("snapshot_part") > 1);
+
+    // Whoever left parts behind, the next process deletes them.
+    taught.execute("DELETE FROM snapshot");
+    taught.restart().await;
+    assert_eq!(taught.snapshot().await, None);
+    assert_eq!(count("snapshot_part"), 0);
+    taught.answers().await;
+    assert!(taught.snapshot().await.is_some());
+
     let (_, memory) = taught.learned.pop().unwrap();
     let deleted = taught.engine.delete_memory(&taught.project, &memory);
     deleted.await.unwrap();

@@ -20,14 +20,14 @@ pub struct ModelEmbedder {
     /// 0 until known.
     dims: AtomicUsize,
     asked_dims: Option<u32>,
+    noise_floor: f32,
     batch: usize,
     max_tokens: usize,
     cache: Mutex<Cache>,
 }
 
 impl ModelEmbedder {
-    /// The similarity below which texts are unrelated. It fits models like `text-embedding-3-small`; for
-    /// others, measure it and set [`Builder::similarity_floor`](crate::Builder::similarity_floor).
+    /// The default similarity below which texts are unrelated. It fits models like `text-embedding-3-small`.
     pub const NOISE_FLOOR: f32 = 0.2;
     /// The default number of texts in one request.
     pub const DEFAULT_BATCH: usize = 64;
@@ -44,6 +44,7 @@ impl ModelEmbedder {
             client,
             dims: AtomicUsize::new(0),
             asked_dims: None,
+            noise_floor: Self::NOISE_FLOOR,
             batch: Self::DEFAULT_BATCH,
             max_tokens: Self::DEFAULT_MAX_TOKENS,
             cache: Mutex::new(Cache::new(Self::DEFAULT_CACHE)),
@@ -57,6 +58,13 @@ impl ModelEmbedder {
         self.id = id(&self.client, Some(dims));
         self.asked_dims = Some(dims);
         self.dims = AtomicUsize::new(usize::try_from(dims).unwrap_or(usize::MAX));
+        self
+    }
+
+    /// Sets the similarity below which texts are unrelated, which differs between models: measure it.
+    #[must_use]
+    pub fn unrelated_below(mut self, similarity: f32) -> Self {
+        self.noise_floor = similarity;
         self
     }
 
@@ -199,7 +207,7 @@ impl Embedder for ModelEmbedder {
     }
 
     fn noise_floor(&self) -> f32 {
-        Self::NOISE_FLOOR
+        self.noise_floor
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {

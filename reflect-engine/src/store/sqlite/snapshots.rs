@@ -31,7 +31,7 @@ impl Snapshots for Sqlite {
         snapshot: SnapshotKey,
         number: u32,
         part: Vec<u8>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.write(move |db| add_part(db, snapshot, number, &part))
             .await
     }
@@ -91,13 +91,19 @@ fn begin(
     Ok(Some(db.last_insert_rowid()))
 }
 
-fn add_part(db: &Connection, snapshot: SnapshotKey, number: u32, part: &[u8]) -> Result<(), Fault> {
-    db.prepare_cached(
-        "INSERT INTO snapshot_part (snapshot, number, bytes) \
+fn add_part(
+    db: &Connection,
+    snapshot: SnapshotKey,
+    number: u32,
+    part: &[u8],
+) -> Result<bool, Fault> {
+    let added = db
+        .prepare_cached(
+            "INSERT INTO snapshot_part (snapshot, number, bytes) \
          SELECT key, ?2, ?3 FROM snapshot WHERE key = ?1",
-    )?
-    .execute(params![snapshot, number, part])?;
-    Ok(())
+        )?
+        .execute(params![snapshot, number, part])?;
+    Ok(added > 0)
 }
 
 fn finish(
