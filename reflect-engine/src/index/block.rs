@@ -9,7 +9,6 @@ use super::code::{self, Code, Planes};
 use super::kernel::{Chunk, FineChunk};
 use super::probe::{self, Aim, Bounds};
 use super::scales::{Scale, Scales};
-use super::summary::Summary;
 use super::tags::{Places, Tags};
 use crate::credit::Effect;
 use crate::rank::{Merit, Merits, Rule};
@@ -34,7 +33,6 @@ pub(super) struct Block {
     merits: Merits,
     /// What a scan reads of few rows.
     entries: Vec<Entry>,
-    summary: Summary,
 }
 
 /// The memory that a vector belongs to.
@@ -95,7 +93,6 @@ impl Block {
             scales: Scales::default(),
             merits: Merits::default(),
             entries: Vec::new(),
-            summary: Summary::default(),
         }
     }
 
@@ -103,8 +100,8 @@ impl Block {
         self.entries.len()
     }
 
-    pub(super) fn scale(&self, at: usize) -> Scale {
-        self.scales.get(at)
+    pub(super) fn scales(&self) -> &Scales {
+        &self.scales
     }
 
     pub(super) fn merits(&self) -> &Merits {
@@ -113,11 +110,6 @@ impl Block {
 
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
-    }
-
-    /// What holds for all rows.
-    pub(super) fn summary(&self) -> &Summary {
-        &self.summary
     }
 
     /// Overwrites a row, or appends the next one.
@@ -136,13 +128,11 @@ impl Block {
             self.merits.set(at, row.merit);
             self.entries[at] = row.entry;
         }
-        self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
     pub(super) fn set_effect(&mut self, at: usize, effect: Effect) {
         let Merit { q, .. } = self.merits.get(at);
         self.merits.set(at, Merit { q, effect });
-        self.summary.add(self.scales.alongs(), &self.merits, at);
     }
 
     /// Removes the last row.
@@ -193,7 +183,7 @@ impl Block {
     /// The bounds of a row's similarity by both planes.
     pub(super) fn bounds(&self, aim: &Aim, at: usize, coarse: i32) -> Bounds {
         let fine = &self.fine[self.place(at)];
-        aim.bounds_by_all(coarse, fine, self.scale(at))
+        aim.bounds_by_all(coarse, fine, self.scales.get(at))
     }
 
     /// The memory used, including the block itself and without metadata.
@@ -244,7 +234,6 @@ impl Block {
             dims,
             coarse,
             fine,
-            summary: Summary::of(scales.alongs(), &merits),
             scales,
             merits,
             entries,

@@ -49,8 +49,8 @@ impl Groups {
         self.nodes.iter().map(|node| &node.group)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Group> {
-        self.nodes.iter_mut().map(|node| &mut node.group)
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     pub(super) fn get(&self, place: usize) -> &Group {

@@ -25,11 +25,11 @@ mod saving;
 mod scales;
 mod scan;
 mod shortlist;
+mod slots;
 mod state;
 mod summary;
 mod tags;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 
@@ -39,10 +39,11 @@ use reflect_types::Metadata;
 use crate::credit::Effect;
 use crate::hash::KeyedHash;
 use crate::rank::{Merit, Params, signature};
-use block::{Block, Entry, Row};
+use block::{Entry, Row};
 use group::Group;
 use groups::Groups;
 use roster::{Listed, Roster};
+use slots::{Slot, Slots};
 use tags::Shared;
 
 pub(crate) use codes::Codes;
@@ -54,35 +55,9 @@ pub use shortlist::Shortlist;
 pub struct Index {
     dims: usize,
     groups: Groups,
-    slots: HashMap<i64, Slot>,
+    slots: Slots,
     tags: Shared,
     hash: KeyedHash,
-}
-
-/// Where a memory is.
-#[derive(Clone, Copy)]
-struct Slot {
-    group: u32,
-    row: u32,
-}
-
-impl Slot {
-    fn new(group: usize, row: usize) -> Result<Self, Error> {
-        let [group, row] = [group, row].map(u32::try_from);
-        let (group, row) = (
-            group.map_err(|_| Error::Full)?,
-            row.map_err(|_| Error::Full)?,
-        );
-        Ok(Self { group, row })
-    }
-
-    fn group(self) -> usize {
-        self.group as usize
-    }
-
-    fn row(self) -> usize {
-        self.row as usize
-    }
 }
 
 /// A value that the index refuses.
@@ -117,7 +92,7 @@ impl Index {
         Self {
             dims,
             groups: Groups::new(dims),
-            slots: HashMap::new(),
+            slots: Slots::default(),
             tags: Shared::default(),
             hash: KeyedHash::default(),
         }
@@ -143,12 +118,12 @@ impl Index {
 
     /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.slots.len() == 0
     }
 
     /// Whether the index contains the memory.
     pub fn contains(&self, key: i64) -> bool {
-        self.slots.contains_key(&key)
+        self.slot(key).is_some()
     }
 
     /// Inserts or replaces a memory. On an error the index is unchanged.
@@ -162,7 +137,7 @@ impl Index {
         check(self.dims, vector)?;
         check_utility(q)?;
         let direction = code::direction(vector);
-        let known = self.slots.get(&key).copied();
+        let known = self.slot(key);
         let slot = if let Some(slot) = known {
             slot
         } else {
@@ -189,7 +164,7 @@ impl Index {
         } else {
             let merit = Merit::untested(q);
             group.put(slot.row(), Row::new(code, along, merit, entry));
-            self.slots.insert(key, slot);
+            self.slots.insert(key, slot, &self.groups);
             self.groups.grow(slot.group());
         }
         Ok(())
@@ -198,7 +173,7 @@ impl Index {
     /// Sets what is expected of memories.
     pub(crate) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
         for (key, effect) in effects {
-            if let Some(slot) = self.slots.get(key) {
+            if let Some(slot) = self.slot(*key) {
                 let group = self.groups.get_mut(slot.group());
                 group.set_effect(slot.row(), *effect);
             }
@@ -207,22 +182,24 @@ impl Index {
 
     /// Brings memories of like effect together, where many have changed, so that queries skip most of them.
     pub(crate) fn sort(&mut self) {
-        for (place, group) in (0..).zip(self.groups.iter_mut()) {
-            if group.sort_if_needed() {
-                self.slots.extend(slots(place, group));
+        for group in 0..self.groups.len() {
+            if self.groups.get(group).needs_sorting() {
+                self.slots.remove_all(group, &self.groups);
+                self.groups.get_mut(group).sort();
+                self.slots.insert_all(group, &self.groups);
             }
         }
     }
 
     /// What reviews say about a memory.
     pub fn merit(&self, key: i64) -> Option<Merit> {
-        let slot = self.slots.get(&key)?;
+        let slot = self.slot(key)?;
         Some(self.groups.get(slot.group()).merit(slot.row()))
     }
 
     /// Equal for memories with equal vectors.
     pub(crate) fn fingerprint_of(&self, key: i64) -> Option<u64> {
-        let slot = self.slots.get(&key)?;
+        let slot = self.slot(key)?;
         let entry = self.groups.get(slot.group()).entry(slot.row());
         Some(entry.fingerprint)
     }
@@ -233,7 +210,7 @@ impl Index {
         let of = |key: i64| {
             let mut held = indexes
                 .iter()
-                .filter_map(|index| Some((index, *index.slots.get(&key)?)));
+                .filter_map(|index| Some((index, index.slot(key)?)));
             let (index, slot) = held.next()?;
             Some(index.groups.get(slot.group()).planes(slot.row()))
         };
@@ -242,23 +219,27 @@ impl Index {
 
     /// Removes a memory; returns whether the index contained it.
     pub fn remove(&mut self, key: i64) -> bool {
-        let Some(slot) = self.slots.remove(&key) else {
+        let Some(slot) = self.slot(key) else {
             return false;
         };
+        self.slots.remove(key, slot);
         let group = self.groups.get_mut(slot.group());
         let tags = group.entry(slot.row()).tags.clone();
-        if let Some(moved) = group.remove(slot.row()) {
-            self.slots.insert(moved, slot);
+        let last = Slot::new(slot.group(), group.len() - 1);
+        if let (Some(moved), Ok(last)) = (group.remove(slot.row()), last) {
+            self.slots.remove(moved, last);
+            self.slots.insert(moved, slot, &self.groups);
         }
         self.tags.release(tags);
         if self.is_empty() {
             self.groups = Groups::new(self.dims);
         }
-        // Well below the capacity, so that growing and shrinking stay cheap on average.
-        if self.slots.len() < self.slots.capacity() / 4 {
-            self.slots.shrink_to(self.slots.len() * 2);
-        }
+        self.slots.shrink(&self.groups);
         true
+    }
+
+    fn slot(&self, key: i64) -> Option<Slot> {
+        self.slots.get(key, &self.groups)
     }
 
     /// All memories that may be in the pool of the exact ranking, and few others.
@@ -277,16 +258,7 @@ impl Index {
 
     /// The memory used, including reserved capacity.
     pub fn bytes(&self) -> usize {
-        // A hash table has a power of two of buckets, fills at most seven eighths of them, and has
-        // a control byte for each.
-        let buckets = match self.slots.capacity() {
-            0 => 0,
-            capacity => (capacity * 8 / 7).next_power_of_two(),
-        };
-        size_of::<Self>()
-            + self.groups.bytes()
-            + self.tags.bytes()
-            + buckets * (size_of::<(i64, Slot)>() + 1)
+        size_of::<Self>() + self.groups.bytes() + self.tags.bytes() + self.slots.bytes()
     }
 
     pub(crate) fn save(&self, out: &mut impl Write) -> io::Result<()> {
@@ -299,9 +271,9 @@ impl Index {
         let (dims, hash) = BorshDeserialize::deserialize_reader(input)?;
         let (tags, all) = Shared::load(input)?;
         let groups = Groups::load(&all, input)?;
-        let mut known = HashMap::with_capacity(groups.iter().map(Group::len).sum());
-        for (place, group) in (0..).zip(groups.iter()) {
-            known.extend(slots(place, group));
+        let mut known = Slots::with_capacity(groups.iter().map(Group::len).sum());
+        for group in 0..groups.len() {
+            known.insert_all(group, &groups);
         }
         Ok(Self {
             dims,
@@ -322,13 +294,6 @@ impl Index {
         });
         Roster::new(self.dims, rows.collect(), self.tags, self.hash)
     }
-}
-
-/// Where the memories of a group are.
-fn slots(group: u32, of: &Group) -> impl Iterator<Item = (i64, Slot)> + '_ {
-    let entries = of.blocks().iter().flat_map(Block::entries);
-    let places = (0..).map(move |row| Slot { group, row });
-    entries.map(|entry| entry.key).zip(places)
 }
 
 fn check(dims: usize, vector: &[f32]) -> Result<(), Error> {

@@ -109,13 +109,19 @@ impl Probe {
         centre.along(&self.0)
     }
 
-    /// The probe as it meets the rows of a centre, given its part along it.
-    pub(super) fn aim(&self, centre: &Centre, along: f64) -> Aim {
+    /// The probe as it meets the rows of any centre.
+    pub(super) fn aim(&self) -> Aim {
+        dispatch!(Level::new(), _simd => Aim::new(&self.0, 0.0))
+    }
+
+    /// The probe as it meets the rows of a centre, given its part along it. The greater that is, the narrower the
+    /// bounds are.
+    pub(super) fn aim_at(&self, centre: &Centre, along: f64) -> Aim {
         let mut across = self.0.clone();
         for (q, m) in across.iter_mut().zip(&centre.0) {
             *q -= along * f64::from(*m);
         }
-        Aim::new(&across, along)
+        dispatch!(Level::new(), _simd => Aim::new(&across, along))
     }
 }
 
@@ -174,6 +180,11 @@ pub(super) struct Aim {
 }
 
 impl Aim {
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for the instruction set"
+    )]
+    #[inline(always)]
     fn new(across: &[f64], along: f64) -> Self {
         let mut aim = Self {
             chunks: vec![[[0; _]; _]; code::chunks(across.len())],
@@ -193,10 +204,12 @@ impl Aim {
             if scale.is_finite() {
                 aim.unit = scale.recip();
                 let steps = aim.chunks.as_flattened_mut().as_flattened_mut();
+                let mut sum = 0_i32;
                 for (step, q) in steps.iter_mut().zip(across) {
                     *step = nearest(q * scale);
-                    aim.sum += f64::from(*step);
+                    sum += i32::from(*step);
                 }
+                aim.sum = f64::from(sum);
             }
         }
         let steps = aim.chunks.as_flattened().as_flattened();

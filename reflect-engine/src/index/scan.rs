@@ -11,7 +11,11 @@ use super::group::Group;
 use super::groups::Groups;
 use super::probe::{Aim, Probe};
 use super::shortlist::Waiting;
+use super::summary::Summary;
 use crate::rank::{self, Params, required_signature};
+
+/// The part of a probe along a centre from which narrower bounds are worth computing it for this centre.
+const NEAR: f64 = 0.3;
 
 /// The rows that may be in the pool. See [`Index::shortlist`](super::Index::shortlist).
 pub(super) fn scan(
@@ -24,7 +28,9 @@ pub(super) fn scan(
         return Vec::new();
     }
     let probe = Probe::new(probe);
+    let aim = probe.aim();
     let mut scan = Scan {
+        aim: &aim,
         filter: Filter::new(filter),
         cut: Cut::new(*params),
         survivors: Vec::new(),
@@ -63,8 +69,8 @@ struct Prospect<'a> {
 impl<'a> Prospect<'a> {
     fn new(group: &'a Group, probe: &Probe, cut: &Cut) -> Self {
         let along = probe.along(group.centre());
-        let of_block = |block: &Block| block.summary().highest(along, cut).1;
-        let scores = group.blocks().iter().map(of_block);
+        let of_block = |summary: &Summary| summary.highest(along, cut).1;
+        let scores = group.summaries().iter().map(of_block);
         Self {
             group,
             along,
@@ -80,6 +86,8 @@ pub(super) struct Survivor {
 }
 
 struct Scan<'a> {
+    /// The probe for groups that are far from it.
+    aim: &'a Aim,
     filter: Filter<'a>,
     cut: Cut,
     survivors: Vec<Survivor>,
@@ -87,12 +95,12 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     fn examine_group(&mut self, group: &Group, probe: &Probe, along: f64) {
-        let mut aim = None;
+        let mut near = None;
         let (mut dots, mut highs, mut scores) = ([0; ROWS], [0.0; ROWS], [0.0; ROWS]);
         let mut places = [0; ROWS];
         let rule = self.cut.params().rule;
-        for block in group.blocks() {
-            let (similarity, high) = block.summary().highest(along, &self.cut);
+        for (block, summary) in group.blocks().iter().zip(group.summaries()) {
+            let (similarity, high) = summary.highest(along, &self.cut);
             if self.cut.surely_misses(similarity, high) {
                 continue;
             }
@@ -110,7 +118,11 @@ impl Scan<'_> {
             if rows.is_empty() {
                 continue;
             }
-            let aim = aim.get_or_insert_with(|| probe.aim(group.centre(), along));
+            let aim = if along.abs() < NEAR {
+                self.aim
+            } else {
+                near.get_or_insert_with(|| probe.aim_at(group.centre(), along))
+            };
             // And most others here, with only their coarse plane read.
             block.coarse_dots(aim, rows, &mut dots);
             block.coarse_highs(aim, &dots, &mut highs);

@@ -21,7 +21,7 @@ fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 4] {
         error: code.error,
     };
     let along = probe.along(centre);
-    let aim = probe.aim(centre, along);
+    let aim = probe.aim_at(centre, along);
     let mut dots = [0];
     aim.coarse_dots(&code.coarse, &[0], &mut dots);
     let (mut scales, mut highs) = (Scales::default(), [0.0]);
