@@ -184,9 +184,9 @@ impl Index {
     pub(crate) fn sort(&mut self) {
         for group in 0..self.groups.len() {
             if self.groups.get(group).needs_sorting() {
-                self.slots.remove_all(group, &self.groups);
+                let buckets = self.slots.buckets(group, &self.groups);
                 self.groups.get_mut(group).sort();
-                self.slots.insert_all(group, &self.groups);
+                self.slots.set_all(&buckets, group, &self.groups);
             }
         }
     }
@@ -227,8 +227,7 @@ impl Index {
         let tags = group.entry(slot.row()).tags.clone();
         let last = Slot::new(slot.group(), group.len() - 1);
         if let (Some(moved), Ok(last)) = (group.remove(slot.row()), last) {
-            self.slots.remove(moved, last);
-            self.slots.insert(moved, slot, &self.groups);
+            self.slots.set(moved, last, slot);
         }
         self.tags.release(tags);
         if self.is_empty() {

@@ -3,7 +3,8 @@
 //! **Split.** The rows of a group share a centre `m`, a vector of length about 1, and each keeps its part
 //! along it, `b = m·u`. The probe's direction `p` splits into `a m + q`, where `a = p·m`, and
 //! `p·u = a b + q·u`. The more the probe is like the centre, the shorter `q` is, and the narrower the
-//! bounds. A group without a centre has `m = 0`.
+//! bounds. A group without a centre has `m = 0`. All of this holds for any `m`, so a probe that is far from the centre
+//! of a group may meet its rows as if they had none.
 //!
 //! **Bound.** `q` is coded with 16 bits: `q' = d * unit`, at the distance `f = |q - q'|`. For an
 //! approximation `u'` of `u` at the distance `e`,
@@ -19,7 +20,7 @@
 //! together, and [`code::SLACK`], which is part of `f`, covers them. A zero vector or a zero probe has exactly
 //! the similarity 0.
 //!
-//! **Far groups.** Without any code, `p·u <= a b + |q| sqrt(1 - b²)`, which is largest at `b = a`: so the
+//! **No codes.** Without any code, `p·u <= a b + |q| sqrt(1 - b²)`, which is largest at `b = a`: so the
 //! least and the greatest `b` of many rows bound their similarities.
 
 use std::io::{self, Read, Write};
@@ -109,13 +110,13 @@ impl Probe {
         centre.along(&self.0)
     }
 
-    /// The probe as it meets the rows of any centre.
+    /// The probe as it meets the rows of any centre, as if they had none.
     pub(super) fn aim(&self) -> Aim {
         dispatch!(Level::new(), _simd => Aim::new(&self.0, 0.0))
     }
 
-    /// The probe as it meets the rows of a centre, given its part along it. The greater that is, the narrower the
-    /// bounds are.
+    /// The probe as it meets the rows of a centre, given its part along it. The further that is from 0, the
+    /// narrower the bounds are.
     pub(super) fn aim_at(&self, centre: &Centre, along: f64) -> Aim {
         let mut across = self.0.clone();
         for (q, m) in across.iter_mut().zip(&centre.0) {
@@ -165,13 +166,13 @@ fn across(along: f64) -> f64 {
     ((1.0 - along * along).max(0.0) + BLUR).sqrt()
 }
 
-/// The part of a probe across a centre, as integers.
+/// The part of a probe across a centre, as integers; all of it where no centre counts.
 pub(super) struct Aim {
     chunks: Vec<ProbeChunk>,
     /// The sum of all components.
     sum: f64,
     unit: f64,
-    /// The part along the centre.
+    /// The part along the centre, which is 0 where none counts.
     along: f64,
     /// The margin of every row.
     margin: f64,

@@ -86,7 +86,7 @@ pub(super) struct Survivor {
 }
 
 struct Scan<'a> {
-    /// The probe for groups that are far from it.
+    /// The probe for groups that are far from it or have no centre.
     aim: &'a Aim,
     filter: Filter<'a>,
     cut: Cut,

@@ -1,5 +1,6 @@
 //! Where the memories of an index are.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
@@ -77,18 +78,45 @@ impl Slots {
         }
     }
 
+    /// Moves a memory to a slot that no other has.
+    pub(super) fn set(&mut self, key: i64, before: Slot, slot: Slot) {
+        let hash = self.hash.hash_one(key);
+        let known = self.table.find_mut(hash, |known| *known == before);
+        debug_assert!(known.is_some(), "a memory has a slot");
+        if let Some(known) = known {
+            *known = slot;
+        }
+    }
+
     /// Forgets the slot of a memory.
     pub(super) fn remove(&mut self, key: i64, slot: Slot) {
         let hash = self.hash.hash_one(key);
-        if let Ok(found) = self.table.find_entry(hash, |known| *known == slot) {
+        let found = self.table.find_entry(hash, |known| *known == slot);
+        debug_assert!(found.is_ok(), "a memory has a slot");
+        if let Ok(found) = found {
             found.remove();
         }
     }
 
-    /// Forgets the slots of all memories in a group, whose rows are about to move.
-    pub(super) fn remove_all(&mut self, group: usize, groups: &Groups) {
+    /// The buckets of a group's memories, which stay the same while their rows move.
+    pub(super) fn buckets(&self, group: usize, groups: &Groups) -> HashMap<i64, usize> {
+        let buckets = slots(group, groups).filter_map(|(key, slot)| {
+            let hash = self.hash.hash_one(key);
+            let bucket = self.table.find_bucket_index(hash, |known| *known == slot);
+            Some((key, bucket?))
+        });
+        buckets.collect()
+    }
+
+    /// Sets the slots of a group's memories, whose rows have moved within it, in these buckets.
+    pub(super) fn set_all(&mut self, buckets: &HashMap<i64, usize>, group: usize, groups: &Groups) {
         for (key, slot) in slots(group, groups) {
-            self.remove(key, slot);
+            let bucket = buckets.get(&key);
+            let known = bucket.and_then(|bucket| self.table.get_bucket_mut(*bucket));
+            debug_assert!(known.is_some(), "a memory has a slot");
+            if let Some(known) = known {
+                *known = slot;
+            }
         }
     }
 

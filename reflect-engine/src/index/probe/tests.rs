@@ -8,9 +8,9 @@ fn similarity(a: &[f32], b: &[f32]) -> f64 {
     a.cosine(&b).unwrap()
 }
 
-/// The upper bounds without any code, of a range and of a row, that by the coarse plane, and the bounds by both
-/// planes.
-fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 4] {
+/// The upper bounds without any code, of a range and of a row; that by the coarse plane and the bounds by both planes,
+/// as if there were no centre, and with it.
+fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 6] {
     let probe = Probe::new(probe);
     let direction = code::direction(vector);
     let code = code::encode(&direction);
@@ -21,20 +21,27 @@ fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 4] {
         error: code.error,
     };
     let along = probe.along(centre);
-    let aim = probe.aim_at(centre, along);
-    let mut dots = [0];
-    aim.coarse_dots(&code.coarse, &[0], &mut dots);
-    let (mut scales, mut highs) = (Scales::default(), [0.0]);
+    let mut scales = Scales::default();
     scales.push(scale);
-    aim.coarse_highs(&dots, &scales, &mut highs);
     let mut highests_of_row = [0.0];
     highests(along, scales.alongs(), &mut highests_of_row);
     let below = |high| Bounds { low: -1.0, high };
+    let by_planes = |aim: &Aim| {
+        let (mut dots, mut highs) = ([0], [0.0]);
+        aim.coarse_dots(&code.coarse, &[0], &mut dots);
+        aim.coarse_highs(&dots, &scales, &mut highs);
+        let both = aim.bounds_by_all(dots[0], &code.fine, scale);
+        [below(highs[0]), both]
+    };
+    let [coarse, both] = by_planes(&probe.aim());
+    let [near_coarse, near_both] = by_planes(&probe.aim_at(centre, along));
     [
         below(highest(along, scale.along, scale.along)),
         below(highests_of_row[0]),
-        below(highs[0]),
-        aim.bounds_by_all(dots[0], &code.fine, scale),
+        coarse,
+        both,
+        near_coarse,
+        near_both,
     ]
 }
 
