@@ -26,7 +26,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn start() -> Self {
         let server = Self {
-            http: MockServer::start().await,
+            // `start` alone would share servers, and a client of another test may still ask for its memory.
+            http: MockServer::builder().start().await,
             mocks: AtomicU8::new(0),
         };
         let memory = json!({
