@@ -59,6 +59,8 @@ pub(super) struct Merges {
     standing: BTreeSet<(Part, MemoryKey)>,
     /// Those that are, by their parts.
     repeating: BTreeSet<(Part, MemoryKey)>,
+    /// No filed memory is younger.
+    youngest: MemoryKey,
     into: BTreeMap<MemoryKey, MemoryKey>,
     /// Those that others are merged into by hand, which are not merged into others.
     kept: BTreeSet<MemoryKey>,
@@ -77,6 +79,7 @@ saved!(Merges {
     into,
     kept,
 } unsaved {
+    youngest: MemoryKey::MAX,
     due: BTreeSet::new(),
     changed: BTreeMap::new(),
     moved: BTreeMap::new(),
@@ -138,11 +141,12 @@ impl Merges {
                 Some(into) => self.into.insert(key, into),
                 None => self.into.remove(&key),
             };
-            self.file(key);
             if into != before {
                 self.moved.insert(key, into);
             }
-            if change.is_some() || stood != self.stands(key) {
+            let changes_sides = stood != self.stands(key);
+            if change.is_some() || changes_sides {
+                self.file(key, changes_sides);
                 let (before, now) = (change.flatten(), self.wordings.get(&key).copied());
                 for part in before.iter().chain(&now).flat_map(parts) {
                     self.decide_again(part, key);
@@ -243,11 +247,12 @@ impl Merges {
         Unread::of(keys)
     }
 
-    /// Files a memory among those that stand or those that repeat one.
-    fn file(&mut self, key: MemoryKey) {
+    /// Files a memory among those that stand or those that repeat one, and no longer among the others.
+    fn file(&mut self, key: MemoryKey, may_be_among_others: bool) {
         let Some(wording) = self.wordings.get(&key) else {
             return;
         };
+        self.youngest = self.youngest.max(key);
         let is_merged = self.into.contains_key(&key);
         for part in parts(wording) {
             let (home, other) = if is_merged {
@@ -255,13 +260,18 @@ impl Merges {
             } else {
                 (&mut self.standing, &mut self.repeating)
             };
-            other.remove(&(part, key));
+            if may_be_among_others {
+                other.remove(&(part, key));
+            }
             home.insert((part, key));
         }
     }
 
     /// Decides again about the memories with this part that are younger.
     fn decide_again(&mut self, part: Part, than: MemoryKey) {
+        if than >= self.youngest {
+            return;
+        }
         let younger = (part, than + 1)..=(part, MemoryKey::MAX);
         let both = [&self.standing, &self.repeating];
         let keys = both.map(|filed| filed.range(younger.clone()).map(|(_, key)| *key));

@@ -164,7 +164,11 @@ impl<'a> Planes<'a> {
 }
 
 /// The components of a chunk, in quarters of the step.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
 fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
     let mut codes = [0; CHUNK];
     let (words, _) = codes.as_chunks_mut::<WORDS>();
