@@ -1,5 +1,5 @@
 use super::sentences::sentences;
-use super::shorten::{fits, shorten};
+use super::shorten::{CHARS_PER_WORD, fits, shorten};
 use super::words::{count_words, has_word};
 
 /// The clean text of a task in at most `words` words: of a long one, the sentences that state the goal
@@ -15,12 +15,14 @@ pub(in crate::model) fn condense(text: &str, words: usize) -> String {
         .into_iter()
         .partition(|at| *at == 0 && is_about_the_person(sentences[*at]));
     let mut kept = Vec::new();
-    let mut room = words;
+    let (mut room, mut chars) = (words, words * CHARS_PER_WORD);
     for at in wanted.into_iter().chain(other).chain(person) {
-        let length = count_words(sentences[at]);
-        if length <= room && fits(sentences[at], room) {
+        let (length, count) = (count_words(sentences[at]), sentences[at].chars().count());
+        if length <= room && count <= chars {
             kept.push(at);
             room -= length;
+            // With the space between two.
+            chars = chars.saturating_sub(count + 1);
         } else if kept.is_empty() {
             return shorten(sentences[at], words);
         } else {
@@ -49,7 +51,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::clean::clean;
-    use super::super::shorten::CHARS_PER_WORD;
     use super::*;
 
     #[test]
@@ -57,6 +58,12 @@ mod tests {
         let task = "You are olivia_gonzalez_2305, you live in Newark, and you will have a trip to \
             Texas. It is in your reservations. You want to change to a later flight.";
         assert_eq!(condense(task, 12), "You want to change to a later flight.");
+    }
+
+    #[test]
+    fn sentences_of_long_words_share_the_room() {
+        let sentence = format!("{}。", "单".repeat(2 * CHARS_PER_WORD - 1));
+        assert_eq!(condense(&sentence.repeat(3), 3), sentence);
     }
 
     proptest! {
