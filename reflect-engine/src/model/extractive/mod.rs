@@ -46,10 +46,7 @@ impl Extractive {
 
         let mut clauses: Vec<String> = refusals.iter().map(Refusal::shown).collect();
         if !led.is_empty() {
-            const SHOWN: usize = 3;
-            let led = counted(led.iter().map(|call| call.shown()));
-            let last = &led[led.len().saturating_sub(SHOWN)..];
-            clauses.push(format!("called {}", last.join(", ")));
+            clauses.push(format!("called {}", sequence(&calls)));
         }
         if !answer.is_empty() {
             clauses.push(format!("answered {}", quote(&shorten(&answer, 36))));
@@ -156,19 +153,50 @@ fn led_to_the_outcome<'a, 'b>(calls: &'b [Call<'a>]) -> Vec<&'b Call<'a>> {
     }
 }
 
+/// The last calls in order: of those that led to the outcome three with their arguments, of the others the tool.
+fn sequence(calls: &[Call<'_>]) -> String {
+    const LED: usize = 3;
+    const SHOWN: usize = 6;
+    let done = || calls.iter().filter(|call| call.outcome == Outcome::Done);
+    let all_read = done().all(Call::only_reads);
+    let texts = done().map(|call| {
+        let has_led = all_read || !call.only_reads();
+        let text = if has_led {
+            call.shown()
+        } else {
+            call.tool.clone()
+        };
+        (text, has_led)
+    });
+    let shown = counted(texts);
+    let mut led = 0;
+    let last = shown.iter().rev().take(SHOWN).take_while(|(_, has_led)| {
+        led += usize::from(*has_led);
+        led <= LED
+    });
+    let mut last: Vec<&str> = last.map(|(text, _)| text.as_str()).collect();
+    if last.len() < shown.len() {
+        last.push("…");
+    }
+    last.reverse();
+    last.join(", ")
+}
+
 /// Equal neighbours as one, with their number.
-fn counted(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut counted: Vec<(String, usize)> = Vec::new();
+fn counted(texts: impl Iterator<Item = (String, bool)>) -> Vec<(String, bool)> {
+    let mut counted: Vec<((String, bool), usize)> = Vec::new();
     for text in texts {
         match counted.last_mut() {
             Some((last, count)) if *last == text => *count += 1,
             _ => counted.push((text, 1)),
         }
     }
-    let shown = counted.into_iter().map(|(text, count)| match count {
-        1 => text,
-        count => format!("{text} ({count}x)"),
-    });
+    let shown = counted
+        .into_iter()
+        .map(|((text, has_led), count)| match count {
+            1 => (text, has_led),
+            count => (format!("{text} ({count}x)"), has_led),
+        });
     shown.collect()
 }
 

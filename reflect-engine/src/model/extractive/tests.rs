@@ -39,11 +39,40 @@ fn a_refusal_and_what_then_went_through_are_named() {
     assert_eq!(
         reflection.text(),
         "Failed: pay refused with \"the total is 7\", accepted after a change of amount from 5 to 7; \
-         called pay(amount=7); answered \"Your order of 7 euros is paid.\""
+         called get_cart, pay(amount=7); answered \"Your order of 7 euros is paid.\""
     );
     assert_eq!(reflection.applicable_tools, ["pay"]);
     assert_eq!(reflection.tools_used, ["get_cart", "pay"]);
     assert_eq!(reflection.written_by, "extractive");
+}
+
+#[test]
+fn what_was_looked_up_before_is_named_in_order() {
+    let done = |id: &str, tool: &str, arguments: &str| {
+        [call(id, tool, arguments), Message::tool(id, "ok")]
+    };
+    let mut messages = [
+        done("1", "get_order", r#"{"order": 3}"#),
+        done("2", "get_item", r#"{"item": 1}"#),
+        done("3", "get_item", r#"{"item": 2}"#),
+        done("4", "refund", r#"{"order": 3}"#),
+    ]
+    .concat();
+    let text = |messages: &[Message]| {
+        let reflection = Extractive.write(&run("Refund it", messages, Verdict::Pass));
+        reflection.text().clone()
+    };
+    assert_eq!(
+        text(&messages),
+        "Passed: called get_order, get_item (2x), refund(order=3)."
+    );
+    for tool in ["mail", "check_mail", "log", "close"] {
+        messages.extend(done(tool, tool, r#"{"order": 3}"#));
+    }
+    assert_eq!(
+        text(&messages),
+        "Passed: called …, mail(order=3), check_mail, log(order=3), close(order=3)."
+    );
 }
 
 #[test]
@@ -113,7 +142,7 @@ fn a_run_written_as_prose_is_read_like_any_other() {
     assert_eq!(
         reflection.text(),
         "Passed: Search refused with \"Could not find it\", accepted as Search(Velvetpark magazine); \
-         called Finish(Velvetpark)."
+         called Search, Finish(Velvetpark)."
     );
 }
 
