@@ -53,7 +53,8 @@ impl Values {
                 found.read("", &json);
             }
         }
-        found.read_task(run.task);
+        found.read_names(run.task);
+        found.read_names(run.feedback.unwrap_or_default());
         let mut values: Vec<(String, String)> = found.0.into_iter().collect();
         values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         Self(values)
@@ -120,10 +121,15 @@ impl Found {
     fn read(&mut self, key: &str, value: &Value) {
         match value {
             Value::Object(fields) => {
+                let of_a_person = is_person(key) || fields.keys().any(|key| is_personal(key));
                 for (name, value) in fields {
                     if is_serial(name) {
                         self.add(name, member_id(key));
                         self.read(key, value);
+                    } else if let Some(text) =
+                        value.as_str().filter(|_| name == "name" && of_a_person)
+                    {
+                        self.read_full_name(name, text);
                     } else {
                         self.read(name, value);
                     }
@@ -142,6 +148,7 @@ impl Found {
             {
                 self.add(text, key.to_owned());
             }
+            Value::String(text) if is_person(key) => self.read_full_name(key, text),
             Value::Number(number) if is_personal(key) || is_id(key) => {
                 self.add(&number.to_string(), key.to_owned());
             }
@@ -149,11 +156,21 @@ impl Found {
         }
     }
 
+    /// Reads the name of a person that stands under `key`: two capitalised words or more.
+    fn read_full_name(&mut self, key: &str, text: &str) {
+        let words: Vec<_> = text.split_whitespace().collect();
+        if words.len() > 1 && words.iter().all(|word| is_name(word)) {
+            for word in words {
+                self.add(word, key.to_owned());
+            }
+        }
+    }
+
     /// Reads names out of `Your name is Mia Li`, `You are Mia Li`, `Dr. Li` and `customer Mia Li`.
-    fn read_task(&mut self, task: &str) {
+    fn read_names(&mut self, text: &str) {
         for (opening, fewest) in OPENINGS {
-            for (at, _) in task.match_indices(opening) {
-                let words = task[at + opening.len()..].split_inclusive(' ');
+            for (at, _) in text.match_indices(opening) {
+                let words = text[at + opening.len()..].split_inclusive(' ');
                 let mut name = Vec::new();
                 for word in words.take(3) {
                     let bare = word.trim_end().trim_end_matches(['.', ',', ';', ':', '!']);
@@ -176,7 +193,7 @@ impl Found {
 
     fn add(&mut self, value: &str, role: String) {
         let value = value.trim();
-        let names = role.ends_with("name");
+        let names = role.ends_with("name") || is_person(&role);
         let letters = value.chars().count();
         let fits = (4..=200).contains(&letters) || (names && (2..4).contains(&letters));
         if fits && self.0.len() < MAX_VALUES && value != role {
@@ -240,6 +257,15 @@ fn names_a_person(key: &str) -> bool {
     PEOPLE.split(' ').any(|who| lower.starts_with(who))
 }
 
+/// Whether a key names a person, or several.
+fn is_person(key: &str) -> bool {
+    const PEOPLE: &str = "user customer member guest patient employee passenger contact person \
+        client recipient sender attendee traveler traveller";
+    let lower = key.to_ascii_lowercase();
+    let one = lower.strip_suffix('s').unwrap_or(&lower);
+    PEOPLE.split_whitespace().any(|who| who == one)
+}
+
 /// Whether a key names something about a person, in snake case or camel case.
 fn is_personal(key: &str) -> bool {
     const KEYS: &str = "firstname lastname middlename fullname givenname familyname surname \
@@ -268,6 +294,10 @@ mod tests {
     use super::*;
 
     fn replaced(task: &str, arguments: &str, answer: &str, text: &str) -> String {
+        values(task, arguments, answer, None).replace(text)
+    }
+
+    fn values(task: &str, arguments: &str, answer: &str, feedback: Option<&str>) -> Values {
         let messages = [
             Message::tool_calls([ToolCall::new("1", "pay", arguments)]),
             Message::tool("1", answer),
@@ -277,10 +307,10 @@ mod tests {
             messages: &messages,
             final_response: "",
             verdict: Verdict::Fail,
-            feedback: None,
+            feedback,
             reference_context: None,
         };
-        Values::of(&run).replace(text)
+        Values::of(&run)
     }
 
     #[test]
@@ -295,6 +325,29 @@ mod tests {
             replaced("", arguments, answer, text),
             "pay(payment_id, to=orderId) for mia: shoes, large; first_name last_name, dob, address1, \
              address1; reservation_id and reservation_id on card_id or last_four, Lima, MiaX"
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_person_is_told_from_that_of_a_thing() {
+        let arguments = r#"{"passenger": "Tom Becker", "customer": {"name": "Eva Klein"}, "product": "Desk Lamp",
+            "user": "eva", "guests": ["Raj Rao", "Business Lounge 2"]}"#;
+        let answer = r#"[{"name": "Water Bottle", "price": 5}, {"name": "Ana Silva", "email": "a@b.example"}]"#;
+        let text = "Ask Tom Becker, Eva Klein, Raj Rao and Ana about the Desk Lamp and the Water Bottle in \
+            Business Lounge 2, Tom.";
+        assert_eq!(
+            replaced("", arguments, answer, text),
+            "Ask passenger, name, guests and name about the Desk Lamp and the Water Bottle in Business \
+             Lounge 2, passenger."
+        );
+    }
+
+    #[test]
+    fn a_name_that_the_reviewer_announces_is_a_name() {
+        let feedback = "Mr. Becker and customer Eva Klein asked twice. My name is Paul.";
+        assert_eq!(
+            values("", "{}", "{}", Some(feedback)).replace(feedback),
+            "Mr. name and customer name asked twice. My name is name."
         );
     }
 
