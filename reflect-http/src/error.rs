@@ -105,12 +105,17 @@ impl NoReply {
         !self.0.is_connect() && !self.0.is_builder()
     }
 
-    /// How to trust the server, where its certificate is the problem; else nothing.
+    /// What to do where TLS is the problem: how to trust the server, or that it has none; else nothing.
     pub fn hint(&self) -> &'static str {
-        if self.kind() == NoReplyKind::Unreachable && self.reason().contains("certificate") {
-            ": on Linux, SSL_CERT_FILE names a file with the certificates of a private authority"
-        } else {
-            ""
+        match self.reason() {
+            _ if self.kind() != NoReplyKind::Unreachable => "",
+            reason if reason.contains("certificate") => {
+                ": on Linux, SSL_CERT_FILE names a file with the certificates of a private authority"
+            }
+            reason if reason.contains("InvalidContentType") => {
+                ": the server does not answer with TLS, so use http:// in place of https://"
+            }
+            _ => "",
         }
     }
 
