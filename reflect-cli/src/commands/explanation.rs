@@ -12,7 +12,8 @@ const OTHERS: usize = 10;
 /// in it.
 pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
     let answer = explanation.memories.iter().filter(|m| m.rank.is_some());
-    let shown = answer.count() + OTHERS;
+    let given = answer.count();
+    let shown = given + OTHERS;
     let rows: Vec<_> = explanation.memories.iter().take(shown).map(row).collect();
     output::table(
         [
@@ -28,7 +29,7 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
         &rows,
     )?;
     output::say(format_args!(
-        "{} of {}, by the {} ranking; least similarity {:.2}{}{}.",
+        "{given} in the answer, {} of {} shown, by the {} ranking; least similarity {:.2}{}{}.",
         rows.len(),
         output::counted(explanation.considered as u64, "memory"),
         explanation.ranking,

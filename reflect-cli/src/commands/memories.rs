@@ -124,9 +124,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Action::Query(options)) => query(&place, options).await,
         Some(Action::Edit(options)) => memory_changes::edit(&place, options).await,
         Some(Action::Quarantine(named)) => memory_changes::quarantine(&place, named).await,
-        Some(Action::Restore(named) | Action::Approve(named)) => {
-            memory_changes::restore(&place, named).await
-        }
+        Some(Action::Restore(named)) => memory_changes::restore(&place, named).await,
+        Some(Action::Approve(named)) => memory_changes::approve(&place, named).await,
         Some(Action::Merge(options)) => memory_changes::merge(&place, options).await,
         Some(Action::Delete(options)) => memory_changes::delete(&place, options).await,
         Some(Action::Changes(options)) => memory_changes::changes(&place, options).await,
@@ -190,6 +189,10 @@ async fn list(place: &Place, options: List) -> Result<(), Failure> {
 /// Prints memories in the order a task is shown them. Variety changes the order by score, so both
 /// ranks have a column.
 fn ranked(memories: &[Memory]) -> Result<(), Failure> {
+    if memories.is_empty() {
+        eprintln!("nothing to show");
+        return Ok(());
+    }
     let mut by_score: Vec<_> = memories.iter().collect();
     by_score.sort_by(|a, b| b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal));
     let rank = |memory: &Memory| by_score.iter().position(|other| other.id == memory.id);

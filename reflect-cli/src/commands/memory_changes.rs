@@ -5,9 +5,12 @@ use std::io::{self, IsTerminal as _};
 use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
 use reflect_sdk::calls::Call;
-use reflect_types::{ChangeKind, ChangeRecord, MemoryHistory, ReflectionEdit, UpdateMemory};
+use reflect_types::{
+    ChangeKind, ChangeRecord, MemoryHistory, MemoryStatus, ReflectionEdit, UpdateMemory,
+};
 
 use super::memory_text;
+use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -115,27 +118,42 @@ pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
 }
 
 pub(crate) async fn quarantine(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, Call::quarantine).await
+    change(place, named, None, Call::quarantine).await
 }
 
 pub(crate) async fn restore(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, Call::restore).await
+    change(place, named, None, Call::restore).await
+}
+
+pub(crate) async fn approve(place: &Place, named: Named) -> Result<(), Failure> {
+    change(place, named, Some(MemoryStatus::Staged), Call::restore).await
 }
 
 pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> {
     let Merge { named, into } = options;
-    change(place, named, |call| call.merge_into(&*into)).await
+    change(place, named, None, |call| call.merge_into(&*into)).await
 }
 
-/// Changes memories one by one.
+/// Changes memories one by one, or only those of a status.
 async fn change(
     place: &Place,
     named: Named,
+    only: Option<MemoryStatus>,
     what: impl Fn(Call<UpdateMemory>) -> Call<UpdateMemory>,
 ) -> Result<(), Failure> {
     let client = place.client().await?;
     let note = named.note;
     let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
+        if let Some(status) = &only {
+            let memory = client.get_memory(id).await?.memory;
+            if memory.status != *status {
+                let is = memory.status;
+                return Err(Failure::conflict(format!(
+                    "it is {is}, not {status}: `{}` brings back what is not in answers",
+                    hint("memories restore")
+                )));
+            }
+        }
         let mut call = client.update_memory(id);
         if let Some(note) = &note {
             call = call.note(note);
@@ -191,7 +209,7 @@ pub(crate) async fn delete(place: &Place, options: Delete) -> Result<(), Failure
 
 /// Prints a failure. The remaining memories are still changed.
 fn report(first: &mut Option<Failure>, id: &str, failure: Failure) {
-    eprintln!("{}: {failure}", output::line(id, 100));
+    eprintln!("error: {}: {failure}", output::line(id, 100));
     first.get_or_insert(failure.reported());
 }
 

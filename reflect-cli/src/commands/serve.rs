@@ -217,14 +217,18 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let address = listener.local_addr()?;
     // Before the address is printed: a client that knows it may send a signal.
     let signals = Signalled::listen()?;
-    if master.is_none() {
-        ensure_master_key(&keys, is_new, &options.data).await?;
-    }
-    // Last, because an error from here on has to shut it down.
+    // From here on, an error has to shut it down. Before the keys: a setting that it refuses must not leave a master
+    // key behind that is shown only once.
     let engine = models.install(engine).start()?;
-    if let Err(error) = keys.ensure_projects(&engine).await {
+    let ready = async {
+        if master.is_none() {
+            ensure_master_key(&keys, is_new, &options.data).await?;
+        }
+        keys.ensure_projects(&engine).await.map_err(Failure::from)
+    };
+    if let Err(failure) = ready.await {
         engine.shutdown().await?;
-        return Err(error.into());
+        return Err(failure);
     }
     // On standard output, so that scripts can read the chosen port. The log has it too.
     if output::say(format_args!("reflect listens on {scheme}://{address}")).is_err() {

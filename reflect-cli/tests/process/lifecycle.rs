@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use reflect_sdk::{IngestStatus, Review, TraceId};
 
-use super::support::{KEY, Server, reflect};
+use super::support::{KEY, Server, on_file, reflect};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_start_shows_a_master_key_once_and_stores_its_hash() {
@@ -28,6 +28,19 @@ async fn first_start_shows_a_master_key_once_and_stores_its_hash() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret));
     }
+}
+
+#[test]
+fn a_refused_setting_leaves_the_master_key_to_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("reflect.db");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--alpha", "7"];
+    let refused = on_file(&data, &serve, "");
+    assert!(!refused.status.success());
+    assert!(refused.stdout.is_empty(), "{refused:?}");
+
+    let next = Server::start(&data, &[]);
+    assert!(next.said.contains("rf_live_"), "no key: {}", next.said);
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn query_shows_the_rank_and_the_rank_by_score() {
     assert!(lines[1].starts_with('1'), "{shown}");
     assert!(lines[2].contains(" limit "), "{shown}");
     assert!(
-        lines[4].starts_with("3 of 3 memories, by the learned ranking"),
+        lines[4].starts_with("1 in the answer, 3 of 3 memories shown, by the learned ranking"),
         "{shown}"
     );
     let explained = json(&on_file(&data, &[&explain[..], &["--json"]].concat(), ""));

@@ -69,6 +69,34 @@ fn one_run_is_reviewed_changed_and_withdrawn() {
 }
 
 #[test]
+fn a_pass_has_words_that_stay_until_they_are_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let traces = json(&on_file(&data, &["traces", "--json"], ""));
+    let id = traces[0]["id"].as_str().unwrap();
+    let passed = json(&on_file(
+        &data,
+        &["review", id, "--json", "--pass", "Right to ask first"],
+        "",
+    ));
+    assert_eq!(passed["review"]["feedback_text"], "Right to ask first");
+    let again = on_file(&data, &["review", id, "--pass", "Polite"], "");
+    assert_eq!(again.stdout, b"pass: as before\n");
+    assert!(errors(&again).contains("with other feedback"));
+    let memory = passed["created_memory_id"].as_str().unwrap();
+    let shown = json(&on_file(&data, &["memories", "show", memory, "--json"], ""));
+    assert_eq!(shown["feedback"], "Right to ask first");
+    // It is in answers, so there is nothing to approve.
+    let approved = on_file(&data, &["memories", "approve", memory], "");
+    assert!(!approved.status.success());
+    let refusal = errors(&approved);
+    assert!(
+        refusal.starts_with("error: ") && refusal.contains("it is active, not staged"),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn refused_reviews_fail_the_walk() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

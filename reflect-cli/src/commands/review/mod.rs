@@ -15,7 +15,6 @@ use crate::output;
 use crate::place::Place;
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(group(ArgGroup::new("run").args(["trace", "run_key", "matching"]).multiple(true)))]
 #[command(group(ArgGroup::new("verdict").args(["pass", "fail", "withdraw"]).requires("run")))]
 pub(crate) struct Options {
@@ -39,9 +38,9 @@ pub(crate) struct Options {
         long, value_name = "FILE", conflicts_with_all = ["trace", "run_key", "verdict", "limit", "judged"]
     )]
     from_junit: Option<PathBuf>,
-    /// The run passed.
-    #[arg(long)]
-    pass: bool,
+    /// The run passed, with what was good about it.
+    #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = "")]
+    pass: Option<String>,
     /// The run failed, with the reason to learn from.
     #[arg(long, value_name = "WHY", num_args = 0..=1, default_missing_value = "")]
     fail: Option<String>,
@@ -80,7 +79,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         )
         .await;
     };
-    let review = options.fail.map_or_else(Review::pass, failed);
+    let review = judged(options.pass, options.fail);
     let feedback = review.feedback_text.clone();
     let trace = match (options.withdraw, options.change) {
         (true, _) => client.withdraw_review(id).await?,
@@ -90,23 +89,19 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             judged.map_err(|error| refusal(error, id.as_str()))?
         }
     };
-    if !options.withdraw && !options.change {
-        warn_of_other_feedback(&trace, feedback.as_deref());
-    }
-    if options.place.json {
-        return output::json(&trace);
-    }
-    show(&trace)
+    let is_kept =
+        !options.withdraw && !options.change && has_other_words(&trace, feedback.as_deref());
+    tell(&trace, is_kept, options.place.json)
 }
 
 /// Reviews the run that a key or metadata names.
 async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure> {
-    if !options.pass && options.fail.is_none() {
+    if options.pass.is_none() && options.fail.is_none() {
         return Err(Failure::usage(
             "--match names one run to review: add --pass or --fail WHY, or --from-junit FILE",
         ));
     }
-    let review = options.fail.map_or_else(Review::pass, failed);
+    let review = judged(options.pass, options.fail);
     let feedback = review.feedback_text.clone();
     let by_key = ReviewByKey {
         idempotency_key: options.run_key,
@@ -115,19 +110,24 @@ async fn by_key(client: &ReflectClient, options: Options) -> Result<(), Failure>
     };
     let reviewed = client.request(by_key).await;
     let trace = reviewed.map_err(|error| refusal(error, "ID"))?;
-    warn_of_other_feedback(&trace, feedback.as_deref());
-    if options.place.json {
-        return output::json(&trace);
-    }
-    show(&trace)
+    let is_kept = has_other_words(&trace, feedback.as_deref());
+    tell(&trace, is_kept, options.place.json)
 }
 
-/// A failing review; without a reason, it has no words of its own.
-fn failed(reason: String) -> Review {
-    if reason.is_empty() {
-        return Review::new(Verdict::Fail);
+/// The review of these flags.
+fn judged(pass: Option<String>, fail: Option<String>) -> Review {
+    match fail {
+        Some(words) => review(Verdict::Fail, words),
+        None => review(Verdict::Pass, pass.unwrap_or_default()),
     }
-    Review::fail(reason)
+}
+
+/// A review; without a reason, it has no words of its own.
+fn review(verdict: Verdict, words: String) -> Review {
+    Review {
+        feedback_text: Some(words).filter(|words| !words.is_empty()),
+        ..Review::new(verdict)
+    }
 }
 
 /// A refusal in the words of this command. Those of the API name its own operations.
@@ -148,16 +148,26 @@ fn refusal(error: reflect_sdk::Error, id: &str) -> Failure {
     ))
 }
 
-/// Says so if the run had the verdict before, with feedback that stays.
-fn warn_of_other_feedback(trace: &Trace, feedback: Option<&str>) {
+/// Whether the run had the verdict before, with words that stay.
+fn has_other_words(trace: &Trace, words: Option<&str>) -> bool {
     let stored = trace.review.as_ref().map(ReviewRecord::comment);
-    if stored.is_some_and(|stored| stored != feedback) {
+    stored.is_some_and(|stored| stored != words)
+}
+
+/// Tells what became of a review, or that the one before `is_kept`.
+fn tell(trace: &Trace, is_kept: bool, json: bool) -> Result<(), Failure> {
+    if is_kept {
         let id = quoted(&output::id(trace.id.as_str()));
         let change = format!("review {id} --change");
         eprintln!(
             "the run has this verdict already, with other feedback: `{}` with --pass or --fail WHY replaces it",
             hint(&change)
         );
+    }
+    match &trace.review {
+        _ if json => output::json(trace),
+        Some(review) if is_kept => output::say(format_args!("{}: as before", review.result)),
+        _ => show(trace),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{IngestStatus, Page, Review, ReviewStatus, Trace, TraceId};
+use reflect_types::{IngestStatus, Page, Review, ReviewStatus, Trace, TraceId, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -206,7 +206,7 @@ fn ask(trace: &Trace, input: &mut impl BufRead, out: &mut impl Write) -> Result<
                 let Some(reason) = line(input)? else {
                     return Ok(Choice::Stop);
                 };
-                return Ok(Choice::Judge(super::failed(reason)));
+                return Ok(Choice::Judge(super::review(Verdict::Fail, reason)));
             }
             "d" | "defer" => return Ok(Choice::Defer),
             "q" | "quit" => return Ok(Choice::Stop),
