@@ -180,7 +180,7 @@ fn say(report: &Report, project: &ProjectId) -> Result<(), Failure> {
     }
     if *learning > 0 {
         output::say(format_args!(
-            "{} still to be learned, which a server with this data does: start `reflect serve` if none runs",
+            "{} still to be learned, which a server with this data does",
             output::counted_that(*learning, "review", "is", "are")
         ))?;
     }

@@ -10,7 +10,7 @@ use reflect_types::{
 };
 
 use super::memory_text;
-use crate::command_line::hint;
+use crate::command_line::{hint, quoted};
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -126,7 +126,7 @@ pub(crate) async fn restore(place: &Place, named: Named) -> Result<(), Failure> 
 }
 
 pub(crate) async fn approve(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, Some(MemoryStatus::Staged), Call::restore).await
+    change(place, named, Some(MemoryStatus::Quarantined), Call::restore).await
 }
 
 pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> {
@@ -134,25 +134,23 @@ pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> 
     change(place, named, None, |call| call.merge_into(&*into)).await
 }
 
-/// Changes memories one by one, or only those of a status.
+/// Changes memories one by one, but for those of a status.
 async fn change(
     place: &Place,
     named: Named,
-    only: Option<MemoryStatus>,
+    refused: Option<MemoryStatus>,
     what: impl Fn(Call<UpdateMemory>) -> Call<UpdateMemory>,
 ) -> Result<(), Failure> {
     let client = place.client().await?;
     let note = named.note;
     let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
-        if let Some(status) = &only {
-            let memory = client.get_memory(id).await?.memory;
-            if memory.status != *status {
-                let is = memory.status;
-                return Err(Failure::conflict(format!(
-                    "it is {is}, not {status}: `{}` brings back what is not in answers",
-                    hint("memories restore")
-                )));
-            }
+        if let Some(status) = &refused
+            && client.get_memory(id).await?.memory.status == *status
+        {
+            let restore = hint(&format!("memories restore {}", quoted(&output::id(id))));
+            return Err(Failure::conflict(format!(
+                "it is {status}: `{restore}` brings it back"
+            )));
         }
         let mut call = client.update_memory(id);
         if let Some(note) = &note {

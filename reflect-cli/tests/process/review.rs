@@ -86,12 +86,13 @@ fn a_pass_has_words_that_stay_until_they_are_changed() {
     let memory = passed["created_memory_id"].as_str().unwrap();
     let shown = json(&on_file(&data, &["memories", "show", memory, "--json"], ""));
     assert_eq!(shown["feedback"], "Right to ask first");
-    // It is in answers, so there is nothing to approve.
+    let quarantined = on_file(&data, &["memories", "quarantine", memory], "");
+    assert!(quarantined.status.success());
     let approved = on_file(&data, &["memories", "approve", memory], "");
     assert!(!approved.status.success());
     let refusal = errors(&approved);
     assert!(
-        refusal.starts_with("error: ") && refusal.contains("it is active, not staged"),
+        refusal.starts_with("error: ") && refusal.contains("it is quarantined"),
         "{refusal}"
     );
 }

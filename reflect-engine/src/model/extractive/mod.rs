@@ -153,10 +153,11 @@ fn led_to_the_outcome<'a, 'b>(calls: &'b [Call<'a>]) -> Vec<&'b Call<'a>> {
     }
 }
 
-/// The last calls in order: of those that led to the outcome three with their arguments, of the others the tool.
+/// The last calls in order: three that led to the outcome, with their arguments, and of three others the tool.
 fn sequence(calls: &[Call<'_>]) -> String {
     const LED: usize = 3;
-    const SHOWN: usize = 6;
+    const OTHERS: usize = 3;
+    const LEFT_OUT: &str = "…";
     let done = || calls.iter().filter(|call| call.outcome == Outcome::Done);
     let all_read = done().all(Call::only_reads);
     let texts = done().map(|call| {
@@ -168,18 +169,18 @@ fn sequence(calls: &[Call<'_>]) -> String {
         };
         (text, has_led)
     });
-    let shown = counted(texts);
-    let mut led = 0;
-    let last = shown.iter().rev().take(SHOWN).take_while(|(_, has_led)| {
-        led += usize::from(*has_led);
-        led <= LED
-    });
-    let mut last: Vec<&str> = last.map(|(text, _)| text.as_str()).collect();
-    if last.len() < shown.len() {
-        last.push("…");
+    let (mut led, mut others, mut shown) = (LED, OTHERS, Vec::new());
+    for (text, has_led) in counted(texts).into_iter().rev() {
+        let room = if has_led { &mut led } else { &mut others };
+        if *room > 0 {
+            *room -= 1;
+            shown.push(text);
+        } else if shown.last().is_some_and(|last| last != LEFT_OUT) {
+            shown.push(LEFT_OUT.to_owned());
+        }
     }
-    last.reverse();
-    last.join(", ")
+    shown.reverse();
+    shown.join(", ")
 }
 
 /// Equal neighbours as one, with their number.

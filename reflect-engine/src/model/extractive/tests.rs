@@ -66,12 +66,19 @@ fn what_was_looked_up_before_is_named_in_order() {
         text(&messages),
         "Passed: called get_order, get_item (2x), refund(order=3)."
     );
-    for tool in ["mail", "check_mail", "log", "close"] {
+    for tool in ["mail", "check_mail", "get_item", "check_mail", "close"] {
         messages.extend(done(tool, tool, r#"{"order": 3}"#));
     }
     assert_eq!(
         text(&messages),
-        "Passed: called …, mail(order=3), check_mail, log(order=3), close(order=3)."
+        "Passed: called …, refund(order=3), mail(order=3), check_mail, get_item, check_mail, close(order=3)."
+    );
+    for tool in ["get_order", "get_item", "get_order", "get_item"] {
+        messages.extend(done(tool, tool, "{}"));
+    }
+    assert_eq!(
+        text(&messages),
+        "Passed: called …, refund(order=3), mail(order=3), …, close(order=3), …, get_item, get_order, get_item."
     );
 }
 

@@ -16,26 +16,28 @@ const MAX_JSON: usize = 1024 * 1024;
 const MAX_VALUES: usize = 512;
 
 /// What stands before a name, and the number of capitalised words that a name has at least there.
-const OPENINGS: [(&str, usize); 14] = [
+const TITLES: [(&str, usize); 4] = [("Mr. ", 1), ("Mrs. ", 1), ("Ms. ", 1), ("Dr. ", 1)];
+/// The same, for tasks.
+const OPENINGS: [(&str, usize); 10] = [
     ("name is ", 1),
-    ("Mr. ", 1),
-    ("Mrs. ", 1),
-    ("Ms. ", 1),
-    ("Dr. ", 1),
     ("You are ", 2),
     ("I am ", 2),
     ("I'm ", 2),
-    ("ustomer ", 2),
-    ("atient ", 2),
-    ("assenger ", 2),
-    ("lient ", 2),
-    ("uest ", 2),
+    ("customer ", 2),
+    ("patient ", 2),
+    ("passenger ", 2),
+    ("client ", 2),
+    ("guest ", 2),
     ("named ", 2),
 ];
 
 impl Values {
     pub(super) fn of(run: &JudgedRun<'_>) -> Self {
         let mut found = Found::default();
+        // First, because there is room for so many values only.
+        found.read_names(run.task, &TITLES);
+        found.read_names(run.task, &OPENINGS);
+        found.read_names(run.feedback.unwrap_or_default(), &TITLES);
         let mut room = MAX_JSON;
         for step in steps(run.messages) {
             let (Step::Called {
@@ -53,8 +55,6 @@ impl Values {
                 found.read("", &json);
             }
         }
-        found.read_names(run.task);
-        found.read_names(run.feedback.unwrap_or_default());
         let mut values: Vec<(String, String)> = found.0.into_iter().collect();
         values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         Self(values)
@@ -121,7 +121,7 @@ impl Found {
     fn read(&mut self, key: &str, value: &Value) {
         match value {
             Value::Object(fields) => {
-                let of_a_person = is_person(key) || fields.keys().any(|key| is_personal(key));
+                let of_a_person = is_person(key) || fields.keys().any(|key| is_of_people(key));
                 for (name, value) in fields {
                     if is_serial(name) {
                         self.add(name, member_id(key));
@@ -160,29 +160,20 @@ impl Found {
     fn read_full_name(&mut self, key: &str, text: &str) {
         let words: Vec<_> = text.split_whitespace().collect();
         if words.len() > 1 && words.iter().all(|word| is_name(word)) {
-            for word in words {
-                self.add(word, key.to_owned());
-            }
+            self.add(text, key.to_owned());
         }
     }
 
     /// Reads names out of `Your name is Mia Li`, `You are Mia Li`, `Dr. Li` and `customer Mia Li`.
-    fn read_names(&mut self, text: &str) {
-        for (opening, fewest) in OPENINGS {
-            for (at, _) in text.match_indices(opening) {
-                let words = text[at + opening.len()..].split_inclusive(' ');
-                let mut name = Vec::new();
-                for word in words.take(3) {
-                    let bare = word.trim_end().trim_end_matches(['.', ',', ';', ':', '!']);
-                    if !is_name(bare) {
-                        break;
-                    }
-                    name.push(bare);
-                    if bare.len() < word.trim_end().len() {
-                        break;
-                    }
-                }
-                if name.len() >= fewest {
+    fn read_names(&mut self, text: &str, openings: &[(&str, usize)]) {
+        for (opening, fewest) in openings {
+            let (first, rest) = opening.split_at(1);
+            for (at, _) in text.match_indices(rest) {
+                let Some(before) = without_letter(&text[..at], first) else {
+                    continue;
+                };
+                let name = name_in(&text[at + rest.len()..]);
+                if name.len() >= *fewest && !before.ends_with(is_word) {
                     for part in name {
                         self.add(part, "name".to_owned());
                     }
@@ -202,11 +193,36 @@ impl Found {
     }
 }
 
+/// The text without this letter at its end, in either case.
+fn without_letter<'a>(text: &'a str, letter: &str) -> Option<&'a str> {
+    let (before, last) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    last.eq_ignore_ascii_case(letter).then_some(before)
+}
+
+/// The words of a name at the beginning of the text, on one line and at most three.
+fn name_in(text: &str) -> Vec<&str> {
+    let mut name = Vec::new();
+    let line = text.lines().next().unwrap_or_default();
+    for word in line.split(' ').take(3) {
+        let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"']);
+        let bare = bare.strip_suffix("'s").unwrap_or(bare);
+        let bare = bare.strip_suffix("’s").unwrap_or(bare);
+        if !is_name(bare) {
+            break;
+        }
+        name.push(bare);
+        if bare.len() < word.len() {
+            break;
+        }
+    }
+    name
+}
+
 /// The text without the `=` at its end, if the name before it is the role of a value.
 fn without_value(text: &str) -> Option<&str> {
     let named = text.strip_suffix('=')?;
     let name = named.rsplit(|c| !is_word(c)).next().unwrap_or(named);
-    (is_id(name) || is_personal(name)).then_some(named)
+    (is_id(name) || is_personal(name) || is_person(name) || name == "name").then_some(named)
 }
 
 fn is_word(c: char) -> bool {
@@ -264,6 +280,15 @@ fn is_person(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let one = lower.strip_suffix('s').unwrap_or(&lower);
     PEOPLE.split_whitespace().any(|who| who == one)
+}
+
+/// Whether only people have what this key names; others have a phone and an address too.
+fn is_of_people(key: &str) -> bool {
+    const KEYS: &str = "email dob dateofbirth birthdate birthday ssn passport passportnumber userid customerid \
+        passengerid patientid employeeid";
+    let bare: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
+    let bare = bare.to_ascii_lowercase();
+    KEYS.split_whitespace().any(|known| known == bare)
 }
 
 /// Whether a key names something about a person, in snake case or camel case.
@@ -332,22 +357,25 @@ mod tests {
     fn the_name_of_a_person_is_told_from_that_of_a_thing() {
         let arguments = r#"{"passenger": "Tom Becker", "customer": {"name": "Eva Klein"}, "product": "Desk Lamp",
             "user": "eva", "guests": ["Raj Rao", "Business Lounge 2"]}"#;
-        let answer = r#"[{"name": "Water Bottle", "price": 5}, {"name": "Ana Silva", "email": "a@b.example"}]"#;
-        let text = "Ask Tom Becker, Eva Klein, Raj Rao and Ana about the Desk Lamp and the Water Bottle in \
-            Business Lounge 2, Tom.";
+        let answer = r#"[{"name": "Water Bottle", "price": 5}, {"name": "Ana Silva", "email": "a@b.example"},
+            {"name": "The Blue Door", "phone": "555-1234"}]"#;
+        let text = "book(passenger=Tom Becker): ask Eva Klein, Raj Rao and Ana Silva about the Desk Lamp and the Water \
+            Bottle in Business Lounge 2. The Blue Door is closed.";
         assert_eq!(
             replaced("", arguments, answer, text),
-            "Ask passenger, name, guests and name about the Desk Lamp and the Water Bottle in Business \
-             Lounge 2, passenger."
+            "book(passenger): ask name, guests and name about the Desk Lamp and the Water Bottle in Business \
+             Lounge 2. The Blue Door is closed."
         );
     }
 
     #[test]
     fn a_name_that_the_reviewer_announces_is_a_name() {
-        let feedback = "Mr. Becker and customer Eva Klein asked twice. My name is Paul.";
+        let feedback = "Mr. Becker's card (see Dr. Klein)\nis not Becker's account. Ask Ms. Rao\nNever pay twice. The tool name is Search, and \
+            the request Basic Economy stays.";
         assert_eq!(
             values("", "{}", "{}", Some(feedback)).replace(feedback),
-            "Mr. name and customer name asked twice. My name is name."
+            "Mr. name's card (see Dr. name)\nis not name's account. Ask Ms. name\nNever pay twice. The tool name is Search, and the request \
+             Basic Economy stays."
         );
     }
 
@@ -363,15 +391,15 @@ mod tests {
             ),
             "name met name and Go"
         );
-        let task = "Customer Mia Li, sent by Dr. Okafor, has a Laptop; customer Service is closed.";
+        let task = "Customer Mia Li, sent by Dr. Okafor, has a Laptop; customer Service is closed. They request Basic Economy.";
         assert_eq!(
             replaced(
                 task,
                 "{}",
                 "{}",
-                "Mia, Li, Okafor; the customer Service Laptop"
+                "Mia, Li, Okafor; the customer Service Laptop in Basic Economy"
             ),
-            "name, name, name; the customer Service Laptop"
+            "name, name, name; the customer Service Laptop in Basic Economy"
         );
     }
 }
