@@ -42,11 +42,12 @@ impl Extractive {
         let answer = said::answer(&steps, final_response, run.task, !called);
         let calls = calls(steps);
         let refusals = refusals(&calls);
-        let led = led_to_the_outcome(&calls);
+        let leads = leads(&calls);
+        let led: Vec<_> = calls.iter().filter(|call| leads(call)).collect();
 
         let mut clauses: Vec<String> = refusals.iter().map(Refusal::shown).collect();
         if !led.is_empty() {
-            clauses.push(format!("called {}", sequence(&calls)));
+            clauses.push(format!("called {}", sequence(&calls, &leads)));
         }
         if !answer.is_empty() {
             clauses.push(format!("answered {}", quote(&shorten(&answer, 36))));
@@ -142,26 +143,22 @@ impl Refusal<'_, '_> {
     }
 }
 
-/// The calls that did something, or else those that came back.
-fn led_to_the_outcome<'a, 'b>(calls: &'b [Call<'a>]) -> Vec<&'b Call<'a>> {
-    let done = || calls.iter().filter(|call| call.outcome == Outcome::Done);
-    let acts: Vec<&Call<'_>> = done().filter(|call| !call.only_reads()).collect();
-    if acts.is_empty() {
-        done().collect()
-    } else {
-        acts
-    }
+/// Whether a call led to the outcome: it did something, or came back where none did.
+fn leads(calls: &[Call<'_>]) -> impl Fn(&Call<'_>) -> bool + use<> {
+    let is_done = |call: &Call<'_>| call.outcome == Outcome::Done;
+    let acts = move |call: &Call<'_>| is_done(call) && !call.only_reads();
+    let any_acts = calls.iter().any(acts);
+    move |call| if any_acts { acts(call) } else { is_done(call) }
 }
 
 /// The last calls in order: three that led to the outcome, with their arguments, and of three others the tool.
-fn sequence(calls: &[Call<'_>]) -> String {
+fn sequence(calls: &[Call<'_>], leads: &impl Fn(&Call<'_>) -> bool) -> String {
     const LED: usize = 3;
     const OTHERS: usize = 3;
     const LEFT_OUT: &str = "…";
-    let done = || calls.iter().filter(|call| call.outcome == Outcome::Done);
-    let all_read = done().all(Call::only_reads);
-    let texts = done().map(|call| {
-        let has_led = all_read || !call.only_reads();
+    let done = calls.iter().filter(|call| call.outcome == Outcome::Done);
+    let texts = done.map(|call| {
+        let has_led = leads(call);
         let text = if has_led {
             call.shown()
         } else {
