@@ -154,7 +154,7 @@ impl Builder {
     /// | under a key `id`, `…_id` or `…Id` of a tool's arguments or answer, with a digit or in capitals; any if the key names a person, as `user_id` | the key |
     /// | codes in a list or as keys of an object, as `"reservations": ["JMO1MG"]` | the list's key in the singular, with `_id` |
     /// | under the key of a person's name, address, birth date, phone, mail or card, as `first_name`, `dob`, `last_four` | the key |
-    /// | two capitalised words or more under `name`, beside a mail, a birth date or an id of a person or in an object of a person, as `customer`; or under the key of a person itself, as `passenger` | the key |
+    /// | two capitalised words or more under `name`, beside a mail or a birth date, or in an object of a person, as `customer`; or under the key of a person itself, as `passenger` | the key |
     /// | capitalised words in the task after "name is", or at least two after "You are", "I am", "named" or "customer", "patient", "passenger", "client", "guest"; in the task and the reviewer's words after a title as "Dr." | `name` |
     /// | after a noun as order, booking, invoice, account or ticket: a word of letters and digits, five digits or more, or `#` and a number, as `order #W5918442` | the noun, with `_id` |
     /// | a mail address | `email` |

@@ -1,5 +1,7 @@
 //! Replaces values that identify a person or a case by their role.
 
+mod keys;
+mod names;
 mod patterns;
 mod values;
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::keys::{is_id, is_of_people, is_person, is_personal, member_id, names_a_person};
+use super::names::{OPENINGS, TITLES, is_full_name, is_word, names_after};
 use crate::model::port::JudgedRun;
 use crate::model::steps::{Step, steps};
 
@@ -15,29 +17,20 @@ pub(super) struct Values(Vec<(String, String)>);
 const MAX_JSON: usize = 1024 * 1024;
 const MAX_VALUES: usize = 512;
 
-/// What stands before a name, and the number of capitalised words that a name has at least there.
-const TITLES: [(&str, usize); 4] = [("Mr. ", 1), ("Mrs. ", 1), ("Ms. ", 1), ("Dr. ", 1)];
-/// The same, for tasks.
-const OPENINGS: [(&str, usize); 10] = [
-    ("name is ", 1),
-    ("You are ", 2),
-    ("I am ", 2),
-    ("I'm ", 2),
-    ("customer ", 2),
-    ("patient ", 2),
-    ("passenger ", 2),
-    ("client ", 2),
-    ("guest ", 2),
-    ("named ", 2),
-];
-
 impl Values {
     pub(super) fn of(run: &JudgedRun<'_>) -> Self {
         let mut found = Found::default();
         // First, because there is room for so many values only.
-        found.read_names(run.task, &TITLES);
-        found.read_names(run.task, &OPENINGS);
-        found.read_names(run.feedback.unwrap_or_default(), &TITLES);
+        let said = run.feedback.unwrap_or_default();
+        for (text, openings) in [
+            (run.task, &TITLES[..]),
+            (run.task, &OPENINGS),
+            (said, &TITLES),
+        ] {
+            for name in names_after(text, openings) {
+                found.add(name, "name".to_owned());
+            }
+        }
         let mut room = MAX_JSON;
         for step in steps(run.messages) {
             let (Step::Called {
@@ -126,13 +119,13 @@ impl Found {
                     if is_serial(name) {
                         self.add(name, member_id(key));
                         self.read(key, value);
-                    } else if let Some(text) =
-                        value.as_str().filter(|_| name == "name" && of_a_person)
-                    {
-                        self.read_full_name(name, text);
                     } else {
                         self.read(name, value);
                     }
+                }
+                let name = fields.get("name").and_then(Value::as_str);
+                if let Some(name) = name.filter(|name| of_a_person && is_full_name(name)) {
+                    self.add(name, "name".to_owned());
                 }
             }
             Value::Array(items) => {
@@ -148,37 +141,13 @@ impl Found {
             {
                 self.add(text, key.to_owned());
             }
-            Value::String(text) if is_person(key) => self.read_full_name(key, text),
+            Value::String(text) if is_person(key) && is_full_name(text) => {
+                self.add(text, key.to_owned());
+            }
             Value::Number(number) if is_personal(key) || is_id(key) => {
                 self.add(&number.to_string(), key.to_owned());
             }
             _ => {}
-        }
-    }
-
-    /// Reads the name of a person that stands under `key`: two capitalised words or more.
-    fn read_full_name(&mut self, key: &str, text: &str) {
-        let words: Vec<_> = text.split_whitespace().collect();
-        if words.len() > 1 && words.iter().all(|word| is_name(word)) {
-            self.add(text, key.to_owned());
-        }
-    }
-
-    /// Reads names out of `Your name is Mia Li`, `You are Mia Li`, `Dr. Li` and `customer Mia Li`.
-    fn read_names(&mut self, text: &str, openings: &[(&str, usize)]) {
-        for (opening, fewest) in openings {
-            let (first, rest) = opening.split_at(1);
-            for (at, _) in text.match_indices(rest) {
-                let Some(before) = without_letter(&text[..at], first) else {
-                    continue;
-                };
-                let name = name_in(&text[at + rest.len()..]);
-                if name.len() >= *fewest && !before.ends_with(is_word) {
-                    for part in name {
-                        self.add(part, "name".to_owned());
-                    }
-                }
-            }
         }
     }
 
@@ -193,47 +162,11 @@ impl Found {
     }
 }
 
-/// The text without this letter at its end, in either case.
-fn without_letter<'a>(text: &'a str, letter: &str) -> Option<&'a str> {
-    let (before, last) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    last.eq_ignore_ascii_case(letter).then_some(before)
-}
-
-/// The words of a name at the beginning of the text, on one line and at most three.
-fn name_in(text: &str) -> Vec<&str> {
-    let mut name = Vec::new();
-    let line = text.lines().next().unwrap_or_default();
-    for word in line.split(' ').take(3) {
-        let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"']);
-        let bare = bare.strip_suffix("'s").unwrap_or(bare);
-        let bare = bare.strip_suffix("’s").unwrap_or(bare);
-        if !is_name(bare) {
-            break;
-        }
-        name.push(bare);
-        if bare.len() < word.len() {
-            break;
-        }
-    }
-    name
-}
-
 /// The text without the `=` at its end, if the name before it is the role of a value.
 fn without_value(text: &str) -> Option<&str> {
     let named = text.strip_suffix('=')?;
     let name = named.rsplit(|c| !is_word(c)).next().unwrap_or(named);
     (is_id(name) || is_personal(name) || is_person(name) || name == "name").then_some(named)
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-fn is_name(word: &str) -> bool {
-    let mut letters = word.chars();
-    letters.next().is_some_and(char::is_uppercase)
-        && word.chars().count() > 1
-        && letters.all(|c| c.is_alphabetic() || c == '-' || c == '\'')
 }
 
 /// Whether a text is an identifier rather than a word: one word with a digit, or all in capitals.
@@ -259,57 +192,6 @@ fn is_one_word(text: &str) -> bool {
 fn is_capital(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-}
-
-fn is_id(key: &str) -> bool {
-    let lower = key.to_ascii_lowercase();
-    lower == "id" || lower.ends_with("_id") || lower.ends_with("_ids") || key.ends_with("Id")
-}
-
-fn names_a_person(key: &str) -> bool {
-    const PEOPLE: &str =
-        "user customer account member guest patient employee passenger contact person client";
-    let lower = key.to_ascii_lowercase();
-    PEOPLE.split(' ').any(|who| lower.starts_with(who))
-}
-
-/// Whether a key names a person, or several.
-fn is_person(key: &str) -> bool {
-    const PEOPLE: &str = "user customer member guest patient employee passenger contact person \
-        client recipient sender attendee traveler traveller";
-    let lower = key.to_ascii_lowercase();
-    let one = lower.strip_suffix('s').unwrap_or(&lower);
-    PEOPLE.split_whitespace().any(|who| who == one)
-}
-
-/// Whether only people have what this key names; others have a phone and an address too.
-fn is_of_people(key: &str) -> bool {
-    const KEYS: &str = "email dob dateofbirth birthdate birthday ssn passport passportnumber userid customerid \
-        passengerid patientid employeeid";
-    let bare: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
-    let bare = bare.to_ascii_lowercase();
-    KEYS.split_whitespace().any(|known| known == bare)
-}
-
-/// Whether a key names something about a person, in snake case or camel case.
-fn is_personal(key: &str) -> bool {
-    const KEYS: &str = "firstname lastname middlename fullname givenname familyname surname \
-        username customername passengername guestname patientname contactname cardholder \
-        cardholdername holdername recipientname sendername employeename email emailaddress phone \
-        phonenumber mobile telephone address address1 address2 street streetaddress zip zipcode \
-        postalcode dob dateofbirth birthdate birthday ssn passport passportnumber iban cardnumber \
-        creditcard creditcardnumber lastfour last4 accountnumber";
-    let bare: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
-    let bare = bare.to_ascii_lowercase();
-    KEYS.split_whitespace().any(|known| known == bare)
-}
-
-/// The role of the members of a list: `reservation_id` for `reservations`.
-fn member_id(key: &str) -> String {
-    match key.strip_suffix('s').unwrap_or(key) {
-        "" => "id".to_owned(),
-        one => format!("{one}_id"),
-    }
 }
 
 #[cfg(test)]
@@ -358,13 +240,13 @@ mod tests {
         let arguments = r#"{"passenger": "Tom Becker", "customer": {"name": "Eva Klein"}, "product": "Desk Lamp",
             "user": "eva", "guests": ["Raj Rao", "Business Lounge 2"]}"#;
         let answer = r#"[{"name": "Water Bottle", "price": 5}, {"name": "Ana Silva", "email": "a@b.example"},
-            {"name": "The Blue Door", "phone": "555-1234"}]"#;
+            {"name": "The Blue Door", "phone": "555-1234"}, {"name": "Red Mug", "customer_id": 7}]"#;
         let text = "book(passenger=Tom Becker): ask Eva Klein, Raj Rao and Ana Silva about the Desk Lamp and the Water \
-            Bottle in Business Lounge 2. The Blue Door is closed.";
+            Bottle in Business Lounge 2. The Blue Door is closed, the Red Mug sold.";
         assert_eq!(
             replaced("", arguments, answer, text),
             "book(passenger): ask name, guests and name about the Desk Lamp and the Water Bottle in Business \
-             Lounge 2. The Blue Door is closed."
+             Lounge 2. The Blue Door is closed, the Red Mug sold."
         );
     }
 
