@@ -153,7 +153,7 @@ async fn submit(traces: usize, review: Option<Review>) -> f64 {
             left.memories
         );
         while left.queued > 0 {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
             left = engine.stats(&ProjectId::default()).await.expect("numbers");
         }
         assert_eq!(left.memories, traces as u64);

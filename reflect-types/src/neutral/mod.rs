@@ -24,7 +24,11 @@ use crate::text::{is_bidi, is_invisible, is_joiner};
 /// assert_eq!(neutral::for_terminal("می‌خواهم 👩‍🔬"), "می‌خواهم 👩‍🔬");
 /// ```
 pub fn for_terminal(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_hidden(c) || is_joiner(c)) {
+    // Most text is ASCII, and its bytes are read faster than characters.
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    let plain = text.bytes().take_while(is_plain).count();
+    let mut rest = text[plain..].chars();
+    if !rest.any(|c| is_hidden(c) || is_joiner(c)) {
         return Cow::Borrowed(text);
     }
     let plain = sequences::removed(text);

@@ -50,7 +50,7 @@ impl Extractive {
             clauses.push(format!("called {}", sequence(&calls, &leads)));
         }
         if !answer.is_empty() {
-            clauses.push(format!("answered {}", quote(&shorten(&answer, 36))));
+            clauses.push(format!("answered {}", quote(&answer)));
         }
         let verdict = match run.verdict {
             Verdict::Fail => "Failed",

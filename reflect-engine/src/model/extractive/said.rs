@@ -1,12 +1,15 @@
 //! What the agent answered, without courtesies.
 
-use crate::model::prose::{clean, is_common, sentences};
+use crate::model::prose::{clean, fits, is_common, sentences, shorten};
 use crate::model::steps::Step;
 
 /// How many texts are looked at beside the final response, from the last one back.
 const MAX_BACK: usize = 15;
 
-/// The last sentences of the agent that speak of the task, or else its last text if `or_last`; empty
+/// The most words of an answer that are shown.
+const SHOWN: usize = 36;
+
+/// The last sentences of the agent that speak of the task, or else its last text if `or_last`, shortened; empty
 /// if there are none.
 ///
 /// Many runs end in small talk, which shares no words with the task.
@@ -21,13 +24,13 @@ pub(super) fn answer(
         _ => None,
     });
     let task = task.to_lowercase();
-    let mut task: Vec<&str> = stems(&task).collect();
+    let mut task: Vec<&str> = stems(&task, |_| true).collect();
     task.sort_unstable();
     task.dedup();
     // Two words of the task, or its only one.
     let tells = |sentence: &&str| {
         let sentence = sentence.to_lowercase();
-        let mut shared = stems(&sentence).filter(|stem| task.binary_search(stem).is_ok());
+        let mut shared = stems(&sentence, |stem| task.binary_search(&stem).is_ok());
         match shared.next() {
             Some(first) => task.len() == 1 || shared.any(|stem| stem != first),
             None => task.is_empty(),
@@ -38,33 +41,40 @@ pub(super) fn answer(
     let mut last = String::new();
     for text in std::iter::once(final_response).chain(said) {
         let text = clean(text);
-        let telling: Vec<&str> = sentences(&text).into_iter().filter(tells).collect();
-        let telling = telling.join(" ");
+        let mut telling = String::new();
+        for sentence in sentences(&text).filter(tells) {
+            if !telling.is_empty() {
+                telling.push(' ');
+            }
+            telling.push_str(sentence);
+            // The rest would not be shown.
+            if !fits(&telling, SHOWN) {
+                break;
+            }
+        }
         if !telling.is_empty() {
-            return telling;
+            return shorten(&telling, SHOWN);
         }
         if last.is_empty() && or_last {
             last = text;
         }
     }
-    last
+    shorten(&last, SHOWN)
 }
 
 /// The words of a text in lower case that carry meaning, cut to their beginning, so that `cancelled`
-/// and `cancellation` are one. Short words, as in `need more`, carry none.
-fn stems(lower: &str) -> impl Iterator<Item = &str> {
+/// and `cancellation` are one, and of these the wanted ones. Short words, as in `need more`, carry none.
+fn stems(lower: &str, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     const STEM: usize = 6;
-    lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().nth(4).is_some() && !is_common(word))
-        .map(|word| {
-            let word = word.trim_end_matches('s');
-            let end = word
-                .char_indices()
-                .nth(STEM)
-                .map_or(word.len(), |(at, _)| at);
-            &word[..end]
-        })
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    let long = words.filter(|word| word.chars().nth(4).is_some());
+    long.filter_map(move |word| {
+        let bare = word.trim_end_matches('s');
+        let end = bare.char_indices().nth(STEM);
+        let stem = &bare[..end.map_or(bare.len(), |(at, _)| at)];
+        // Few are wanted, and it takes less to tell than whether a word is common.
+        (is_wanted(stem) && !is_common(word)).then_some(stem)
+    })
 }
 
 #[cfg(test)]
@@ -88,5 +98,15 @@ mod tests {
             "Paris"
         );
         assert_eq!(super::answer(&[], "Bye", "Name the capital", false), "");
+    }
+    #[test]
+    fn a_long_answer_is_shortened_as_a_whole() {
+        let told = "The refund of order 7 is due. ".repeat(40);
+        let mixed = told.replace("due. ", "due. Thanks! ");
+        for text in [told.as_str(), &mixed, &told[..600], &told[..90]] {
+            let answer = answer(&[], text, "Refund my order", false);
+            let whole = clean(&text.replace("Thanks! ", ""));
+            assert_eq!(answer, shorten(&whole, SHOWN));
+        }
     }
 }

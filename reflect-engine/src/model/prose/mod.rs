@@ -10,7 +10,7 @@ mod words;
 
 pub(super) use clean::{clean, head, tail};
 pub(super) use sentences::{quote, sentence, sentences};
-pub(super) use shorten::shorten;
+pub(super) use shorten::{fits, shorten};
 pub(super) use task::condense;
 pub(super) use verbatim::verbatim;
 #[cfg(test)]

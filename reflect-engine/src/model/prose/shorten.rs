@@ -1,7 +1,6 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::sentences::whole_sentences;
-use super::words::count_words;
 
 /// The most characters of a word, on average. It also bounds languages that write without spaces.
 pub(super) const CHARS_PER_WORD: usize = 9;
@@ -25,8 +24,9 @@ pub(in crate::model) fn shorten(text: &str, words: usize) -> String {
 }
 
 /// Whether a text has at most `words` words of ordinary length.
-pub(super) fn fits(text: &str, words: usize) -> bool {
-    count_words(text) <= words && text.chars().count() <= words * CHARS_PER_WORD
+pub(in crate::model) fn fits(text: &str, words: usize) -> bool {
+    let more_words = text.split_whitespace().nth(words);
+    more_words.is_none() && text.chars().nth(words * CHARS_PER_WORD).is_none()
 }
 
 /// The first words of a text, of ordinary length.

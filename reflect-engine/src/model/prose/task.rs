@@ -8,7 +8,7 @@ pub(in crate::model) fn condense(text: &str, words: usize) -> String {
     if fits(text, words) {
         return text.to_owned();
     }
-    let sentences = sentences(text);
+    let sentences: Vec<&str> = sentences(text).collect();
     let (wanted, other): (Vec<usize>, Vec<usize>) =
         (0..sentences.len()).partition(|at| states_the_goal(sentences[*at]));
     let (person, other): (Vec<usize>, Vec<usize>) = other

@@ -27,6 +27,17 @@ pub(super) fn queue(
     attempts: u32,
 ) -> Result<(), Fault> {
     remove(db, kind, trace)?;
+    add(db, kind, trace, due, attempts)
+}
+
+/// Queues a job of a trace that has none of this kind.
+pub(super) fn add(
+    db: &Connection,
+    kind: JobKind,
+    trace: i64,
+    due: Timestamp,
+    attempts: u32,
+) -> Result<(), Fault> {
     db.prepare_cached("INSERT INTO queue (kind, trace, due_at, attempts) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![
             kind.as_str(),

@@ -331,6 +331,11 @@ fn remove(db: &Connection, trace: i64) -> Result<(), Fault> {
 /// Inserts a review, or replaces the one the trace has.
 pub(super) fn put(db: &Connection, trace: i64, review: &NewReview) -> Result<(), Fault> {
     remove(db, trace)?;
+    insert(db, trace, review)
+}
+
+/// Inserts the review of a trace that has none.
+pub(super) fn insert(db: &Connection, trace: i64, review: &NewReview) -> Result<(), Fault> {
     let reflection = review.reflection.as_ref().map(row::to_json).transpose()?;
     db.prepare_cached(
         "INSERT INTO review \

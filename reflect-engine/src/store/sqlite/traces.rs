@@ -67,10 +67,10 @@ pub(super) fn insert(
     match intake {
         Intake::Unreviewed if is_undone => jobs::park(db, JobKind::Judgement, key)?,
         Intake::Unreviewed => {}
-        Intake::Unjudged => jobs::queue(db, JobKind::Judgement, key, trace.created_at, 0)?,
+        Intake::Unjudged => jobs::add(db, JobKind::Judgement, key, trace.created_at, 0)?,
         Intake::Queued(review) => {
-            reviews::put(db, key, review)?;
-            jobs::queue(db, JobKind::Reflection, key, trace.created_at, 0)?;
+            reviews::insert(db, key, review)?;
+            jobs::add(db, JobKind::Reflection, key, trace.created_at, 0)?;
         }
         Intake::Learned(learned) => {
             let row = TraceRow {
