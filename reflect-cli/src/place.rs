@@ -98,7 +98,7 @@ impl Place {
         self.of_server(self.project())
     }
 
-    /// A client of a project to import into. A missing file is created.
+    /// A client of a project that a call may create. A missing file is created too.
     pub(crate) async fn client_to_fill(
         &self,
         project: ProjectId,

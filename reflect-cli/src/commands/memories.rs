@@ -81,7 +81,7 @@ struct Query {
     #[arg(long, default_value_t = QueryMemories::DEFAULT_MMR_LAMBDA)]
     mmr_lambda: f64,
     /// Minimum similarity.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// Only memories with this metadata; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]

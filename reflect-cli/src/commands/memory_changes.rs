@@ -34,7 +34,7 @@ pub(crate) struct Edit {
     /// What would have been right.
     #[arg(long)]
     correct_action: Option<String>,
-    /// A tool the advice is about; may be repeated.
+    /// A tool the advice is about; may be repeated. An empty name stands for none.
     #[arg(long = "tool", value_name = "NAME")]
     tools: Option<Vec<String>>,
     /// Open the text in $VISUAL or $EDITOR.
@@ -99,7 +99,7 @@ pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
             guidance: options.guidance,
             key_mistake: options.key_mistake,
             correct_action: options.correct_action,
-            applicable_tools: options.tools,
+            applicable_tools: options.tools.map(named),
         }
     };
     if edit == ReflectionEdit::default() {
@@ -115,6 +115,12 @@ pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
     }
     let text = output::block(&history.memory.reflection.text());
     output::say(format_args!("{text}"))
+}
+
+/// The names that are not blank.
+fn named(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| !name.trim().is_empty());
+    names
 }
 
 pub(crate) async fn quarantine(place: &Place, named: Named) -> Result<(), Failure> {

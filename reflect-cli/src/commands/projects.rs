@@ -1,3 +1,5 @@
+use std::io::{self, Write as _};
+
 use clap::{ArgGroup, Args, Subcommand};
 use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
 
@@ -18,7 +20,7 @@ pub(crate) struct Options {
 enum Action {
     /// List the projects of the file, or those that the API key opens (the default).
     List,
-    /// Change the settings of the project that --project names.
+    /// Change the settings of the project that --project names, which may have no runs yet.
     #[command(group(ArgGroup::new("setting").required(true).multiple(true).args(
         [
             "max_alpha", "no_max_alpha", "max_memories", "no_max_memories", "ranking", "no_ranking",
@@ -28,7 +30,7 @@ enum Action {
     )))]
     Set {
         /// The largest alpha of a review, from 0 to 1. Reviews with a larger one are refused.
-        #[arg(long, value_name = "ALPHA")]
+        #[arg(long, allow_negative_numbers = true, value_name = "ALPHA")]
         max_alpha: Option<f64>,
         /// Remove the limit of alpha.
         #[arg(long, conflicts_with = "max_alpha")]
@@ -54,7 +56,7 @@ enum Action {
         no_approve: bool,
         /// The share of runs, from 0 to 1, that are given no memories, to measure what memories do. It is for
         /// clients that set no share of their own.
-        #[arg(long, value_name = "SHARE")]
+        #[arg(long, allow_negative_numbers = true, value_name = "SHARE")]
         control: Option<f64>,
         /// Give memories to all runs.
         #[arg(long, conflicts_with = "control")]
@@ -103,7 +105,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 keep_personal_values: (no_keep_personal_values || keep_personal_values.is_some())
                     .then_some(keep_personal_values),
             };
-            let updated = place.client().await?.request(update).await?;
+            let client = place.client_to_fill(place.project()).await?;
+            let updated = client.request(update).await?;
+            if updated.traces == 0 {
+                let project = output::line(updated.project_id.as_str(), 128);
+                writeln!(io::stderr(), "note: project `{project}` has no runs yet")?;
+            }
             if place.json {
                 return output::json(&updated);
             }

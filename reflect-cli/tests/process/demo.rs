@@ -83,6 +83,9 @@ fn an_import_learns_from_reviews_unless_a_server_has_used_the_file() {
     let other = run.to_string().replace("order 7", "order 8");
     let report = json(&on_file(&data, &import, &other));
     assert_eq!(report["learning"], 1);
+    let found = json(&on_file(&data, &["doctor", "--json"], ""));
+    let waits = "1 review is still to be learned in project `default`";
+    assert!(found.to_string().contains(waits), "{found}");
 }
 
 #[test]

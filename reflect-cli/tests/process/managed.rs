@@ -112,6 +112,11 @@ fn projects_are_listed_and_their_alpha_limited() {
     assert!(on_file(&data, &["review"], "y\n").status.success());
     let unset = ["projects", "set", "--no-max-alpha"];
     assert!(shown(&data, &unset).contains("default"));
+    let new = folder.path().join("new.db");
+    let before = on_file(&new, &["projects", "set", "--approve", "first"], "");
+    assert!(before.status.success(), "{before:?}");
+    let note = String::from_utf8_lossy(&before.stderr);
+    assert!(note.contains("project `default` has no runs yet"), "{note}");
     let typed = on_file(&data, &["projects", "set"], "");
     assert_eq!(typed.status.code(), Some(2));
 }

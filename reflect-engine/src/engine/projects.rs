@@ -40,16 +40,18 @@ impl Engine {
         core.store.settings(project).await
     }
 
-    /// Changes the settings of a project. A review with a larger `alpha` than the new limit is refused
-    /// from now on; what was learned stays. Memories beyond `max_memories` are archived by the next query. Memories that are
-    /// learned from now on wait for approval, if it is asked for.
+    /// Changes the settings of a project, which may have no runs yet. A review with a larger `alpha` than the new
+    /// limit is refused from now on; what was learned stays. Memories beyond `max_memories` are archived by the next
+    /// query. Memories that are learned from now on wait for approval, if it is asked for.
     pub async fn update_project(
         &self,
         project: &ProjectId,
         update: &UpdateProject,
     ) -> Result<ProjectSummary> {
         let core = self.checked(project, update)?;
-        core.store.update_project(project, update).await?;
+        // One that sets nothing creates nothing.
+        let creates = self.creates_projects() && *update != UpdateProject::default();
+        core.store.update_project(project, update, creates).await?;
         let updated = core.store.project_summaries(Some(project)).await?;
         let updated = updated.into_iter().next();
         updated.ok_or_else(|| Error::NoProject(project.clone()))

@@ -43,8 +43,14 @@ pub trait Store:
     async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings>;
 
     /// Changes the settings that are given. Memories that are inserted while the project asks for approval
-    /// wait for it. Fails with [`Error::NoProject`](crate::Error::NoProject) without a project.
-    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()>;
+    /// wait for it. A missing project is created, or else fails with
+    /// [`Error::NoProject`](crate::Error::NoProject).
+    async fn update_project(
+        &self,
+        project: &ProjectId,
+        update: &UpdateProject,
+        creates: bool,
+    ) -> Result<()>;
 
     /// Creates an empty project, unless it exists. Fails, like every other method that creates one,
     /// with [`Error::Invalid`](crate::Error::Invalid) if the id of a missing project does not pass

@@ -62,8 +62,8 @@ pub(super) async fn settings(
     Ok(Json(app.engine().settings(&access.project).await?))
 }
 
-/// Changes the settings of the project. A review with a larger `alpha` than `max_alpha` is refused from
-/// now on; memories beyond `max_memories` are archived by the next query.
+/// Changes the settings of the project, which a master key creates if there is none. A review with a larger
+/// `alpha` than `max_alpha` is refused from now on; memories beyond `max_memories` are archived by the next query.
 #[utoipa::path(
     patch, path = "/v1/projects/{project_id}", operation_id = "update_project",
     params(("project_id" = ProjectId, Path)),
@@ -76,11 +76,8 @@ pub(super) async fn update(
     access: Access<UpdateProject>,
     Body(update): Body<UpdateProject>,
 ) -> Result<Json<ProjectSummary>, ApiError> {
-    let updated = app
-        .engine()
-        .update_project(&access.project, &update)
-        .await?;
-    Ok(Json(updated))
+    let engine = access.engine(&app);
+    Ok(Json(engine.update_project(&access.project, &update).await?))
 }
 
 /// The project's totals.

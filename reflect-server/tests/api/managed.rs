@@ -136,6 +136,7 @@ async fn a_new_project_has_a_printable_id() {
                 json!({"label": "l", "scopes": []}),
             ),
             (Method::POST, "/archive", json!({"pieces": []})),
+            (Method::PATCH, "", json!({"approve": "first"})),
         ];
         for (method, end, body) in requests {
             let path = format!("{path}{end}");

@@ -174,6 +174,7 @@ async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
             for project in projects {
                 match file.engine.stats(&project).await {
                     Ok(stats) => {
+                        check_queue(&project, &stats, findings);
                         check_ingestion(file, &project, &stats, findings).await;
                         check_memories(&project, &stats, findings);
                     }
@@ -247,6 +248,16 @@ fn check_memories(project: &ProjectId, stats: &Stats, findings: &mut Findings) {
         counts.join(", "),
         hint(&list)
     ));
+}
+
+/// Says what is still to be learned.
+fn check_queue(project: &ProjectId, stats: &Stats, findings: &mut Findings) {
+    if stats.queued > 0 {
+        findings.good(format!(
+            "{} still to be learned in project `{project}`, which a server with this data does",
+            output::counted_that(stats.queued, "review", "is", "are")
+        ));
+    }
 }
 
 async fn check_ingestion(file: &File, project: &ProjectId, stats: &Stats, findings: &mut Findings) {
@@ -346,6 +357,7 @@ async fn check_server(place: &Place, findings: &mut Findings) {
             findings.good(format!("the key opens project `{}`", place.project()));
             // A server of another version may not count.
             if let Ok(stats) = client.admin().project_stats().await {
+                check_queue(client.project(), &stats, findings);
                 check_memories(client.project(), &stats, findings);
             }
         }

@@ -111,13 +111,16 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         ..UpdateProject::default()
     };
     let half = limit(Some(0.5));
-    let refused = store.update_project(&project, &half).await;
+    let refused = store.update_project(&project, &half, false).await;
     let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::NoProject(_)), "{refused}");
+    let new = ProjectId::from("conformance/set up");
+    store.update_project(&new, &half, true).await.unwrap();
+    assert_eq!(max_alpha(store, &new).await, Some(0.5));
     insert(store, &project, new_trace("counted"), Intake::Unreviewed).await;
     insert(store, &project, new_trace("learned"), Intake::Unreviewed).await;
     judge(store, &project, "learned", Verdict::Pass).await;
-    store.update_project(&project, &half).await.unwrap();
+    store.update_project(&project, &half, true).await.unwrap();
     assert_eq!(max_alpha(store, &project).await, Some(0.5));
     let expected = ProjectSummary {
         project_id: project.clone(),
@@ -142,7 +145,10 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
         keep_personal_values: Some(Some(false)),
         ..UpdateProject::default()
     };
-    store.update_project(&project, &others).await.unwrap();
+    store
+        .update_project(&project, &others, false)
+        .await
+        .unwrap();
     let all = ProjectSettings {
         max_alpha: Some(0.5),
         max_memories: Some(7),
@@ -155,6 +161,6 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
     let one = store.project_summaries(Some(&project)).await.unwrap();
     assert_eq!(one[0].settings, all);
     let none = limit(None);
-    store.update_project(&project, &none).await.unwrap();
+    store.update_project(&project, &none, true).await.unwrap();
     assert_eq!(max_alpha(store, &project).await, None);
 }

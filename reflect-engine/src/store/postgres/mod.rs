@@ -107,8 +107,13 @@ impl Store for Postgres {
         look!(self, |db| projects::settings(db, project))
     }
 
-    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
-        write!(self, |db| projects::update(db, project, update))
+    async fn update_project(
+        &self,
+        project: &ProjectId,
+        update: &UpdateProject,
+        creates: bool,
+    ) -> Result<()> {
+        write!(self, |db| projects::update(db, project, update, creates))
     }
 
     async fn create_project(&self, project: &ProjectId) -> Result<()> {

@@ -77,7 +77,11 @@ pub(super) async fn update(
     db: &Db<'_>,
     id: &ProjectId,
     update: &UpdateProject,
+    creates: bool,
 ) -> Result<(), Fault> {
+    if creates {
+        ensure(db, id).await?;
+    }
     let Some(key) = lock(db, id).await? else {
         return Err(Error::NoProject(id.clone()).into());
     };

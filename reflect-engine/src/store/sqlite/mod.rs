@@ -80,9 +80,14 @@ impl Store for Sqlite {
         self.read(move |db| projects::settings(db, &project)).await
     }
 
-    async fn update_project(&self, project: &ProjectId, update: &UpdateProject) -> Result<()> {
+    async fn update_project(
+        &self,
+        project: &ProjectId,
+        update: &UpdateProject,
+        creates: bool,
+    ) -> Result<()> {
         let (project, update) = (project.clone(), update.clone());
-        self.write(move |db| projects::update(db, &project, &update))
+        self.write(move |db| projects::update(db, &project, &update, creates))
             .await
     }
 

@@ -63,8 +63,13 @@ fn settings_of(found: &Row<'_>, first: usize) -> Result<ProjectSettings, Fault> 
     })
 }
 
-pub(super) fn update(db: &Connection, id: &ProjectId, update: &UpdateProject) -> Result<(), Fault> {
-    let key = existing(db, id)?;
+pub(super) fn update(
+    db: &Connection,
+    id: &ProjectId,
+    update: &UpdateProject,
+    creates: bool,
+) -> Result<(), Fault> {
+    let key = row(db, id, creates)?;
     let set = |column: &str, value: &dyn ToSql| {
         db.prepare_cached(&format!("UPDATE project SET {column} = ?2 WHERE key = ?1"))?
             .execute(params![key, value])
