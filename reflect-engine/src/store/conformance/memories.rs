@@ -118,4 +118,30 @@ pub(super) async fn stats_count_every_state(store: &dyn Store) {
     );
     drain(store).await;
     assert_eq!(store.stats(&project).await.unwrap().passed, 4);
+
+    // A review that could not be learned from, before and after it is tried again.
+    let queued = Intake::Queued(review("r-t-count-lost", Verdict::Pass));
+    insert(store, &project, new_trace("t-count-lost"), queued).await;
+    let claims = store
+        .claim_jobs(JobKind::Reflection, now(), &lease("count", 60), 9)
+        .await
+        .unwrap();
+    assert_eq!(claims.jobs.len(), 1);
+    let never = setback("no", NextAttempt::Never);
+    store
+        .fail_job("count", claims.jobs[0].key, never)
+        .await
+        .unwrap();
+    let stats = store.stats(&project).await.unwrap();
+    assert_eq!((stats.traces, stats.pending, stats.queued), (7, 1, 0));
+    assert_eq!((stats.passed, stats.failed, stats.ingest_failed), (4, 1, 1));
+    let id = TraceId::from("t-count-lost");
+    let retried = store.retry_trace(&project, &id, now()).await;
+    assert_eq!(retried.unwrap(), Ok(()));
+    let stats = store.stats(&project).await.unwrap();
+    assert_eq!(
+        (stats.pending, stats.queued, stats.ingest_failed),
+        (1, 1, 0)
+    );
+    drain(store).await;
 }

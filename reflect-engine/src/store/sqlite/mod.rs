@@ -49,6 +49,7 @@ mod row;
 mod skills;
 mod snapshots;
 mod spans;
+mod stats;
 mod tallies;
 mod trace_labels;
 mod traces;
@@ -104,7 +105,7 @@ impl Store for Sqlite {
 
     async fn stats(&self, project: &ProjectId) -> Result<Stats> {
         let project = project.clone();
-        self.read(move |db| projects::stats(db, &project)).await
+        self.read(move |db| stats::stats(db, &project)).await
     }
 
     async fn insert_trace(

@@ -1,8 +1,6 @@
-//! Projects and their counts.
+//! Projects and their settings.
 
-use reflect_types::{
-    Approval, ProjectId, ProjectSettings, ProjectSummary, Ranking, Stats, UpdateProject,
-};
+use reflect_types::{Approval, ProjectId, ProjectSettings, ProjectSummary, Ranking, UpdateProject};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::fault::Fault;
@@ -161,55 +159,4 @@ pub(super) fn delete(db: &Connection, id: &ProjectId) -> Result<bool, Fault> {
         .prepare_cached("DELETE FROM project WHERE id = ?1")?
         .execute([id.as_str()])?;
     Ok(deleted > 0)
-}
-
-pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
-    let Some(project) = key(db, id)? else {
-        return Ok(Stats::default());
-    };
-    let mut stats = db.prepare_cached(
-        "SELECT count(*), \
-             sum(t.reviewed = 0 AND t.ingest_status = 'completed'), \
-             sum(t.reviewed AND r.verdict = 'pass'), \
-             sum(t.reviewed AND r.verdict = 'fail'), \
-             sum(t.ingest_status IN ('queued', 'processing')), \
-             sum(t.ingest_status = 'failed'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.uses > 0 \
-                 AND m.status <> 'withdrawn'), \
-             (SELECT coalesce(sum(m.uses), 0) FROM memory m WHERE m.project = ?1 AND m.status <> 'withdrawn'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND (m.status = 'quarantined' \
-                 OR (m.status = 'active' AND m.aside = 'quarantined'))), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
-                 AND m.aside = 'archived'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
-                 AND m.aside = 'merged'), \
-             (SELECT count(*) FROM memory m WHERE m.project = ?1 AND m.status = 'active' \
-                 AND m.aside = 'staged') \
-         FROM trace t LEFT JOIN review r ON r.trace = t.key WHERE t.project = ?1",
-    )?;
-    let mut rows = stats.query([project])?;
-    let Some(found) = rows.next()? else {
-        return Ok(Stats::default());
-    };
-    // The sum of no rows is null.
-    let sum = |column| match found.get_ref(column)? {
-        rusqlite::types::ValueRef::Null => Ok(0),
-        _ => row::count(found, column),
-    };
-    Ok(Stats {
-        traces: sum(0)?,
-        pending: sum(1)?,
-        passed: sum(2)?,
-        failed: sum(3)?,
-        queued: sum(4)?,
-        ingest_failed: sum(5)?,
-        memories: sum(6)?,
-        used_memories: sum(7)?,
-        events: sum(8)?,
-        quarantined: sum(9)?,
-        archived: sum(10)?,
-        merged: sum(11)?,
-        staged: sum(12)?,
-    })
 }
