@@ -89,6 +89,7 @@ const MIGRATIONS: &[Migration] = &[
     schema(include_str!(
         "../../../migrations/sqlite/0030_snapshots.sql"
     )),
+    schema(include_str!("../../../migrations/sqlite/0031_checks.sql")),
 ];
 
 /// The current format: the number of migrations.

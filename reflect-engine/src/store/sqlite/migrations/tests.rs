@@ -243,3 +243,41 @@ fn a_released_migration_never_changes() {
         assert_eq!(found, released, "migration {number} changed: add a new one");
     }
 }
+
+#[test]
+fn checks_hold_and_build_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    older(&path, MIGRATIONS.len() - 1);
+    let db = file::open(&path, Older::Migrated).unwrap();
+    for (table, values) in [
+        ("queue (kind, trace)", "(?1, 1)"),
+        (
+            "memory (project, id, trace_id, success, q, revision, created_at, metadata, task, reflection, status)",
+            "(1, 'm-3', 't-3', 1, 0.5, 3, '', '{}', '', '{}', ?1)",
+        ),
+        (
+            "memory (project, id, trace_id, success, q, revision, created_at, metadata, task, reflection, aside)",
+            "(1, 'm-4', 't-4', 1, 0.5, 4, '', '{}', '', '{}', ?1)",
+        ),
+    ] {
+        let insert = format!("INSERT INTO {table} VALUES {values}");
+        let mut steps = db.prepare(&format!("EXPLAIN {insert}")).unwrap();
+        let steps = steps.query_map([""], |row| row.get(1)).unwrap();
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        assert!(!steps.contains(&"OpenEphemeral".to_owned()), "{insert}");
+        let refused = db.execute(&insert, ["other"]).unwrap_err().to_string();
+        assert!(refused.contains("CHECK"), "{refused}");
+        let known = ["judgement", "withdrawn", "merged"];
+        assert!(
+            known
+                .iter()
+                .any(|known| db.execute(&insert, [known]).is_ok()),
+            "{insert}"
+        );
+    }
+    let problems: String = db
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(problems, "ok");
+}

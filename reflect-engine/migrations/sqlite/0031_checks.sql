@@ -1,0 +1,17 @@
+-- For a list of three values or more, each statement that checks it builds a table. Comparisons cost nothing. The rows
+-- stay as they are, and a connection that has read the schema before goes on checking the same.
+PRAGMA writable_schema = ON;
+
+UPDATE sqlite_schema SET sql = replace(sql,
+    'kind IN (''reflection'', ''judgement'', ''reembedding'')',
+    'kind = ''reflection'' OR kind = ''judgement'' OR kind = ''reembedding''')
+WHERE type = 'table' AND name = 'queue';
+
+UPDATE sqlite_schema SET sql = replace(replace(sql,
+    'status IN (''active'', ''quarantined'', ''withdrawn'')',
+    'status = ''active'' OR status = ''quarantined'' OR status = ''withdrawn'''),
+    'aside IN (''quarantined'', ''archived'', ''staged'', ''merged'')',
+    'aside = ''quarantined'' OR aside = ''archived'' OR aside = ''staged'' OR aside = ''merged''')
+WHERE type = 'table' AND name = 'memory';
+
+PRAGMA writable_schema = RESET;
