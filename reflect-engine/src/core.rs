@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reflect_types::{KeyId, Ranking};
+use reflect_types::{KeyId, ProjectId, ProjectSettings, Ranking};
 use tokio::sync::{Notify, watch};
 
 use crate::backfill::Backfill;
@@ -14,11 +14,13 @@ use crate::index::Indexes;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::rank::Floor;
+use crate::settings::SettingsReads;
 use crate::span_work::SpanWork;
 use crate::store::Store;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) settings: SettingsReads,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) reflector: Arc<dyn ReflectionWriter>,
     /// `None` if skills are extracted without a model.
@@ -64,6 +66,11 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    pub(crate) async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
+        let read = || self.store.settings(project);
+        self.settings.get(project, read).await
     }
 
     /// The largest `alpha` of a review that a key has caused; `None` for any.

@@ -19,6 +19,7 @@ pub mod rank;
 mod recall;
 pub mod report;
 pub mod review;
+mod settings;
 pub mod sketch;
 mod snapshot;
 mod span_work;

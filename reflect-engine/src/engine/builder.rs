@@ -20,6 +20,7 @@ use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
 use crate::recall;
+use crate::settings::SettingsReads;
 use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
 use crate::task::compute;
@@ -237,6 +238,7 @@ impl Builder {
                 Some(store) => store,
                 None => Arc::new(Sqlite::in_memory()?),
             },
+            settings: SettingsReads::default(),
             reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
