@@ -6,6 +6,8 @@ use fearless_simd::{Level, Simd, dispatch, i16x16, i32x8, prelude::*};
 pub(super) const CHUNK: usize = 4 * WORDS;
 /// The number of words in a coarse chunk, a multiple of every register's lanes.
 pub(super) const WORDS: usize = 32;
+/// The number of rows that are read at a time.
+const TOGETHER: usize = 8;
 /// The number of words in a fine chunk.
 pub(super) const FINE_WORDS: usize = 16;
 
@@ -41,23 +43,48 @@ fn dots_with<S: Simd>(
     places: &[usize],
     dots: &mut [i32],
 ) {
+    // Rows are seldom next to each other, and waiting for one from memory takes longer than computing with it: so
+    // several are asked for at once.
+    let (together, rest) = places.as_chunks::<TOGETHER>();
+    for places in together {
+        dots_together(simd, probe, rows, *places, dots);
+    }
+    for place in rest {
+        dots_together(simd, probe, rows, [*place], dots);
+    }
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn dots_together<S: Simd, const COUNT: usize>(
+    simd: S,
+    probe: &[ProbeChunk],
+    rows: &[Chunk],
+    places: [usize; COUNT],
+    dots: &mut [i32],
+) {
     let lowest = S::i16s::splat(simd, 0xf);
-    for place in places {
-        let row = &rows[place * probe.len()..][..probe.len()];
-        let mut sums = S::i32s::splat(simd, 0);
-        for ([first, second, third, fourth], words) in probe.iter().zip(row) {
-            for at in (0..WORDS).step_by(S::i16s::LEN) {
-                let of =
-                    |part: &[i16; WORDS]| S::i16s::from_slice(simd, &part[at..][..S::i16s::LEN]);
-                let words = of(words);
-                sums = sums
-                    + (words & lowest).pairwise_dot_product(of(first))
-                    + ((words >> 4) & lowest).pairwise_dot_product(of(second))
-                    + ((words >> 8) & lowest).pairwise_dot_product(of(third))
-                    + ((words >> 12) & lowest).pairwise_dot_product(of(fourth));
+    let rows = places.map(|place| &rows[place * probe.len()..][..probe.len()]);
+    let mut sums = [S::i32s::splat(simd, 0); COUNT];
+    for (chunk, [first, second, third, fourth]) in probe.iter().enumerate() {
+        for at in (0..WORDS).step_by(S::i16s::LEN) {
+            let of = |part: &[i16; WORDS]| S::i16s::from_slice(simd, &part[at..][..S::i16s::LEN]);
+            let (first, second, third, fourth) = (of(first), of(second), of(third), of(fourth));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let words = of(&row[chunk]);
+                *sum = *sum
+                    + (words & lowest).pairwise_dot_product(first)
+                    + ((words >> 4) & lowest).pairwise_dot_product(second)
+                    + ((words >> 8) & lowest).pairwise_dot_product(third)
+                    + ((words >> 12) & lowest).pairwise_dot_product(fourth);
             }
         }
-        dots[*place] = sums.reduce_sum();
+    }
+    for (place, sum) in places.into_iter().zip(sums) {
+        dots[place] = sum.reduce_sum();
     }
 }
 
@@ -110,17 +137,21 @@ mod tests {
 
     #[test]
     fn every_instruction_set_computes_the_same() {
-        let rows: Vec<Chunk> = (0..6)
+        const COUNT: usize = 2 * TOGETHER;
+        let rows: Vec<Chunk> = (0..2 * COUNT)
             .map(|c| std::array::from_fn(|i| word(c * WORDS + i)))
             .collect();
-        let plain: Vec<i32> = rows
+        // More than are read at a time, in another order, and not all.
+        let places: Vec<usize> = (0..COUNT).rev().filter(|place| *place != 1).collect();
+        let mut plain: Vec<i32> = rows
             .chunks(2)
             .map(|row| plain_dot(&probe(), &[&row[0], &row[1]], 4))
             .collect();
+        plain[1] = 0;
         for level in [Level::new(), Level::baseline()] {
-            let mut answers = [0; 3];
-            dispatch!(level, simd => dots_with(simd, &probe(), &rows, &[2, 0], &mut answers));
-            assert_eq!(answers, [plain[0], 0, plain[2]], "{level:?}");
+            let mut answers = vec![0; COUNT];
+            dispatch!(level, simd => dots_with(simd, &probe(), &rows, &places, &mut answers));
+            assert_eq!(answers, plain, "{level:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The scan: the coarse codes of all rows that may rank, and the fine ones of those that these do not
-//! rule out. The most promising groups come first, so that the rest is skipped.
+//! rule out. The groups that are most like the probe come first: their rows raise the cut, which rules out most
+//! others.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,7 @@ pub(super) fn scan(
         .iter()
         .map(|group| Prospect::new(group, &probe, &scan.cut))
         .collect();
-    prospects.sort_unstable_by(|a, b| b.highest.total_cmp(&a.highest));
+    prospects.sort_unstable_by(|a, b| b.along.total_cmp(&a.along));
     for Prospect {
         group,
         along,
@@ -47,7 +48,7 @@ pub(super) fn scan(
     } in prospects
     {
         if scan.cut.excludes(highest) {
-            break;
+            continue;
         }
         scan.examine_group(group, &probe, along);
     }
