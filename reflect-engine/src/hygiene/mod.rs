@@ -71,15 +71,13 @@ struct Known {
     q: f64,
     uses: u64,
     excused: Option<u64>,
-    /// Whether a person has restored it.
-    restored: bool,
 }
 
 impl BorshSerialize for Known {
     fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
         let aside = self.aside.as_ref().map(MemoryStatus::as_str);
         (aside, self.merged_into, self.waits, self.quarantined).serialize(out)?;
-        (self.q, self.uses, self.excused, self.restored).serialize(out)
+        (self.q, self.uses, self.excused).serialize(out)
     }
 }
 
@@ -87,7 +85,7 @@ impl BorshDeserialize for Known {
     fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
         let aside: Option<String> = BorshDeserialize::deserialize_reader(input)?;
         let (merged_into, waits, quarantined) = BorshDeserialize::deserialize_reader(input)?;
-        let (q, uses, excused, restored) = BorshDeserialize::deserialize_reader(input)?;
+        let (q, uses, excused) = BorshDeserialize::deserialize_reader(input)?;
         Ok(Self {
             aside: aside.as_deref().map(MemoryStatus::from),
             merged_into,
@@ -96,7 +94,6 @@ impl BorshDeserialize for Known {
             q,
             uses,
             excused,
-            restored,
         })
     }
 }
@@ -132,7 +129,6 @@ impl Upkeep {
             q: memory.q,
             uses: memory.uses,
             excused: memory.excused,
-            restored: memory.restored,
         };
         self.known.insert(memory.key, known);
         self.touched.insert(memory.key);
@@ -255,7 +251,7 @@ impl Upkeep {
             text: memory.text?,
             kind: self.hash.of(&kind),
             vector,
-            may_be_merged: !memory.restored,
+            may_be_merged: memory.excused.is_none(),
         })
     }
 
@@ -292,8 +288,8 @@ impl Upkeep {
     fn rank(&mut self, key: MemoryKey) {
         match self.known.get(&key) {
             Some(known) if !known.quarantined && !known.waits && !self.is_out(key) => {
-                let (q, restored) = (known.q, known.restored);
-                self.cap.put(key, q, restored, &mut self.touched);
+                let is_restored = known.excused.is_some();
+                self.cap.put(key, known.q, is_restored, &mut self.touched);
             }
             _ => self.cap.remove(key, &mut self.touched),
         }

@@ -192,7 +192,6 @@ mod tests {
             quarantined: key % 5 == 0,
             merge_into: None,
             needs_approval: false,
-            restored: false,
             uses: 3,
             excused: None,
             task: Sketch::of(&format!("task {key}")),

@@ -88,14 +88,11 @@ pub struct IndexedMemory {
     /// The memory that a person has merged it into, which may be withdrawn.
     pub merge_into: Option<MemoryKey>,
     /// Whether the project asks for its approval, and did when it was learned. It waits until a person
-    /// approves or restores it.
+    /// restores it.
     pub needs_approval: bool,
-    /// Whether a person has restored it, besides the approval of one that waited: it is neither merged nor
-    /// archived again.
-    pub restored: bool,
     /// The number of reviewed runs that were given it.
     pub uses: u64,
-    /// How many of them there were when a person last approved or restored it; `None` if nobody did.
+    /// How many of them there were when a person last restored it; `None` if nobody did.
     pub excused: Option<u64>,
     /// The sketch of its task.
     pub task: Option<TaskSketch>,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use reflect_engine::Engine;
 use reflect_types::{
-    Approval, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, ReflectionEdit, Review, TraceId,
-    Undo, UpdateMemory, UpdateProject, Verdict,
+    MemoryId, MemoryStatus, MemoryUpdate, QueryMemories, ReflectionEdit, Review, TraceId, Undo,
+    UpdateMemory, UpdateProject, Verdict,
 };
 
 use crate::common::{Home, eventually, project, record, run_with};
@@ -30,8 +30,6 @@ enum Act {
     /// Merges a memory into another one.
     Merge(prop::sample::Index, prop::sample::Index),
     Keep(Option<u64>),
-    /// Asks for the approval of new memories, or no longer.
-    Ask(bool),
     /// A query, which decides what is set aside.
     Look,
 }
@@ -48,7 +46,6 @@ fn any_act() -> impl Strategy<Value = Act> {
         1 => which().prop_map(Act::Delete),
         2 => (which(), which()).prop_map(|(of, into)| Act::Merge(of, into)),
         1 => prop::option::of(1..5_u64).prop_map(Act::Keep),
-        1 => any::<bool>().prop_map(Act::Ask),
         2 => Just(Act::Look),
     ]
 }
@@ -86,23 +83,6 @@ async fn look(engine: &Engine) -> Vec<(MemoryId, u64)> {
         .into_iter()
         .map(|memory| (memory.id, memory.score.to_bits()));
     scored.collect()
-}
-
-/// Changes a memory, unless it is refused: it is so in every world.
-async fn change(engine: &Engine, memory: &MemoryId, update: MemoryUpdate) {
-    let update = UpdateMemory::new(memory.clone(), update);
-    let _ = engine.update_memory(&project(), &update).await;
-}
-
-/// The settings that an act changes.
-fn settings(act: &Act) -> UpdateProject {
-    let mut update = UpdateProject::default();
-    match act {
-        Act::Keep(most) => update.max_memories = Some(*most),
-        Act::Ask(first) => update.approve = Some(first.then_some(Approval::First)),
-        _ => {}
-    }
-    update
 }
 
 /// Does one thing. The thief adds runs and changes statuses, but no review or setting of the owner.
@@ -158,7 +138,8 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
                 status: Some(status),
                 ..MemoryUpdate::default()
             };
-            change(engine, &memory, update).await;
+            let update = UpdateMemory::new(memory, update);
+            let _ = engine.update_memory(&project(), &update).await;
         }
         Act::Edit(which, text) => {
             let Some((_, memory)) = of(which) else { return };
@@ -170,7 +151,8 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
                 reflection: Some(edit),
                 ..MemoryUpdate::default()
             };
-            change(engine, &memory, update).await;
+            let update = UpdateMemory::new(memory, update);
+            let _ = engine.update_memory(&project(), &update).await;
         }
         Act::Merge(which, into) => {
             // Into the younger one: a circle is refused, and may be one through what the thief has merged.
@@ -184,20 +166,24 @@ async fn act(engine: &Engine, act: &Act, at: usize, by_owner: bool, runs: &mut R
                 merge_into: Some(into),
                 ..MemoryUpdate::default()
             };
-            change(engine, memory, update).await;
+            let update = UpdateMemory::new(memory.clone(), update);
+            let _ = engine.update_memory(&project(), &update).await;
         }
         Act::Delete(which) if by_owner => {
             let Some((_, memory)) = of(which) else { return };
             let _ = engine.delete_memory(&project(), &memory).await;
         }
-        Act::Keep(_) | Act::Ask(_) if by_owner => {
-            let update = settings(act);
-            engine.update_project(&project(), &update).await.unwrap();
+        Act::Keep(most) if by_owner => {
+            let update = UpdateProject {
+                max_memories: Some(*most),
+                ..UpdateProject::default()
+            };
+            let _ = engine.update_project(&project(), &update).await;
         }
         Act::Look => {
             look(engine).await;
         }
-        Act::Change(..) | Act::Withdraw(_) | Act::Delete(_) | Act::Keep(_) | Act::Ask(_) => {}
+        Act::Change(..) | Act::Withdraw(_) | Act::Delete(_) | Act::Keep(_) => {}
     }
 }
 

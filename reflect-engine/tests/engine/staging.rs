@@ -3,7 +3,7 @@
 use reflect_engine::{Engine, Error};
 use reflect_types::{
     Approval, ListMemories, MemoryHistory, MemoryId, MemoryStatus, MemoryUpdate, QueryMemories,
-    Ranking, ReflectionEdit, Review, Reviewer, Undo, UpdateMemory, UpdateProject, Verdict,
+    Ranking, Review, Reviewer, Undo, UpdateMemory, UpdateProject, Verdict,
 };
 
 use crate::common::{Home, every_answer, learn, project, record, run};
@@ -15,8 +15,6 @@ on_every_store! {
     only_what_a_model_taught_waits_if_the_project_says_so,
     nothing_waits_any_more_without_the_setting,
     an_undone_approval_waits_again,
-    an_approved_memory_is_archived_beyond_the_number_that_a_project_keeps,
-    an_approved_memory_is_merged_when_it_says_what_an_older_one_says,
     a_project_sets_the_ranking_of_queries_that_say_nothing,
 }
 
@@ -100,6 +98,7 @@ async fn a_project_asks_for_approval_before_its_first_run(home: &Home) {
 
 async fn only_what_a_model_taught_waits_if_the_project_says_so(home: &Home) {
     let engine = home.engine();
+    engine.create_project(&project()).await.unwrap();
     approve(&engine, Some(Approval::Models)).await;
     let by_person = learn(&engine, run(TASK), Verdict::Pass).await;
     let trace = record(&engine, run(TASK)).await;
@@ -115,6 +114,7 @@ async fn only_what_a_model_taught_waits_if_the_project_says_so(home: &Home) {
 
 async fn nothing_waits_any_more_without_the_setting(home: &Home) {
     let engine = home.engine();
+    engine.create_project(&project()).await.unwrap();
     approve(&engine, Some(Approval::First)).await;
     let id = learn(&engine, run(TASK), Verdict::Pass).await;
     assert!(answers(&engine).await.is_empty());
@@ -138,6 +138,7 @@ async fn nothing_waits_any_more_without_the_setting(home: &Home) {
 
 async fn an_undone_approval_waits_again(home: &Home) {
     let engine = home.engine();
+    engine.create_project(&project()).await.unwrap();
     approve(&engine, Some(Approval::First)).await;
     let id = learn(&engine, run(TASK), Verdict::Pass).await;
     set_active(&engine.acting_for("thief".into()), &id).await;
@@ -149,66 +150,6 @@ async fn an_undone_approval_waits_again(home: &Home) {
     engine.undo(&project(), &undo).await.unwrap();
     assert!(answers(&engine).await.is_empty());
     assert_eq!(status(&engine, &id).await, MemoryStatus::Staged);
-}
-
-async fn an_approved_memory_is_archived_beyond_the_number_that_a_project_keeps(home: &Home) {
-    let engine = home.engine();
-    approve(&engine, Some(Approval::First)).await;
-    let older = learn(&engine, run(TASK), Verdict::Pass).await;
-    let newer = learn(&engine, run(TASK), Verdict::Pass).await;
-    set_active(&engine.acting_for("thief".into()), &older).await;
-    set_active(&engine, &newer).await;
-    let update = UpdateProject {
-        max_memories: Some(Some(1)),
-        ..UpdateProject::default()
-    };
-    engine.update_project(&project(), &update).await.unwrap();
-    assert_eq!(answers(&engine).await, std::slice::from_ref(&newer));
-    // Whatever a thief has approved before, the owner's first word is an approval, and the next a restoration.
-    set_active(&engine, &older).await;
-    assert_eq!(answers(&engine).await, std::slice::from_ref(&older));
-    let undo = Undo {
-        key_id: Some("thief".into()),
-        ..Undo::default()
-    };
-    engine.undo(&project(), &undo).await.unwrap();
-    assert_eq!(answers(&engine).await, [newer]);
-    set_active(&engine, &older).await;
-    assert_eq!(answers(&engine).await, [older]);
-}
-
-async fn an_approved_memory_is_merged_when_it_says_what_an_older_one_says(home: &Home) {
-    let engine = home.engine();
-    let why = "A lamp that was bought on sale is exchanged for another one but never refunded in money, so look at \
-               the receipt first, and offer a voucher if there is no lamp left in the shop of the customer's town";
-    let learned = async || {
-        let trace = record(&engine, run(TASK)).await;
-        let review = Review::fail(why);
-        let reviewed = engine.review_trace(&project(), &trace, review).await;
-        reviewed.unwrap().created_memory_id.unwrap()
-    };
-    let advise = async |id: &MemoryId, guidance: &str| {
-        let update = MemoryUpdate {
-            reflection: Some(ReflectionEdit {
-                guidance: Some(guidance.to_owned()),
-                ..ReflectionEdit::default()
-            }),
-            ..MemoryUpdate::default()
-        };
-        let update = UpdateMemory::new(id.clone(), update);
-        engine.update_memory(&project(), &update).await.unwrap();
-    };
-    let older = learned().await;
-    approve(&engine, Some(Approval::First)).await;
-    let newer = learned().await;
-    let other = "Call the shop, ask whether another lamp is there, and tell the customer when to come for it";
-    advise(&newer, other).await;
-    set_active(&engine, &newer).await;
-    assert_eq!(answers(&engine).await.len(), 2);
-    let said = engine.get_memory(&project(), &older).await.unwrap();
-    advise(&newer, &said.memory.reflection.guidance).await;
-    assert_eq!(answers(&engine).await, [older]);
-    assert_eq!(status(&engine, &newer).await, MemoryStatus::Merged);
 }
 
 async fn a_project_sets_the_ranking_of_queries_that_say_nothing(home: &Home) {

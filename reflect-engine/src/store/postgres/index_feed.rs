@@ -96,12 +96,10 @@ async fn put_since(
                  (SELECT x.key FROM memory x WHERE x.project = m.project AND x.id = \
                      (SELECT c.merged_into FROM memory_change c WHERE c.project = m.project \
                          AND c.memory_id = m.id AND NOT c.closed AND NOT c.automatic \
-                         AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)), \
-                 restored.times > m.needs_approval::int \
+                         AND c.kind <> 'edited' ORDER BY c.key DESC LIMIT 1)) \
              FROM memory m JOIN project p ON p.key = m.project \
                  LEFT JOIN embedding e ON e.memory = m.key AND e.embedder = $2 \
-                 CROSS JOIN LATERAL (SELECT max(c.created_at) AS at, count(*) AS times \
-                     FROM memory_change c \
+                 CROSS JOIN LATERAL (SELECT max(c.created_at) AS at FROM memory_change c \
                      WHERE c.project = m.project AND c.memory_id = m.id AND NOT c.closed \
                          AND c.kind = 'restored' AND NOT c.automatic) restored \
              WHERE m.project = $1 AND m.revision > $3 ORDER BY m.revision LIMIT $4",
@@ -132,7 +130,6 @@ async fn put_since(
                 text: row::sketch(found, 16)?,
                 needs_approval: found.get(17)?,
                 merge_into: found.get(18)?,
-                restored: found.get(19)?,
             })),
         };
         changes.push((revision, change));

@@ -81,10 +81,6 @@ fn put_since(
         let change = if found.get_ref(4)? == rusqlite::types::ValueRef::Null {
             MemoryChange::Gone(key)
         } else {
-            let (excused, restored) = match found.get::<_, Option<String>>(12)? {
-                Some(time) => (Some(uses_until(db, key, &time)?), is_restored(db, key)?),
-                None => (None, false),
-            };
             MemoryChange::Put(Box::new(IndexedMemory {
                 key,
                 id: MemoryId::new(found.get::<_, String>(5)?),
@@ -97,8 +93,10 @@ fn put_since(
                 shown: found.get(9)?,
                 aside: row::named(found, 10)?,
                 uses: row::count(found, 11)?,
-                excused,
-                restored,
+                excused: match found.get::<_, Option<String>>(12)? {
+                    Some(restored_at) => Some(uses_until(db, key, &restored_at)?),
+                    None => None,
+                },
                 quarantined: found.get(13)?,
                 merged_into: found.get(14)?,
                 task: sketch(found, 15)?,
@@ -110,16 +108,6 @@ fn put_since(
         changes.push((revision, change));
     }
     Ok(changes)
-}
-
-/// Whether a person has restored a memory, besides the approval of one that waited.
-fn is_restored(db: &Connection, key: MemoryKey) -> Result<bool, Fault> {
-    let mut times = db.prepare_cached(
-        "SELECT count(*) > m.needs_approval FROM memory m JOIN memory_change c \
-             ON c.project = m.project AND c.memory_id = m.id \
-         WHERE m.key = ?1 AND c.closed = 0 AND c.kind = 'restored' AND c.automatic = 0",
-    )?;
-    Ok(times.query_row([key], |row| row.get(0))?)
 }
 
 /// The number of reviewed runs that were given a memory until then.
