@@ -69,7 +69,11 @@ impl Core {
     }
 
     pub(crate) async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
-        let read = || self.store.settings(project);
+        let (store, of) = (Arc::clone(&self.store), project.clone());
+        let read = move || {
+            let (store, of) = (Arc::clone(&store), of.clone());
+            async move { store.settings(&of).await }
+        };
         self.settings.get(project, read).await
     }
 

@@ -1,5 +1,3 @@
-use std::io::{self, Write as _};
-
 use clap::{ArgGroup, Args, Subcommand};
 use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
 
@@ -96,6 +94,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             keep_personal_values,
             no_keep_personal_values,
         } => {
+            let sets_some = max_alpha.is_some()
+                || max_memories.is_some()
+                || ranking.is_some()
+                || approve.is_some()
+                || control.is_some()
+                || keep_personal_values.is_some();
             let update = UpdateProject {
                 max_alpha: (no_max_alpha || max_alpha.is_some()).then_some(max_alpha),
                 max_memories: (no_max_memories || max_memories.is_some()).then_some(max_memories),
@@ -105,11 +109,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 keep_personal_values: (no_keep_personal_values || keep_personal_values.is_some())
                     .then_some(keep_personal_values),
             };
-            let client = place.client_to_fill(place.project()).await?;
+            // What was never set cannot be removed, so the project's name may be wrong.
+            let client = if sets_some {
+                place.client_to_fill(place.project()).await?
+            } else {
+                place.client().await?
+            };
             let updated = client.request(update).await?;
             if updated.traces == 0 {
                 let project = output::line(updated.project_id.as_str(), 128);
-                writeln!(io::stderr(), "note: project `{project}` has no runs yet")?;
+                eprintln!("note: project `{project}` has no runs yet");
             }
             if place.json {
                 return output::json(&updated);

@@ -43,7 +43,7 @@ pub trait Store:
     async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings>;
 
     /// Changes the settings that are given. Memories that are inserted while the project asks for approval
-    /// wait for it. A missing project is created, or else fails with
+    /// wait for it. A missing project is created if `creates`; if not, this fails with
     /// [`Error::NoProject`](crate::Error::NoProject).
     async fn update_project(
         &self,

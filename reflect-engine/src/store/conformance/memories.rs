@@ -135,6 +135,9 @@ pub(super) async fn stats_count_every_state(store: &dyn Store) {
     let stats = store.stats(&project).await.unwrap();
     assert_eq!((stats.traces, stats.pending, stats.queued), (7, 1, 0));
     assert_eq!((stats.passed, stats.failed, stats.ingest_failed), (4, 1, 1));
+    let other = ProjectId::from("conformance/other-numbers");
+    store.create_project(&other).await.unwrap();
+    let none = reflect_types::Stats::default();
     let id = TraceId::from("t-count-lost");
     let retried = store.retry_trace(&project, &id, now()).await;
     assert_eq!(retried.unwrap(), Ok(()));
@@ -143,5 +146,28 @@ pub(super) async fn stats_count_every_state(store: &dyn Store) {
         (stats.pending, stats.queued, stats.ingest_failed),
         (1, 1, 0)
     );
+    assert_eq!(store.stats(&other).await.unwrap(), none);
+
+    // One that failed and is tried again by itself has a job too, and counts once.
+    let claims = store
+        .claim_jobs(JobKind::Reflection, now(), &lease("count", 60), 9)
+        .await
+        .unwrap();
+    assert_eq!(claims.jobs.len(), 1);
+    let held = store.stats(&project).await.unwrap();
+    assert_eq!((held.queued, held.ingest_failed), (1, 0));
+    let later = setback("away", NextAttempt::FailedUntil(now()));
+    store
+        .fail_job("count", claims.jobs[0].key, later)
+        .await
+        .unwrap();
+    let stats = store.stats(&project).await.unwrap();
+    assert_eq!(
+        (stats.pending, stats.queued, stats.ingest_failed),
+        (1, 0, 1)
+    );
+    assert_eq!(store.stats(&other).await.unwrap(), none);
     drain(store).await;
+    let stats = store.stats(&project).await.unwrap();
+    assert_eq!((stats.passed, stats.queued, stats.ingest_failed), (5, 0, 0));
 }

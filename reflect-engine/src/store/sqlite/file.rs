@@ -148,6 +148,8 @@ pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
 
 /// Runs all migrations in one transaction, so that a file has the old format or the new one.
 fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
+    // A migration may rewrite the schema, which some builds of SQLite refuse by default.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read again under the lock: another process may have migrated the file meanwhile.
     let from = format(&transaction, path)?;

@@ -15,8 +15,8 @@ pub(super) fn stats(db: &Connection, id: &ProjectId) -> Result<Stats, Fault> {
     Ok(stats)
 }
 
-/// From indexes, because traces are long. Those that are not ingested are few: they have a job or have failed. A
-/// cross join is done in the order that is written.
+/// From indexes, because traces are long. Those that are not ingested, mostly few of the file, have a job or have
+/// failed. A cross join is done in the order that is written.
 fn count_traces(db: &Connection, project: i64, stats: &mut Stats) -> Result<(), Fault> {
     let mut counts = db.prepare_cached(
         "WITH unfinished AS MATERIALIZED ( \

@@ -248,8 +248,19 @@ fn a_released_migration_never_changes() {
 fn checks_hold_and_build_no_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
-    older(&path, MIGRATIONS.len() - 1);
+    older(&path, 30);
+    let version = |db: &Connection| -> i64 {
+        db.pragma_query_value(None, "schema_version", |row| row.get(0))
+            .unwrap()
+    };
+    let before = Connection::open(&path).unwrap();
+    let read_before = version(&before);
     let db = file::open(&path, Older::Migrated).unwrap();
+    assert_ne!(
+        version(&before),
+        read_before,
+        "other connections read it again"
+    );
     for (table, values) in [
         ("queue (kind, trace)", "(?1, 1)"),
         (
