@@ -70,6 +70,21 @@ fn memories_are_edited_quarantined_restored_and_deleted() {
 }
 
 #[test]
+fn the_tools_of_a_memory_are_set_and_emptied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, id) = two_memories(folder.path());
+    let edit = |tool: &str| {
+        let edited = on_file(&data, &["memories", "edit", &id, "--tool", tool], "");
+        assert!(edited.status.success(), "{}", errors(&edited));
+        show(&data, &id).to_string()
+    };
+    let set = edit("refund");
+    assert!(set.contains(r#""applicable_tools":["refund"]"#), "{set}");
+    let emptied = edit("");
+    assert!(emptied.contains(r#""applicable_tools":[]"#), "{emptied}");
+}
+
+#[test]
 fn a_memory_is_edited_in_an_editor() {
     let folder = tempfile::tempdir().unwrap();
     let (data, id) = two_memories(folder.path());
@@ -117,6 +132,11 @@ fn projects_are_listed_and_their_alpha_limited() {
     assert!(before.status.success(), "{before:?}");
     let note = String::from_utf8_lossy(&before.stderr);
     assert!(note.contains("project `default` has no runs yet"), "{note}");
+    let missing = folder.path().join("missing.db");
+    let removed = on_file(&missing, &["projects", "set", "--no-approve"], "");
+    assert!(!removed.status.success() && !missing.exists());
+    let other = ["projects", "set", "--project", "other", "--no-approve"];
+    assert!(errors(&on_file(&data, &other, "")).contains("other"));
     let typed = on_file(&data, &["projects", "set"], "");
     assert_eq!(typed.status.code(), Some(2));
 }
