@@ -92,7 +92,7 @@ pub struct IndexedMemory {
     pub needs_approval: bool,
     /// The number of reviewed runs that were given it.
     pub uses: u64,
-    /// How many of them there were when a person last restored it; `None` if nobody did.
+    /// The number of `uses` at the last restoration by a person; `None` without one.
     pub excused: Option<u64>,
     /// The sketch of its task.
     pub task: Option<TaskSketch>,
