@@ -37,19 +37,24 @@ impl<W: Send + 'static, A: Send + 'static> Group<W, A> {
     /// written: it may succeed alone.
     ///
     /// `together` runs a transaction, in a task of its own: a caller that goes away does not end it.
-    pub(super) async fn write<F>(&self, write: W, together: impl FnOnce(Vec<W>) -> F) -> Option<A>
+    pub(super) async fn write<F>(&self, write: W, together: impl Fn(Vec<W>) -> F) -> Option<A>
     where
         F: Future<Output = Option<Vec<A>>> + Send + 'static,
     {
         let (answer, mut answered) = oneshot::channel();
         self.waiting().push(Waiting { write, answer });
-        let turn = tokio::select! {
-            biased;
-            answer = &mut answered => return answer.ok(),
-            turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
-        };
-        let (writes, answers) = self.take();
-        if !writes.is_empty() {
+        loop {
+            let turn = tokio::select! {
+                biased;
+                answer = &mut answered => return answer.ok(),
+                turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
+            };
+            let (writes, answers) = self.take();
+            if writes.is_empty() {
+                // A transaction that runs has this write.
+                drop(turn);
+                return answered.await.ok();
+            }
             let together = together(writes);
             tokio::spawn(async move {
                 let done = together.await;
@@ -59,16 +64,16 @@ impl<W: Send + 'static, A: Send + 'static> Group<W, A> {
                     let _ = answer.send(done);
                 }
             });
+            // More than fit may have been older: then the next turn is for this write too.
         }
-        answered.await.ok()
     }
 
     /// The oldest writes whose callers still wait.
     fn take(&self) -> (Vec<W>, Vec<oneshot::Sender<A>>) {
         let mut waiting = self.waiting();
+        waiting.retain(|one| !one.answer.is_closed());
         let count = waiting.len().min(MOST);
         let taken = waiting.drain(..count);
-        let taken = taken.filter(|one| !one.answer.is_closed());
         taken.map(|one| (one.write, one.answer)).unzip()
     }
 
@@ -145,21 +150,45 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn a_write_whose_caller_has_gone_is_left_out() {
-        let group = Group::<usize, usize>::new(1);
-        let turn = Arc::clone(&group.turns).acquire_owned().await.unwrap();
-        let mut gone = Box::pin(group.write(1, |_| async { None }));
+    /// Puts a write into the queue, whose caller goes away.
+    async fn abandon(group: &Group<usize, usize>, write: usize) {
+        let mut gone = Box::pin(group.write(write, |_| async { None }));
         std::future::poll_fn(|cx| {
             let _ = gone.as_mut().poll(cx);
             std::task::Poll::Ready(())
         })
         .await;
-        drop((gone, turn));
+    }
+
+    #[tokio::test]
+    async fn writes_whose_callers_have_gone_are_left_out() {
+        let group = Group::<usize, usize>::new(1);
+        let turn = Arc::clone(&group.turns).acquire_owned().await.unwrap();
+        for write in 0..2 * MOST {
+            abandon(&group, write).await;
+        }
+        drop(turn);
         let alone = |writes: Vec<usize>| async move {
-            assert_eq!(writes, [2]);
+            assert_eq!(writes, [7]);
             Some(writes)
         };
-        assert_eq!(group.write(2, alone).await, Some(2));
+        assert_eq!(group.write(7, alone).await, Some(7));
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_has_a_turn_before_older_writes_takes_turns_until_its_own_is_taken() {
+        let group = Group::<usize, usize>::new(1);
+        let older: Vec<_> = (0..MOST)
+            .map(|write| {
+                let (answer, answered) = oneshot::channel();
+                group.waiting().push(Waiting { write, answer });
+                answered
+            })
+            .collect();
+        let write = group.write(MOST, |writes| async { Some(writes) });
+        assert_eq!(write.await, Some(MOST));
+        for (write, answer) in older.into_iter().enumerate() {
+            assert_eq!(answer.await, Ok(write));
+        }
     }
 }

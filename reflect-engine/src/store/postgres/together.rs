@@ -56,8 +56,10 @@ impl Postgres {
             return None;
         }
         let (group, pool) = (self.together.traces.of(&write.project), self.pool().clone());
-        let together =
-            |writes| async move { shared(pool, async |db| insert(db, writes).await).await };
+        let together = |writes| {
+            let pool = pool.clone();
+            async move { shared(pool, async |db| insert(db, writes).await).await }
+        };
         group.write(Arc::clone(write), together).await
     }
 
@@ -70,8 +72,10 @@ impl Postgres {
             self.together.reviews.of(&write.project),
             self.pool().clone(),
         );
-        let together =
-            |writes| async move { shared(pool, async |db| review(db, writes).await).await };
+        let together = |writes| {
+            let pool = pool.clone();
+            async move { shared(pool, async |db| review(db, writes).await).await }
+        };
         group.write(Arc::clone(write), together).await
     }
 }
