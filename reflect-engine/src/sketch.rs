@@ -36,9 +36,11 @@ impl<const SLOTS: usize> Sketch<SLOTS> {
                 continue;
             }
             let hash = hash(word);
-            if word.bytes().all(|byte| byte.is_ascii_digit()) {
-                // In any order, and each as often as it occurs.
-                numbers = numbers.wrapping_add(upper(hash));
+            // In any order, and each as often as it occurs.
+            for number in word.split(|c: char| !c.is_numeric()) {
+                if !number.is_empty() {
+                    numbers = numbers.wrapping_add(upper(self::hash(number)));
+                }
             }
             note(&mut least, hash);
             if let Some(before) = before {
@@ -173,6 +175,12 @@ mod tests {
     fn other_numbers_say_something_else() {
         let days = |days| format!("{TEXT} Refunds end after {days} days.");
         assert!(similarity(&days("30"), &days("60")) < f64::EPSILON);
+        for (this, that) in [("30d", "60d"), ("5pm", "6pm"), ("v1.2", "v1.3"), ("٣", "٤")] {
+            assert!(
+                similarity(&days(this), &days(that)) < f64::EPSILON,
+                "{this}"
+            );
+        }
         assert!((similarity("12 of 30", "12 of 30") - 1.0).abs() < f64::EPSILON);
     }
 

@@ -64,8 +64,9 @@ impl ByHand {
                 .copied()
                 .or_else(|| merges.standing_for(key))
         };
+        // A near-duplicate that others have been merged into by hand may still stand as merged itself.
         let chain = std::iter::successors(next(key), |key| next(*key));
-        chain.last()
+        chain.take(self.into.len() + 1).last()
     }
 
     /// The memories that are merged into another one than before: those that [`Merges`] has moved, and those

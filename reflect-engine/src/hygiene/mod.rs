@@ -110,6 +110,8 @@ impl Upkeep {
 
     /// A memory is new or has changed. `vector` is equal for equal vectors.
     pub(crate) fn put(&mut self, memory: &IndexedMemory, vector: u64) {
+        // What was due depended on what the memory was before.
+        self.due.remove(&memory.key);
         let wording = self.wording(memory, vector);
         self.merges.put(memory.key, wording);
         self.by_hand.put(memory.key, memory.merge_into);

@@ -20,6 +20,7 @@ on_every_store! {
     an_archive_carries_what_was_merged,
     a_person_merges_memories_and_parts_them,
     a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo,
+    a_near_duplicate_that_a_person_prefers_stands_at_once,
     a_merge_that_cannot_be_is_refused,
 }
 
@@ -104,6 +105,8 @@ async fn what_differs_in_verdict_metadata_task_or_text_is_not_merged(home: &Home
     fail(&engine, run(TASK), "Ask for the receipt").await;
     fail(&engine, run(TASK), &format!("{WHY} within 30 days")).await;
     fail(&engine, run(TASK), &format!("{WHY} within 60 days")).await;
+    fail(&engine, run(TASK), &format!("{WHY} within 10d")).await;
+    fail(&engine, run(TASK), &format!("{WHY} within 20d")).await;
     learn(&engine, run(TASK), Verdict::Pass).await;
     answers(&engine).await;
     assert_eq!(engine.stats(&project()).await.unwrap().merged, 0);
@@ -293,6 +296,24 @@ async fn a_merge_by_hand_ends_with_the_memory_that_stands_and_with_an_undo(home:
     assert_eq!(merged_into(&engine, &first).await, None);
     assert_eq!(answers(&engine).await.len(), 2);
     assert_eq!(merged_into(&home.beside().engine(), &first).await, None);
+}
+
+async fn a_near_duplicate_that_a_person_prefers_stands_at_once(home: &Home) {
+    let engine = home.engine();
+    let (_, first) = fail(&engine, run(TASK), WHY).await;
+    let (_, second) = fail(&engine, run(TASK), WHY).await;
+    assert_eq!(merged_into(&engine, &second).await.as_ref(), Some(&first));
+    let merged = merge(&engine, &first, &second).await.unwrap();
+    assert_eq!(merged.memory.merged_into.as_ref(), Some(&second));
+    assert!(merged.merged.is_empty());
+    let standing = memory(&engine, &second).await;
+    assert_eq!(standing.memory.status, MemoryStatus::Active);
+    assert_eq!(standing.merged.len(), 1);
+    assert_eq!(answers(&engine).await, std::slice::from_ref(&second));
+    assert_eq!(
+        merged_into(&home.beside().engine(), &first).await,
+        Some(second)
+    );
 }
 
 async fn a_merge_that_cannot_be_is_refused(home: &Home) {

@@ -139,6 +139,34 @@ pub(super) async fn set_utility(
     Ok(())
 }
 
+/// Sketches all memories of a database of an older format.
+pub(super) async fn sketch_all(db: &Db<'_>) -> Result<(), Fault> {
+    const PAGE: i64 = 1_000;
+
+    let mut last = 0_i64;
+    loop {
+        let rows = db
+            .query(
+                "SELECT key, task, reflection FROM memory WHERE key > $1 ORDER BY key LIMIT $2",
+                params![last, PAGE],
+            )
+            .await?;
+        for found in &rows {
+            last = found.get(0)?;
+            let (task, reflection): (String, _) = (found.get(1)?, row::json(found, 2)?);
+            db.execute(
+                "UPDATE memory SET task_sketch = $2, text_sketch = $3 WHERE key = $1 \
+                     AND (task_sketch IS DISTINCT FROM $2 OR text_sketch IS DISTINCT FROM $3)",
+                params![last, task_sketch(&task), text_sketch(&reflection)],
+            )
+            .await?;
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
 /// Sets a memory aside, and deletes a skill that was written from it. The traces with an event of it
 /// ignore it from now on.
 pub(super) async fn withdraw(db: &Db<'_>, project: i64, id: &MemoryId) -> Result<(), Fault> {

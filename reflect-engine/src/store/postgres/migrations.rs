@@ -5,7 +5,7 @@ use tokio_postgres::GenericClient;
 
 use super::fault::{Fault, message};
 use super::sql::Db;
-use super::trace_labels;
+use super::{memories, trace_labels};
 use crate::error::Error;
 
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -16,10 +16,14 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0005_vectors_by_embedder.sql"),
     include_str!("../../../migrations/postgres/0006_control.sql"),
     include_str!("../../../migrations/postgres/0007_personal_values.sql"),
+    include_str!("../../../migrations/postgres/0008_numbers.sql"),
 ];
 
 /// The first format with labels of traces.
 const LABELS: i64 = 4;
+
+/// The first format whose sketches tell all numbers apart.
+const NUMBERS: i64 = 8;
 
 /// The oldest PostgreSQL that has all that is used, as its `server_version_num`.
 const OLDEST_SERVER: i64 = 140_000;
@@ -60,6 +64,9 @@ pub(super) async fn run(connection: &mut Object, address: &str) -> Result<(), Fa
     let db = Db::of_transaction(db);
     if found < LABELS {
         trace_labels::insert_all(&db).await?;
+    }
+    if found < NUMBERS {
+        memories::sketch_all(&db).await?;
     }
     db.commit().await?;
     Ok(())

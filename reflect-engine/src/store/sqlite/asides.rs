@@ -143,6 +143,17 @@ pub(super) fn merge(
     into: &MemoryId,
     now: Timestamp,
 ) -> Result<(), Fault> {
+    // That one may have been merged into this one, as a near-duplicate.
+    db.prepare_cached(
+        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL, aside_into = NULL, \
+             revision = ?4 WHERE project = ?2 AND id = ?3 AND aside_into = ?1",
+    )?
+    .execute(params![
+        key,
+        project,
+        into.as_str(),
+        projects::next_revision(db, project)?
+    ])?;
     db.prepare_cached(
         "UPDATE memory SET aside = 'merged', aside_reason = ?4, aside_at = ?5, aside_into = \
              (SELECT coalesce(x.aside_into, x.key) FROM memory x WHERE x.project = ?2 AND x.id = ?3) \

@@ -90,6 +90,10 @@ const MIGRATIONS: &[Migration] = &[
         "../../../migrations/sqlite/0030_snapshots.sql"
     )),
     schema(include_str!("../../../migrations/sqlite/0031_checks.sql")),
+    Migration {
+        schema: include_str!("../../../migrations/sqlite/0032_numbers.sql"),
+        convert: Some(sketch_memories),
+    },
 ];
 
 /// The current format: the number of migrations.
@@ -152,8 +156,10 @@ fn name_reviewers(db: &Connection) -> Result<(), Fault> {
 /// Sketches the texts of all memories.
 fn sketch_memories(db: &Connection) -> Result<(), Fault> {
     let mut memories = db.prepare("SELECT key, task, reflection FROM memory")?;
-    let mut write =
-        db.prepare("UPDATE memory SET task_sketch = ?2, text_sketch = ?3 WHERE key = ?1")?;
+    let mut write = db.prepare(
+        "UPDATE memory SET task_sketch = ?2, text_sketch = ?3 \
+         WHERE key = ?1 AND (task_sketch IS NOT ?2 OR text_sketch IS NOT ?3)",
+    )?;
     let mut rows = memories.query([])?;
     while let Some(row) = rows.next()? {
         let (key, task): (i64, String) = (row.get(0)?, row.get(1)?);

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use reflect_types::Metadata;
+use reflect_types::{Metadata, Reflection};
 
 use super::*;
 use crate::error::Error;
@@ -291,4 +291,34 @@ fn checks_hold_and_build_no_table() {
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .unwrap();
     assert_eq!(problems, "ok");
+}
+
+#[test]
+fn sketches_of_an_older_format_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    older(&path, 31);
+    let reflection = Reflection {
+        feedback: "Refund within 30d".to_owned(),
+        ..Reflection::default()
+    };
+    let db = Connection::open(&path).unwrap();
+    db.execute(
+        "UPDATE memory SET reflection = ?1, task_sketch = 'old', text_sketch = 'old' WHERE key = 1",
+        [serde_json::to_string(&reflection).unwrap()],
+    )
+    .unwrap();
+    drop(db);
+    let db = file::open(&path, Older::Migrated).unwrap();
+    let sketches: (Option<String>, Option<String>) = db
+        .query_row(
+            "SELECT task_sketch, text_sketch FROM memory WHERE key = 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!(
+        sketches,
+        (task_sketch("Refund order 7"), text_sketch(&reflection))
+    );
 }
