@@ -57,15 +57,8 @@ pub(crate) fn counted_that(count: u64, thing: &str, one: &str, many: &str) -> St
     format!("{} {verb}", counted(count, thing))
 }
 
-/// An estimate, to two digits: `9,700` for 9698.
-pub(crate) fn about(number: u64) -> String {
-    let digits = number.checked_ilog10().unwrap_or(0);
-    let unit = 10_u64.pow(digits.saturating_sub(1));
-    grouped(number.div_ceil(unit).saturating_mul(unit))
-}
-
 /// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let (rest, last) = (number / 1_000, number % 1_000);
     if rest == 0 {
         return last.to_string();

@@ -60,17 +60,19 @@ fn row(memory: &ExplainedMemory) -> [String; 8] {
     ]
 }
 
-/// The evidence in words: `8 of 9 runs passed; helps 71 %, hurts 4 %`. Without runs, the figures are what the project
-/// expects of a new memory.
+/// The evidence in words: `8 of 9 runs passed; helps all tasks 12 %, similar ones 84 %, hurts 4 %`. Without runs, the
+/// figures are what the project expects of a new memory.
 fn words(evidence: &Evidence) -> String {
-    let helps = (evidence.helps + evidence.helps_if_similar) * 100.0;
-    let hurts = evidence.hurts * 100.0;
-    if evidence.runs == 0 {
-        return format!("no runs yet; assumed: helps {helps:.0} %, hurts {hurts:.0} %");
-    }
+    let [helps, helps_if_similar, hurts] =
+        [evidence.helps, evidence.helps_if_similar, evidence.hurts].map(|share| share * 100.0);
+    let runs = match evidence.runs {
+        0 => "no runs yet; assumed:".to_owned(),
+        runs => {
+            let runs = output::counted(runs.into(), "run");
+            format!("{} of {runs} passed;", evidence.passed)
+        }
+    };
     format!(
-        "{} of {} passed; helps {helps:.0} %, hurts {hurts:.0} %",
-        evidence.passed,
-        output::counted(evidence.runs.into(), "run"),
+        "{runs} helps all tasks {helps:.0} %, similar ones {helps_if_similar:.0} %, hurts {hurts:.0} %"
     )
 }

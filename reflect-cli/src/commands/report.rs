@@ -237,9 +237,12 @@ fn difference(outcomes: &Outcomes) -> String {
     // An estimate needs reviews.
     match outcomes.more_runs.filter(|_| outcomes.all.rate.is_some()) {
         Some(more) if is_compared(outcomes) => {
-            format!("none visible yet: about {} more runs", output::about(more))
+            format!(
+                "none visible yet: about {} more runs",
+                output::grouped(more)
+            )
         }
-        Some(more) => format!("not enough runs yet: about {} more", output::about(more)),
+        Some(more) => format!("not enough runs yet: about {} more", output::grouped(more)),
         None => "-".to_owned(),
     }
 }
@@ -289,7 +292,7 @@ impl fmt::Display for Conclusions<'_> {
                 } else {
                     format!("Not enough runs are reviewed by {who} yet")
                 };
-                let more = output::about(outcomes.more_runs.unwrap_or(1));
+                let more = output::grouped(outcomes.more_runs.unwrap_or(1));
                 let points = NARROW * 100.0;
                 write!(
                     f,

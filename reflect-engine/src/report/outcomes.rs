@@ -105,8 +105,28 @@ fn compared(
             return (Conclusion::NoDifference, Some(shown), None);
         }
     }
-    let more = more_runs_needed(memories, control, NARROW, share);
-    (Conclusion::NotEnoughRuns, None, Some(more))
+    let narrow = more_runs_needed(memories, control, NARROW, share);
+    let more = narrow.max(fewest_in_both(memories, control, share));
+    (Conclusion::NotEnoughRuns, None, Some(two_digits(more)))
+}
+
+/// An estimate, rounded up to two digits: 9,700 for 9,698.
+fn two_digits(estimate: u64) -> u64 {
+    let digits = estimate.checked_ilog10().unwrap_or(0);
+    let unit = 10_u64.pow(digits.saturating_sub(1));
+    estimate.div_ceil(unit).saturating_mul(unit)
+}
+
+/// The number of runs until both arms may be expected to have [`FEWEST`].
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most FEWEST over a share that is at least one in the number of runs"
+)]
+fn fewest_in_both(memories: Rate, control: Rate, share: f64) -> u64 {
+    let until = |arm: Rate, share: f64| (FEWEST.saturating_sub(arm.runs()) as f64 / share).ceil();
+    until(control, share).max(until(memories, 1.0 - share)) as u64
 }
 
 pub(super) fn pass_rate(rate: Rate) -> PassRate {

@@ -68,6 +68,14 @@ fn too_few_runs_give_their_number_instead_of_a_difference() {
 }
 
 #[test]
+fn an_arm_with_too_few_runs_asks_for_more_however_narrow_the_interval() {
+    let report = of_runs(&arms((500, 0), (17, 0)), None);
+    assert_eq!(report.people.conclusion, Conclusion::NotEnoughRuns);
+    // Three more of the control arm, which has 17 of 517 runs.
+    assert!((80..100).contains(&report.people.more_runs.unwrap()));
+}
+
+#[test]
 fn a_narrow_interval_around_zero_shows_no_difference() {
     let report = of_runs(&arms((500, 500), (500, 500)), None);
     assert_eq!(report.people.conclusion, Conclusion::NoDifference);
