@@ -74,7 +74,7 @@ impl AugmentedTask {
         self
     }
 
-    /// The memories alone, escaped, for a prompt with words of its own around them; empty if there
+    /// The memories alone, which can close none of their tags, for a prompt with words of its own around them; empty if there
     /// are none.
     pub fn memory_blocks(&self) -> String {
         blocks(&self.memories, self.style)
@@ -132,7 +132,7 @@ fn note(memory: &Memory) -> String {
     format!("- Task: {task}\n  Note: {feedback}{between}{done}")
 }
 
-/// The first words of a text on one line, escaped.
+/// The first words of a text on one line.
 fn one_line(text: &str, limit: usize) -> String {
     /// Bounds languages that write without spaces.
     const CHARS_PER_WORD: usize = 12;
@@ -141,7 +141,8 @@ fn one_line(text: &str, limit: usize) -> String {
     let line = line.join(" ");
     let short: String = line.chars().take(limit * CHARS_PER_WORD).collect();
     let whole = words.next().is_none() && short.len() == line.len();
-    escaped(&short) + if whole { "" } else { " …" }
+    let short = neutral::for_prompt(&short).into_owned();
+    short + if whole { "" } else { " …" }
 }
 
 fn block(memory: &Memory) -> String {
@@ -182,9 +183,10 @@ fn block(memory: &Memory) -> String {
 
 fn element(block: &mut String, tag: &str, text: &str) {
     // Writing to a String cannot fail.
-    let _ = write!(block, "\n<{tag}>{}</{tag}>", escaped(text));
+    let _ = write!(block, "\n<{tag}>{}</{tag}>", neutral::for_prompt(text));
 }
 
+/// A value between quotes.
 fn escaped(text: &str) -> String {
     markup::escape(&neutral::for_prompt(text)).replace('"', "&quot;")
 }
@@ -255,7 +257,7 @@ mod tests {
     fn the_reviewers_words_come_before_the_advice() {
         let written = json!({"feedback": "Ask <b>first</b>, a < b.", "guidance": "ask"});
         let shown = AugmentedTask::new("t", vec![memory(&written)]).memory_blocks();
-        let expected = "</past_task>\n<feedback>Ask ‹b›first‹/b›, a &lt; b.</feedback>\n<guidance>";
+        let expected = "</past_task>\n<feedback>Ask ‹b›first‹/b›, a < b.</feedback>\n<guidance>";
         assert!(shown.contains(expected), "{shown}");
         let extracted = json!({"feedback": "Ask.", "reflection": "Reviewer: Ask.\nFailed."});
         let shown = AugmentedTask::new("t", vec![memory(&extracted)]).memory_blocks();
@@ -281,8 +283,8 @@ mod tests {
             augmented.augmented_task,
             format!(
                 "Notes on similar tasks, as advice:\n\
-                 - Task: Which topic: my card?\n  Note: The topic is cards &amp; cash.\n\
-                 - Task: old task\n  Note: Right. Passed: answered &quot;cash&quot;\n\
+                 - Task: Which topic: my card?\n  Note: The topic is cards & cash.\n\
+                 - Task: old task\n  Note: Right. Passed: answered \"cash\"\n\
                  - Task: old task\n  Note: Failed: timed out\n\
                  - Task: old task\n  Note: Ask first.\n\
                  - Task: old task\n  Note: {}…\n\nTask: Which topic: my loan?",
@@ -312,7 +314,6 @@ mod tests {
             prop_assert_eq!(shown.matches("</memory>").count(), 1);
             prop_assert_eq!(shown.matches("<memory ").count(), 1);
             prop_assert_eq!(shown.matches("</relevant_memories>").count(), 1);
-            prop_assert_eq!(shown.matches('"').count(), 8);
         }
 
         #[test]
@@ -321,8 +322,8 @@ mod tests {
             let hostile = memory(&json!({"task": hostile, "feedback": hostile, "summary": hostile}));
             let shown = AugmentedTask::styled("t", vec![hostile], Style::Compact).memory_blocks();
             prop_assert_eq!(shown.lines().count(), 2);
-            let special = shown.contains(['<', '>', '\u{2028}']);
-            prop_assert!(!special, "{shown}");
+            prop_assert!(!shown.contains('\u{2028}'), "{shown}");
+            prop_assert_eq!(neutral::for_prompt(&shown), shown.as_str());
         }
     }
 }

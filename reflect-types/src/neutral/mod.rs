@@ -36,8 +36,8 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// The text of [`for_terminal`] with `‹` and `›` for the brackets of anything that could be a tag, for
-/// a prompt: it can neither close the tags around it nor open others. A comparison such as `a < b`
-/// stays.
+/// a prompt: it can neither close the tags around it nor open others of their names. Comparisons such as
+/// `a < b` and types such as `Vec<String>` stay.
 ///
 /// ```
 /// use reflect_types::neutral;
@@ -127,11 +127,11 @@ mod tests {
 
         #[test]
         fn no_tag_is_left(before in MIXED, name in "[a-zA-Z_]{1,12}", after in MIXED) {
-            let text = format!("{before}</{name}>{after}<{name}>");
+            let text = format!("{before}</{name}>{after} <{name}>{before}<memory>{after}");
             let once = for_prompt(&text);
-            let closing = format!("</{name}");
-            let opening = format!("<{name}");
-            prop_assert!(!once.contains(&closing) && !once.contains(&opening), "{once}");
+            for tag in [format!("</{name}"), format!(" <{name}"), "<memory".to_owned()] {
+                prop_assert!(!once.contains(&tag), "{once}");
+            }
         }
 
         #[test]
