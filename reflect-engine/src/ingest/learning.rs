@@ -102,8 +102,8 @@ async fn memory(
         task: neutral::for_prompt(&shown).into_owned(),
         reflection: reflection.neutral(),
         embedder: core.embedder.id().to_owned(),
-        // Of the task as it was sent, because that of a query has its values too. Another embedder
-        // later gets the stored task: roles instead of values, which changes similarities little.
+        // Of the task as it was sent, because that of a query has its values too. An import and another embedder
+        // later get the stored task, with roles for its values; the bundled embedder has no eye for most of them.
         vector: core.embed_one(task).await?,
         created_at: core.now(),
     })

@@ -10,6 +10,11 @@ use reflect_types::Reflection;
 use self::values::Values;
 use super::port::JudgedRun;
 
+/// The text with roles for the values that show by their form, whatever run it is of.
+pub(crate) fn roles_by_form(text: &str) -> String {
+    patterns::replace(text)
+}
+
 /// The personal values of a run.
 /// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values) lists what counts.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ mod words;
 use async_trait::async_trait;
 
 use super::error::Error;
+use super::personal;
 use super::port::Embedder;
 use table::TABLE;
 
@@ -17,6 +18,9 @@ use table::TABLE;
 /// The table covers English. Words of other scripts are hashed by their letters, so that a task is
 /// found again in any language, but not a paraphrase of it; that takes a model.
 ///
+/// Mails, phone numbers, numbers of orders and other personal values that show by their form are embedded as their
+/// roles: the same task of another customer is as similar as its words.
+///
 /// The table is read on first use, once per process. `assets/static-embedder/README.md` describes its
 /// format, quality and licence.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,14 +28,14 @@ pub struct StaticEmbedder;
 
 impl StaticEmbedder {
     /// The name of the vector space.
-    pub const ID: &'static str = "static-v2";
+    pub const ID: &'static str = "static-v3";
     /// The number of components of a vector.
     pub const DIMS: usize = table::DIMS;
 
     /// The vector of one text: of length 1, or all zero without a word.
     pub fn vector(self, text: &str) -> Result<Vec<f32>, Error> {
         match &*TABLE {
-            Ok(table) => Ok(table.embed(text)),
+            Ok(table) => Ok(table.embed(&personal::roles_by_form(text))),
             Err(damage) => Err(Error {
                 message: format!("the bundled embedder is damaged: {damage}; rebuild the crate"),
                 retryable: false,
@@ -117,6 +121,23 @@ mod tests {
             let far = dot(&vector(a), &vector(b));
             assert!(far < 0.35, "{a} / {b}: {far}");
         }
+    }
+
+    #[test]
+    fn a_task_of_another_customer_is_the_same_task() {
+        let task = vector("Refund order #W5918442 to mia.li@example.com, phone 555-123-4567");
+        let other = vector("Refund order #W10224 to bob@mail.org, phone 555-765-4321");
+        let shown = vector("Refund order #order_id to email, phone phone");
+        for same in [other, shown] {
+            let cosine = dot(&task, &same);
+            assert!(cosine > 0.95, "{cosine}");
+        }
+        assert!(
+            dot(
+                &task,
+                &vector("Book a flight to Rome for mia.li@example.com")
+            ) < 0.5
+        );
     }
 
     #[test]
