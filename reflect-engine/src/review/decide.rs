@@ -6,8 +6,9 @@ use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setb
 use super::admission::is_by_person;
 use super::moves;
 use super::refusal::Refusal;
-use super::standing::{AffectedMemories, Standing, TraceState};
+use super::standing::{AffectedMemories, GivenMemory, Standing, TraceState};
 use super::writes::{JobWrite, MemoryWrite, PastWrite, ReviewWrite, Writes};
+use crate::error::Error;
 use crate::learn::Move;
 
 /// Decides what an action changes. `None` stands for a trace that does not exist.
@@ -28,6 +29,20 @@ pub fn decide(standing: Option<Standing>, action: Action) -> Result<Writes, Refu
         }
         Action::Withdraw { review, withdrawal } => withdraw(standing, review, withdrawal),
     }
+}
+
+/// Decides what the review of a trace that is being inserted changes.
+pub fn decide_new(given: Vec<GivenMemory>, learned: LearnedReview) -> Result<Writes, Error> {
+    let basis = Basis::Fresh;
+    decide(
+        Some(Standing::unreviewed(given)),
+        Action::Learn { basis, learned },
+    )
+    .map_err(|refusal| {
+        Error::bug(format!(
+            "the review of a new trace was refused: {refusal:?}"
+        ))
+    })
 }
 
 impl Basis {

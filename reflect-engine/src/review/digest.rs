@@ -1,6 +1,8 @@
 //! A digest of what an undo takes back.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
+
+use siphasher::sip::SipHasher13;
 
 use super::undo::UndoChanges;
 use super::writes::EventWrite;
@@ -9,7 +11,8 @@ impl UndoChanges {
     /// A digest of what is taken back. It changes if more, or less, was taught since; the moves of
     /// others do not change it.
     pub fn digest(&self) -> String {
-        let mut hasher = DefaultHasher::new();
+        // Also of two servers, one of which is being upgraded.
+        let mut hasher = SipHasher13::new();
         self.removed.hash(&mut hasher);
         for (memory, content) in &self.contents {
             (memory, content.learned.generation).hash(&mut hasher);

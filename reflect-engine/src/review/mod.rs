@@ -27,7 +27,7 @@ pub use action::{
     Withdrawal,
 };
 pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled, version};
-pub use decide::decide;
+pub use decide::{decide, decide_new};
 pub use memory_edit::{Act, LearnedText, MemoryState, NewChange, RecordedChange, edit_memory};
 pub use refusal::{Decision, Refusal};
 pub use rewind::{MemoryLink, Outcome, TraceChange, WithdrawnVerdict};

@@ -31,6 +31,7 @@ mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod restored;
+mod row;
 mod sketches;
 mod skill;
 mod snapshots;
@@ -66,7 +67,7 @@ pub use snapshots::{SnapshotKey, Snapshots};
 pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;
-pub use tally::{GivenMemory, Tallies, Tally, TallyQuery};
+pub use tally::{MemoryTally, Tallies, Tally, TallyQuery};
 pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};

@@ -14,7 +14,7 @@ pub trait Tallies {
 
     /// The active memories that most reviewed runs were given, at least five each, with the verdicts of
     /// these runs.
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>>;
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<MemoryTally>>;
 
     /// How far a model agrees with people on the runs of the project that both reviewed.
     async fn agreement(&self, project: &ProjectId, model: &str) -> Result<Agreement>;
@@ -52,7 +52,7 @@ pub struct Tally {
 
 /// The reviewed runs that were given a memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GivenMemory {
+pub struct MemoryTally {
     /// The memory.
     pub id: MemoryId,
     /// Its task.

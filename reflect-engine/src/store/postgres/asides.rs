@@ -45,7 +45,7 @@ async fn write_one(
         return Ok(());
     };
     let (id, generation) = (MemoryId::new(found.get::<String>(0)?), found.get(1)?);
-    let (by_people, before) = (row::memory_status(&found, 2)?, row::aside(&found, 3)?);
+    let (by_people, before) = (row::name(&found, 2)?, row::optional_name(&found, 3)?);
     let merged_into: Option<MemoryKey> = found.get(4)?;
     if before == decision.status && merged_into == decision.merged_into {
         return Ok(());

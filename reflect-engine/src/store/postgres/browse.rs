@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use reflect_types::{
-    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
-};
+use reflect_types::{MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer};
 
 use super::fault::Fault;
-use super::sql::{Db, Row};
+use super::sql::Db;
 use super::transaction::read;
 use super::value::params;
 use super::words::search;
@@ -59,24 +57,6 @@ fn columns() -> String {
     )
 }
 
-fn overview(row: &Row) -> Result<TraceOverview, Fault> {
-    let verdict: Option<String> = row.get(5)?;
-    let reviewer = match verdict {
-        Some(_) => Some(row::reviewer(row, 6)?),
-        None => None,
-    };
-    Ok(TraceOverview {
-        id: TraceId::new(row.get::<String>(0)?),
-        task: row.get(1)?,
-        model: row.get(2)?,
-        created_at: row.get(3)?,
-        ingest_status: row::status(row, 4)?,
-        verdict: verdict.map(|text| text.parse().unwrap_or(Verdict::Unknown)),
-        reviewer,
-        given: row::count(row, 7)?,
-    })
-}
-
 async fn traces(
     db: &Db<'_>,
     project: &ProjectId,
@@ -119,7 +99,7 @@ async fn traces(
     let rows = db
         .query(&select, params![project, start, rows, words, find.model])
         .await?;
-    let items: Result<Vec<_>, Fault> = rows.iter().map(overview).collect();
+    let items: Result<Vec<_>, Fault> = rows.iter().map(row::trace_overview).collect();
     let mut items = items?;
     let more = items.len() > limit;
     items.truncate(limit);
@@ -181,7 +161,7 @@ async fn waiting(
             .await?
         {
             let given: Vec<MemoryId> = row::json(&row, 8)?;
-            found.push((overview(&row)?, given));
+            found.push((row::trace_overview(&row)?, given));
         }
     }
     let known = used(db, project, found.iter().flat_map(|(_, given)| given)).await?;

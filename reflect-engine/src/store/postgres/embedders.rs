@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::fault::Fault;
 use super::row;
-use super::sql::{Db, Row};
+use super::sql::Db;
 use super::value::params;
 use crate::store::{KnownEmbedder, VectorSpace};
 
@@ -53,8 +53,8 @@ pub(super) async fn list(db: &Db<'_>) -> Result<Vec<KnownEmbedder>, Fault> {
         let dims = usize::try_from(found.get::<i64>(1)?).unwrap_or_default();
         Ok(KnownEmbedder {
             space: VectorSpace::new(found.get::<String>(0)?, dims),
-            seen_at: time(found, 2)?.unwrap_or_default(),
-            completed_at: time(found, 3)?,
+            seen_at: row::optional_milliseconds(found, 2)?.unwrap_or_default(),
+            completed_at: row::optional_milliseconds(found, 3)?,
         })
     });
     known.collect()
@@ -97,12 +97,4 @@ pub(super) async fn remove_empty(db: &Db<'_>, key: i64, space: &VectorSpace) -> 
 
 pub(super) fn dims(space: &VectorSpace) -> i64 {
     row::limit(space.dims)
-}
-
-fn time(row: &Row, column: usize) -> Result<Option<Timestamp>, Fault> {
-    let milliseconds: Option<i64> = row.get(column)?;
-    milliseconds
-        .map(Timestamp::from_millisecond)
-        .transpose()
-        .map_err(|error| Fault::Data(error.to_string()))
 }

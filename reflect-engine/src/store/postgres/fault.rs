@@ -6,10 +6,11 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
 
 use crate::error::Error;
+use crate::store::row::Unreadable;
 
 /// A failure inside a transaction, which does not know the database.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(in crate::store) enum Fault {
     /// PostgreSQL failed, or cannot be reached.
     Sql(tokio_postgres::Error),
     /// No connection is free.
@@ -38,6 +39,12 @@ impl From<PoolError> for Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         Self::Plain(error)
+    }
+}
+
+impl From<Unreadable> for Fault {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Data(unreadable.0)
     }
 }
 

@@ -122,9 +122,9 @@ mod tests {
         let writes = (0..100).map(|write| {
             let (group, sizes) = (Arc::clone(&group), Arc::clone(&sizes));
             tokio::spawn(async move {
-                let together = |writes: Vec<usize>| async move {
+                let together = |writes: Vec<usize>| {
                     sizes.lock().unwrap().push(writes.len());
-                    Some(writes.into_iter().map(|write| write * 2).collect())
+                    async { Some(writes.into_iter().map(|write| write * 2).collect()) }
                 };
                 group.write(write, together).await
             })

@@ -121,7 +121,7 @@ async fn put_since(
                 given: row::json(found, 7)?,
                 alpha: found.get(8)?,
                 shown: found.get(9)?,
-                aside: row::aside(found, 10)?,
+                aside: row::optional_name(found, 10)?,
                 uses: row::count(found, 11)?,
                 excused: row::optional_count(found, 12)?,
                 quarantined: found.get(13)?,

@@ -19,8 +19,7 @@ pub(super) async fn next_due(db: &Db<'_>, kind: JobKind) -> Result<Option<Timest
         )
         .await?;
     let due = due.flatten();
-    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
-        .transpose()
+    Ok(due.map(row::milliseconds).transpose()?)
 }
 
 /// The time of the database, in milliseconds.

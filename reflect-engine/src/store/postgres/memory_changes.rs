@@ -5,22 +5,14 @@ use reflect_types::{
 };
 
 use super::fault::Fault;
-use super::row::ByMemory;
-use super::sql::{Db, Row};
+use super::row::{ByMemory, CHANGE, CHANGE_COLUMNS, RECORDED};
+use super::sql::Db;
 use super::value::params;
 use super::{projects, row};
 use crate::error::Error;
-use crate::review::{Act, RecordedChange};
+use crate::review::RecordedChange;
 use crate::store::MemoryKey;
 use crate::store::page::PAGE_BYTES;
-
-/// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
-const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
-     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic, c.merged_into";
-
-/// The number of columns of [`CHANGE`].
-const CHANGE_COLUMNS: usize = 13;
 
 pub(super) async fn list(
     db: &Db<'_>,
@@ -61,7 +53,7 @@ pub(super) async fn list(
             break;
         }
         bytes += found.bytes();
-        page.items.push(record(found)?);
+        page.items.push(row::change(found)?);
     }
     Ok(page)
 }
@@ -80,7 +72,7 @@ pub(super) async fn of_memories(
     let mut changes = ByMemory::new();
     for found in &rows {
         let of_memory = changes.entry(found.get(CHANGE_COLUMNS)?).or_default();
-        of_memory.push(record(found)?);
+        of_memory.push(row::change(found)?);
     }
     Ok(changes)
 }
@@ -89,34 +81,17 @@ pub(super) async fn of_memories(
 pub(super) async fn recorded(db: &Db<'_>, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
     let rows = db
         .query(
-            "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, \
-             c.before, c.edit, c.automatic FROM memory_change c \
-             JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
-             WHERE m.key = $1 AND NOT c.closed ORDER BY c.key",
+            &format!(
+                "SELECT {RECORDED} FROM memory_change c \
+                 JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
+                 WHERE m.key = $1 AND NOT c.closed ORDER BY c.key"
+            ),
             params![key],
         )
         .await?;
     let mut changes = Vec::new();
     for found in &rows {
-        if found.get(8)? {
-            continue;
-        }
-        let act = match kind(found, 5)? {
-            ChangeKind::Edited => Act::Edit {
-                edit: row::json(found, 7)?,
-                before: row::json(found, 6)?,
-            },
-            ChangeKind::Quarantined => Act::SetStatus(MemoryStatus::Quarantined),
-            _ => Act::SetStatus(MemoryStatus::Active),
-        };
-        changes.push(RecordedChange {
-            key: found.get(0)?,
-            key_id: found.get::<Option<String>>(1)?.map(KeyId::new),
-            at: row::time(found, 2)?,
-            generation: found.get(3)?,
-            status_before: row::memory_status(found, 4)?,
-            act,
-        });
+        changes.extend(row::recorded_change(found)?);
     }
     Ok(changes)
 }
@@ -214,29 +189,4 @@ pub(super) async fn insert(db: &Db<'_>, project: i64, change: &Change<'_>) -> Re
     )
     .await?;
     Ok(())
-}
-
-fn kind(row: &Row, column: usize) -> Result<ChangeKind, Fault> {
-    let text = row.name(column)?;
-    Ok(ChangeKind::from(text))
-}
-
-fn record(row: &Row) -> Result<ChangeRecord, Fault> {
-    let json = |column| row.get::<Option<String>>(column);
-    Ok(ChangeRecord {
-        id: row.get::<i64>(0)?.to_string(),
-        memory_id: MemoryId::new(row.get::<String>(1)?),
-        kind: kind(row, 2)?,
-        key_id: row.get::<Option<String>>(3)?.map(KeyId::new),
-        note: row.get(4)?,
-        status_before: row::memory_status(row, 5)?,
-        before: json(6)?.as_deref().map(serde_json::from_str).transpose()?,
-        edit: json(7)?.as_deref().map(serde_json::from_str).transpose()?,
-        created_at: row.get(8)?,
-        superseded: row.get(9)?,
-        // Negative in a change of an archive of an older version.
-        generation: u64::try_from(row.get::<i64>(10)?).ok(),
-        automatic: row.get(11)?,
-        merged_into: row.get::<Option<String>>(12)?.map(MemoryId::new),
-    })
 }

@@ -39,7 +39,7 @@ pub(super) async fn update(
     let (key, generation): (MemoryKey, i64) = (found.get(0)?, found.get(1)?);
     let mut state = MemoryState {
         reflection: row::json(found, 2)?,
-        status: row::memory_status(found, 3)?,
+        status: row::name(found, 3)?,
     };
     let is_aside: bool = found.get(4)?;
     let restores = is_aside && update.status == Some(MemoryStatus::Active);

@@ -180,7 +180,7 @@ async fn scan_in_parts(
         return scan(db, sought, outline, None).await;
     }
     let snapshot = db.one("SELECT pg_export_snapshot()", params![]).await?;
-    let snapshot = snapshot.name(0)?;
+    let snapshot = &snapshot.text(0)?;
     let begin = |connection| Postgres::begin_reading_as_of(connection, snapshot, PATIENCE);
     let begun = others
         .iter_mut()

@@ -1,10 +1,10 @@
 //! Reviews that no longer stand.
 
-use reflect_types::{ArchivedReview, KeyId, MemoryId, ReplacedReview, ReviewMode, Reviewer};
+use reflect_types::{ArchivedReview, KeyId, MemoryId, Reviewer};
 
 use super::fault::Fault;
-use super::row;
-use super::sql::{Db, Row};
+use super::row::{self, PAST_REVIEW};
+use super::sql::Db;
 use super::value::params;
 use crate::clock;
 use crate::review::Withdrawal;
@@ -50,46 +50,15 @@ pub(super) async fn keep_withdrawal(db: &Db<'_>, trace: i64, by: &Withdrawal) ->
 pub(super) async fn of_trace(db: &Db<'_>, trace: i64) -> Result<Vec<ArchivedReview>, Fault> {
     let rows = db
         .query(
-            "SELECT key_id, reviewer_model, created_at, id, verdict, feedback, alpha, \
-             reflection, mode, overruled_model, overruled_verdict, memory_id, learned, \
-             generation FROM past_review WHERE trace = $1 ORDER BY key",
+            &format!("SELECT {PAST_REVIEW} FROM past_review WHERE trace = $1 ORDER BY key"),
             params![trace],
         )
         .await?;
     let mut reviews = Vec::new();
     for found in &rows {
-        reviews.push(ArchivedReview {
-            key_id: found.get::<Option<String>>(0)?.map(KeyId::new),
-            reviewer: row::reviewer(found, 1)?,
-            created_at: found.get(2)?,
-            review: found
-                .get::<Option<String>>(3)?
-                .map(|id| replaced(found, id))
-                .transpose()?,
-        });
+        reviews.push(row::past_review(found)?);
     }
     Ok(reviews)
-}
-
-fn replaced(found: &Row, id: String) -> Result<ReplacedReview, Fault> {
-    let reflection: Option<String> = found.get(7)?;
-    let learned: Option<String> = found.get(12)?;
-    let mode: String = found.get(8)?;
-    Ok(ReplacedReview {
-        id,
-        result: row::verdict(found, 4)?,
-        feedback_text: found.get(5)?,
-        alpha: found.get(6)?,
-        reflection: reflection
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose()?,
-        mode: ReviewMode::from(mode.as_str()),
-        overruled: row::model_verdict(found, 9)?,
-        memory_id: found.get::<Option<String>>(11)?.map(MemoryId::new),
-        learned: learned.as_deref().map(serde_json::from_str).transpose()?,
-        generation: row::count(found, 13)?,
-    })
 }
 
 pub(super) async fn insert(

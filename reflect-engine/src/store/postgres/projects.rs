@@ -66,8 +66,8 @@ fn settings_of(found: &Row, first: usize) -> Result<ProjectSettings, Fault> {
     Ok(ProjectSettings {
         max_alpha: found.get(first)?,
         max_memories: row::optional_count(found, first + 1)?,
-        ranking: row::ranking(found, first + 2)?,
-        approve: row::approval(found, first + 3)?,
+        ranking: row::optional_name(found, first + 2)?,
+        approve: row::optional_name(found, first + 3)?,
         control: found.get(first + 4)?,
         keep_personal_values: found.get(first + 5)?,
     })
@@ -131,8 +131,8 @@ pub(super) async fn recalled(
     };
     let settings = RecallSettings {
         max_memories: row::optional_count(&found, 2)?,
-        ranking: row::ranking(&found, 3)?,
-        approve: row::approval(&found, 4)?,
+        ranking: row::optional_name(&found, 3)?,
+        approve: row::optional_name(&found, 4)?,
     };
     Ok(Some((found.get(0)?, found.get(1)?, settings)))
 }

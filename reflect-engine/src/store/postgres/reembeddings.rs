@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::fault::Fault;
+use super::row;
 use super::sql::Db;
 use super::value::params;
 use crate::store::{ClaimedJob, Claims, Lease, Subject};
@@ -16,9 +17,7 @@ pub(super) async fn due(db: &Db<'_>, embedder: &str) -> Result<Option<Timestamp>
             params![embedder],
         )
         .await?;
-    due.map(Timestamp::from_millisecond)
-        .transpose()
-        .map_err(|error| Fault::Data(error.to_string()))
+    Ok(due.map(row::milliseconds).transpose()?)
 }
 
 pub(super) async fn queue(

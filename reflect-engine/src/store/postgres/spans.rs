@@ -151,8 +151,7 @@ async fn next_due(db: &Db<'_>) -> Result<Option<Timestamp>, Fault> {
         )
         .await?;
     let due = due.flatten();
-    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
-        .transpose()
+    Ok(due.map(row::milliseconds).transpose()?)
 }
 
 /// When the next trace can be claimed, and whether there are traces to forget.

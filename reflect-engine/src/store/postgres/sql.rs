@@ -1,5 +1,6 @@
 //! Statements, and their rows.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use deadpool_postgres::{ClientWrapper, Transaction};
@@ -169,7 +170,7 @@ fn references<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
 }
 
 /// A row of a query.
-pub(super) struct Row(tokio_postgres::Row);
+pub(in crate::store) struct Row(tokio_postgres::Row);
 
 impl Row {
     /// The value of a column.
@@ -177,9 +178,15 @@ impl Row {
         Ok(T::read(&self.0, column)?)
     }
 
-    /// A text that is not stored by a user, and so needs no copy.
-    pub(super) fn name(&self, column: usize) -> Result<&str, Fault> {
-        Ok(self.0.try_get(column)?)
+    /// A text, copied only where it is stored in another form.
+    pub(super) fn text(&self, column: usize) -> Result<Cow<'_, str>, Fault> {
+        Ok(original(self.0.try_get(column)?))
+    }
+
+    /// The same, of a column that may be empty.
+    pub(super) fn optional_text(&self, column: usize) -> Result<Option<Cow<'_, str>>, Fault> {
+        let text: Option<&str> = self.0.try_get(column)?;
+        Ok(text.map(original))
     }
 
     /// The length of the row.
@@ -195,14 +202,14 @@ pub(super) trait Column: Sized {
 
 impl Column for String {
     fn read(row: &tokio_postgres::Row, column: usize) -> Result<Self, tokio_postgres::Error> {
-        row.try_get(column).map(original)
+        row.try_get(column).map(|text| original(text).into_owned())
     }
 }
 
 impl Column for Option<String> {
     fn read(row: &tokio_postgres::Row, column: usize) -> Result<Self, tokio_postgres::Error> {
         let text: Option<&str> = row.try_get(column)?;
-        Ok(text.map(original))
+        Ok(text.map(|text| original(text).into_owned()))
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn load(
     };
     let trace = TraceState {
         reviewed: found.get(3)?,
-        ingest_status: row::status(found, 4)?,
+        ingest_status: row::name(found, 4)?,
         ingest_attempts: found.get(5)?,
         last_ingest_error: found.get(6)?,
         created_memory: found.get::<Option<String>>(7)?.map(MemoryId::new),

@@ -1,7 +1,7 @@
 //! Counts of runs for reports.
 
 use async_trait::async_trait;
-use reflect_types::{Arm, Grouping, MemoryId, ProjectId};
+use reflect_types::{Grouping, MemoryId, ProjectId};
 
 use super::fault::Fault;
 use super::sql::Db;
@@ -11,7 +11,7 @@ use super::{Postgres, projects, row};
 use crate::clock;
 use crate::error::Result;
 use crate::statistics::{Agreement, Rate};
-use crate::store::{GivenMemory, Tallies, Tally, TallyQuery, shown_metadata};
+use crate::store::{MemoryTally, Tallies, Tally, TallyQuery, shown_metadata};
 
 #[async_trait]
 impl Tallies for Postgres {
@@ -19,7 +19,7 @@ impl Tallies for Postgres {
         read!(self, |db| of_runs(db, project, query))
     }
 
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<MemoryTally>> {
         read!(self, |db| of_memories(db, project, limit))
     }
 
@@ -64,15 +64,14 @@ async fn of_runs(
     let mut tallies = Vec::new();
     for found in &rows {
         let group: Option<String> = found.get(1)?;
-        let verdict: Option<String> = found.get(3)?;
         tallies.push(Tally {
             month: found.get(0)?,
             group: match key {
                 Some(_) => group.as_deref().and_then(shown_metadata),
                 None => group,
             },
-            arm: found.get::<Option<String>>(2)?.map(|arm| Arm::from(&*arm)),
-            verdict: verdict.map(|_| row::verdict(found, 3)).transpose()?,
+            arm: row::optional_name(found, 2)?,
+            verdict: row::optional_verdict(found, 3)?,
             overruled: row::model_verdict(found, 4)?,
             model: found.get(6)?,
             runs: row::count(found, 7)?,
@@ -86,7 +85,7 @@ async fn of_memories(
     db: &Db<'_>,
     project: &ProjectId,
     limit: usize,
-) -> Result<Vec<GivenMemory>, Fault> {
+) -> Result<Vec<MemoryTally>, Fault> {
     let Some(project) = projects::key(db, project).await? else {
         return Ok(Vec::new());
     };
@@ -104,7 +103,7 @@ async fn of_memories(
         .await?;
     let mut memories = Vec::new();
     for found in &rows {
-        memories.push(GivenMemory {
+        memories.push(MemoryTally {
             id: MemoryId::new(found.get::<String>(0)?),
             task: found.get(1)?,
             runs: Rate {

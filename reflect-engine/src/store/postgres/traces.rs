@@ -17,7 +17,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::Error;
-use crate::review::{self, Action, Basis, Standing, Teacher};
+use crate::review::{self, Teacher};
 use crate::store::encoded_trace::EncodedTrace;
 use crate::store::page::PAGE_BYTES;
 use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
@@ -91,15 +91,7 @@ pub(super) async fn insert(
                 id: trace.id.clone(),
             };
             let given = standings::given(db, project, trace.retrieved_memory_ids.clone()).await?;
-            let action = Action::Learn {
-                basis: Basis::Fresh,
-                learned: learned.clone(),
-            };
-            let decided = review::decide(Some(Standing::unreviewed(given)), action);
-            let changes = decided.map_err(|refusal| Error::Internal {
-                message: format!("the review of a new trace was refused: {refusal:?}"),
-                source: None,
-            })?;
+            let changes = review::decide_new(given, learned.clone())?;
             reviews::write(db, &row, &changes).await?;
         }
     }
@@ -145,7 +137,7 @@ pub(super) async fn receipt(
     let receipt = first.map(|row| {
         Ok(TraceReceipt {
             trace_id: TraceId::new(row.get::<String>(0)?),
-            ingest_status: row::status(&row, 1)?,
+            ingest_status: row::name(&row, 1)?,
         })
     });
     receipt.transpose()

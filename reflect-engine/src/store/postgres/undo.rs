@@ -208,7 +208,7 @@ async fn taught_memory(db: &Db<'_>, key: MemoryKey) -> Result<TaughtMemory, Faul
         at: row::time(found, 7)?,
         state: MemoryState {
             reflection: row::json(found, 8)?,
-            status: row::memory_status(found, 10)?,
+            status: row::name(found, 10)?,
         },
         generation: found.get(9)?,
         changes: memory_changes::recorded(db, key).await?,

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use reflect_types::{KeyId, TraceId};
 
 use super::fault::Fault;
-use super::row;
-use super::sql::{Db, Row};
+use super::row::{self, PAST_UNDO};
+use super::sql::Db;
 use super::value::params;
 use crate::clock;
 use crate::review::{PastUndo, Selection};
@@ -51,31 +51,16 @@ pub(super) async fn of_trace(
 ) -> Result<Vec<PastUndo>, Fault> {
     let rows = db
         .query(
-            "SELECT undone_at, key_id, reviewer, trace_id, since, until FROM undone WHERE \
-             project = $1 AND (trace_id IS NULL OR trace_id = $2) ORDER BY key",
+            &format!(
+                "SELECT {PAST_UNDO} FROM undone \
+                 WHERE project = $1 AND (trace_id IS NULL OR trace_id = $2) ORDER BY key"
+            ),
             params![project, trace.as_str()],
         )
         .await?;
     let mut undone = Vec::new();
     for found in &rows {
-        let reviewer: Option<String> = found.get(2)?;
-        undone.push(PastUndo {
-            at: row::time(found, 0)?,
-            selection: Selection {
-                key_id: found.get::<Option<String>>(1)?.map(KeyId::new),
-                reviewer: reviewer.as_deref().map(serde_json::from_str).transpose()?,
-                trace_id: found.get::<Option<String>>(3)?.map(TraceId::new),
-                since: time(found, 4)?,
-                until: time(found, 5)?,
-            },
-        });
+        undone.push(row::past_undo(found)?);
     }
     Ok(undone)
-}
-
-fn time(found: &Row, column: usize) -> Result<Option<Timestamp>, Fault> {
-    match found.get::<Option<String>>(column)? {
-        None => Ok(None),
-        Some(_) => row::time(found, column).map(Some),
-    }
 }

@@ -144,9 +144,9 @@ fn stored(text: &str) -> Cow<'_, str> {
 }
 
 /// A stored text as it was.
-pub(super) fn original(text: &str) -> String {
+pub(super) fn original(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
-        return text.to_owned();
+        return text.into();
     }
     let mut original = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -156,7 +156,7 @@ pub(super) fn original(text: &str) -> String {
             other => original.push(other),
         }
     }
-    original
+    original.into()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{
-    ArchivedMemory, ArchivedTrace, Arm, IngestStatus, Judgement, KeyId, MemoryId, MemoryStatus,
-    ProjectId, Review, ReviewStatus, Reviewer, Skill, TraceId,
+    ArchivedMemory, ArchivedTrace, Arm, IngestStatus, KeyId, MemoryId, MemoryStatus, ProjectId,
+    Review, ReviewStatus, Reviewer, Skill, TraceId,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -81,23 +81,9 @@ fn traces(
         && let Some(row) = rows.next()?
     {
         bytes += row::trace_bytes(row)?;
-        let alpha: Option<f64> = row.get(TRACE_COLUMNS + 2)?;
-        let reflection: Option<String> = row.get(TRACE_COLUMNS + 3)?;
-        let judgement = match alpha {
-            Some(alpha) => Some(Judgement {
-                alpha,
-                reflection: reflection
-                    .as_deref()
-                    .map(serde_json::from_str)
-                    .transpose()?,
-                created_at: row.get(TRACE_COLUMNS + 4)?,
-            }),
-            None => None,
-        };
-        let (idempotency_key, receipt) = (
-            row.get(TRACE_COLUMNS)?,
-            row::status(row, TRACE_COLUMNS + 1)?,
-        );
+        let judgement = row::judgement(row, TRACE_COLUMNS + 2)?;
+        let (idempotency_key, receipt) =
+            (row.get(TRACE_COLUMNS)?, row::name(row, TRACE_COLUMNS + 1)?);
         let is_queued: bool = row.get(TRACE_COLUMNS + 5)?;
         let past_reviews = past_reviews::of_trace(db, row.get(TRACE_COLUMNS + 6)?)?;
         bytes += page::reviews_bytes(&past_reviews);

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use reflect_types::{
-    MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer, TraceId, Verdict,
-};
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use reflect_types::{MemoryId, MemoryRecord, ModelVerdict, Page, ProjectId, Reviewer};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
 use super::{Sqlite, projects, row};
@@ -59,24 +57,6 @@ fn columns() -> String {
         TraceOverview::MAX_TASK,
         row::STATUS
     )
-}
-
-fn overview(row: &Row<'_>) -> Result<TraceOverview, Fault> {
-    let verdict: Option<String> = row.get(5)?;
-    let reviewer = match verdict {
-        Some(_) => Some(row::reviewer(row, 6)?),
-        None => None,
-    };
-    Ok(TraceOverview {
-        id: TraceId::new(row.get::<_, String>(0)?),
-        task: row.get(1)?,
-        model: row.get(2)?,
-        created_at: row.get(3)?,
-        ingest_status: row::status(row, 4)?,
-        verdict: verdict.map(|text| text.parse().unwrap_or(Verdict::Unknown)),
-        reviewer,
-        given: row::count(row, 7)?,
-    })
 }
 
 fn traces(
@@ -143,7 +123,7 @@ fn traces(
     })?;
     let mut items = Vec::new();
     while let Some(found) = rows.next()? {
-        items.push(overview(found)?);
+        items.push(row::trace_overview(found)?);
     }
     let more = items.len() > limit;
     items.truncate(limit);
@@ -216,7 +196,7 @@ fn waiting(db: &Connection, project: &ProjectId, limit: usize) -> Result<Vec<Wai
         let mut rows = select.query(params![project, row::limit(limit)])?;
         while let Some(found_row) = rows.next()? {
             let given: Vec<MemoryId> = row::json(found_row, 8)?;
-            found.push((overview(found_row)?, given));
+            found.push((row::trace_overview(found_row)?, given));
         }
     }
     let mut known = HashMap::new();

@@ -1,7 +1,7 @@
 //! The embedders that there are vectors of.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
 use super::row;
@@ -44,8 +44,8 @@ pub(super) fn list(db: &Connection) -> Result<Vec<KnownEmbedder>, Fault> {
         let dims = usize::try_from(found.get::<_, i64>(1)?).unwrap_or_default();
         known.push(KnownEmbedder {
             space: VectorSpace::new(found.get::<_, String>(0)?, dims),
-            seen_at: time(found, 2)?.unwrap_or_default(),
-            completed_at: time(found, 3)?,
+            seen_at: row::optional_milliseconds(found, 2)?.unwrap_or_default(),
+            completed_at: row::optional_milliseconds(found, 3)?,
         });
     }
     Ok(known)
@@ -91,12 +91,4 @@ pub(super) fn remove_empty(db: &Connection, key: i64, space: &VectorSpace) -> Re
 
 pub(super) fn dims(space: &VectorSpace) -> i64 {
     row::limit(space.dims)
-}
-
-fn time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Fault> {
-    let milliseconds: Option<i64> = row.get(column)?;
-    milliseconds
-        .map(Timestamp::from_millisecond)
-        .transpose()
-        .map_err(|error| Fault::Data(error.to_string()))
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::error::Error;
+use crate::store::row::Unreadable;
 
 /// A failure inside a transaction, which does not know the file.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(in crate::store) enum Fault {
     /// SQLite failed.
     Sql(rusqlite::Error),
     /// A stored value cannot be read.
@@ -26,6 +27,12 @@ impl From<rusqlite::Error> for Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         Self::Plain(error)
+    }
+}
+
+impl From<Unreadable> for Fault {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Data(unreadable.0)
     }
 }
 

@@ -1,11 +1,10 @@
 //! What an index follows: changed memories.
 
 use reflect_types::{MemoryId, ProjectId};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::{blob, embedders, projects, row};
-use crate::sketch::{NotASketch, Sketch};
 use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, Revision, VectorSpace};
 
 pub(super) fn since_revision(
@@ -91,7 +90,7 @@ fn put_since(
                 given: row::json(found, 7)?,
                 alpha: found.get(8)?,
                 shown: found.get(9)?,
-                aside: row::named(found, 10)?,
+                aside: row::optional_name(found, 10)?,
                 uses: row::count(found, 11)?,
                 excused: match found.get::<_, Option<String>>(12)? {
                     Some(restored_at) => Some(uses_until(db, key, &restored_at)?),
@@ -99,8 +98,8 @@ fn put_since(
                 },
                 quarantined: found.get(13)?,
                 merged_into: found.get(14)?,
-                task: sketch(found, 15)?,
-                text: sketch(found, 16)?,
+                task: row::sketch(found, 15)?,
+                text: row::sketch(found, 16)?,
                 needs_approval: found.get(17)?,
                 merge_into: found.get(18)?,
             }))
@@ -136,14 +135,4 @@ fn gone_since(
         Ok((row.get(0)?, MemoryChange::Gone(row.get(1)?)))
     })?;
     Ok(gone.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The sketch of a text; `None` where nothing is said.
-fn sketch<const SLOTS: usize>(
-    row: &Row<'_>,
-    column: usize,
-) -> Result<Option<Sketch<SLOTS>>, Fault> {
-    let text: Option<String> = row.get(column)?;
-    let sketch = text.as_deref().map(str::parse).transpose();
-    sketch.map_err(|error: NotASketch| Fault::Data(error.to_string()))
 }

@@ -14,8 +14,7 @@ pub(super) fn next_due(db: &Connection, kind: JobKind) -> Result<Option<Timestam
     let due: Option<i64> = db
         .prepare_cached("SELECT min(due_at) FROM queue WHERE kind = ?1")?
         .query_row([kind.as_str()], |row| row.get(0))?;
-    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
-        .transpose()
+    Ok(due.map(row::milliseconds).transpose()?)
 }
 
 /// Queues a job of a trace, which replaces one of the same kind: who works on that one no longer holds it.

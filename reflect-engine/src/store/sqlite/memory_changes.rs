@@ -3,19 +3,15 @@
 use reflect_types::{
     ChangeKind, ChangeRecord, KeyId, ListMemoryChanges, MemoryId, MemoryStatus, Page, ProjectId,
 };
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 use super::fault::Fault;
+use super::row::{CHANGE, RECORDED};
 use super::{projects, row};
 use crate::error::Error;
-use crate::review::{Act, RecordedChange};
+use crate::review::RecordedChange;
 use crate::store::MemoryKey;
 use crate::store::page::PAGE_BYTES;
-
-/// The columns of [`record`], from `memory_change c LEFT JOIN memory m`.
-const CHANGE: &str = "c.key, c.memory_id, c.kind, c.key_id, c.note, c.status_before, c.before, \
-     c.edit, c.created_at, c.kind = 'edited' AND c.generation < coalesce(m.generation, 0), \
-     c.generation, c.automatic, c.merged_into";
 
 /// Finds the memory of a change that is not closed.
 const OF_MEMORY: &str = "memory_change c JOIN memory m ON m.project = c.project AND m.id = c.memory_id \
@@ -57,7 +53,7 @@ pub(super) fn list(
             break;
         }
         bytes += row::text_bytes(found, found.as_ref().column_count())?;
-        page.items.push(record(found)?);
+        page.items.push(row::change(found)?);
     }
     Ok(page)
 }
@@ -68,39 +64,18 @@ pub(super) fn of_memory(db: &Connection, key: MemoryKey) -> Result<Vec<ChangeRec
     let mut rows = select.query([key])?;
     let mut changes = Vec::new();
     while let Some(found) = rows.next()? {
-        changes.push(record(found)?);
+        changes.push(row::change(found)?);
     }
     Ok(changes)
 }
 
 /// The changes of a memory as a replay needs them, without those of Reflect itself, oldest first.
 pub(super) fn recorded(db: &Connection, key: MemoryKey) -> Result<Vec<RecordedChange>, Fault> {
-    let mut select = db.prepare_cached(&format!(
-        "SELECT c.key, c.key_id, c.created_at, c.generation, c.status_before, c.kind, c.before, \
-             c.edit, c.automatic FROM {OF_MEMORY}"
-    ))?;
+    let mut select = db.prepare_cached(&format!("SELECT {RECORDED} FROM {OF_MEMORY}"))?;
     let mut rows = select.query([key])?;
     let mut changes = Vec::new();
     while let Some(found) = rows.next()? {
-        if found.get(8)? {
-            continue;
-        }
-        let act = match kind(found, 5)? {
-            ChangeKind::Edited => Act::Edit {
-                edit: row::json(found, 7)?,
-                before: row::json(found, 6)?,
-            },
-            ChangeKind::Quarantined => Act::SetStatus(MemoryStatus::Quarantined),
-            _ => Act::SetStatus(MemoryStatus::Active),
-        };
-        changes.push(RecordedChange {
-            key: found.get(0)?,
-            key_id: found.get::<_, Option<String>>(1)?.map(KeyId::new),
-            at: row::time(found, 2)?,
-            generation: found.get(3)?,
-            status_before: row::memory_status(found, 4)?,
-            act,
-        });
+        changes.extend(row::recorded_change(found)?);
     }
     Ok(changes)
 }
@@ -196,32 +171,4 @@ pub(super) fn insert(db: &Connection, project: i64, change: &Change<'_>) -> Resu
         ":merged_into": change.merged_into.map(MemoryId::as_str),
     })?;
     Ok(())
-}
-
-fn kind(row: &Row<'_>, column: usize) -> Result<ChangeKind, Fault> {
-    let text = row
-        .get_ref(column)?
-        .as_str()
-        .map_err(rusqlite::Error::from)?;
-    Ok(ChangeKind::from(text))
-}
-
-fn record(row: &Row<'_>) -> Result<ChangeRecord, Fault> {
-    let json = |column| row.get::<_, Option<String>>(column);
-    Ok(ChangeRecord {
-        id: row.get::<_, i64>(0)?.to_string(),
-        memory_id: MemoryId::new(row.get::<_, String>(1)?),
-        kind: kind(row, 2)?,
-        key_id: row.get::<_, Option<String>>(3)?.map(KeyId::new),
-        note: row.get(4)?,
-        status_before: row::memory_status(row, 5)?,
-        before: json(6)?.as_deref().map(serde_json::from_str).transpose()?,
-        edit: json(7)?.as_deref().map(serde_json::from_str).transpose()?,
-        created_at: row.get(8)?,
-        superseded: row.get(9)?,
-        // Negative in a change of an archive of an older version.
-        generation: u64::try_from(row.get::<_, i64>(10)?).ok(),
-        automatic: row.get(11)?,
-        merged_into: row.get::<_, Option<String>>(12)?.map(MemoryId::new),
-    })
 }

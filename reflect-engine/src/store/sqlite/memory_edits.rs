@@ -36,7 +36,7 @@ pub(super) fn update(
     let (key, generation): (MemoryKey, i64) = (found.get(0)?, found.get(1)?);
     let mut state = MemoryState {
         reflection: row::json(found, 2)?,
-        status: row::memory_status(found, 3)?,
+        status: row::name(found, 3)?,
     };
     let restores = found.get(4)? && update.status == Some(MemoryStatus::Active);
     let into = update.merge_into.as_ref();

@@ -1,53 +1,22 @@
 //! Reviews that no longer stand, in archives.
 
-use reflect_types::{ArchivedReview, KeyId, MemoryId, ReplacedReview, ReviewMode, Reviewer};
-use rusqlite::{Connection, Row, named_params};
+use reflect_types::{ArchivedReview, KeyId, MemoryId, Reviewer};
+use rusqlite::{Connection, named_params};
 
 use super::fault::Fault;
-use super::row;
+use super::row::{self, PAST_REVIEW};
 
 /// The past reviews of a trace, oldest first.
 pub(super) fn of_trace(db: &Connection, trace: i64) -> Result<Vec<ArchivedReview>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT key_id, reviewer_model, created_at, id, verdict, feedback, alpha, reflection, mode, \
-             overruled_model, overruled_verdict, memory_id, learned, generation \
-         FROM past_review WHERE trace = ?1 ORDER BY key",
-    )?;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {PAST_REVIEW} FROM past_review WHERE trace = ?1 ORDER BY key"
+    ))?;
     let mut rows = select.query([trace])?;
     let mut reviews = Vec::new();
     while let Some(found) = rows.next()? {
-        reviews.push(ArchivedReview {
-            key_id: found.get::<_, Option<String>>(0)?.map(KeyId::new),
-            reviewer: row::reviewer(found, 1)?,
-            created_at: found.get(2)?,
-            review: found
-                .get::<_, Option<String>>(3)?
-                .map(|id| replaced(found, id))
-                .transpose()?,
-        });
+        reviews.push(row::past_review(found)?);
     }
     Ok(reviews)
-}
-
-fn replaced(found: &Row<'_>, id: String) -> Result<ReplacedReview, Fault> {
-    let reflection: Option<String> = found.get(7)?;
-    let learned: Option<String> = found.get(12)?;
-    let mode: String = found.get(8)?;
-    Ok(ReplacedReview {
-        id,
-        result: row::verdict(found, 4)?,
-        feedback_text: found.get(5)?,
-        alpha: found.get(6)?,
-        reflection: reflection
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose()?,
-        mode: ReviewMode::from(mode.as_str()),
-        overruled: row::model_verdict(found, 9)?,
-        memory_id: found.get::<_, Option<String>>(11)?.map(MemoryId::new),
-        learned: learned.as_deref().map(serde_json::from_str).transpose()?,
-        generation: row::count(found, 13)?,
-    })
 }
 
 pub(super) fn insert(db: &Connection, trace: i64, reviews: &[ArchivedReview]) -> Result<(), Fault> {

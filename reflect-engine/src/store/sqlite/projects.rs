@@ -54,8 +54,8 @@ fn settings_of(found: &Row<'_>, first: usize) -> Result<ProjectSettings, Fault> 
     Ok(ProjectSettings {
         max_alpha: found.get(first)?,
         max_memories: row::optional_count(found, first + 1)?,
-        ranking: row::named(found, first + 2)?,
-        approve: row::named(found, first + 3)?,
+        ranking: row::optional_name(found, first + 2)?,
+        approve: row::optional_name(found, first + 3)?,
         control: found.get(first + 4)?,
         keep_personal_values: found.get(first + 5)?,
     })
@@ -103,8 +103,8 @@ pub(super) fn recall_settings(db: &Connection, key: i64) -> Result<RecallSetting
     };
     Ok(RecallSettings {
         max_memories: row::optional_count(found, 0)?,
-        ranking: row::named(found, 1)?,
-        approve: row::named(found, 2)?,
+        ranking: row::optional_name(found, 1)?,
+        approve: row::optional_name(found, 2)?,
     })
 }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Fault;
+use super::row;
 use crate::store::{ClaimedJob, Claims, JobKey, Lease, Subject};
 
 /// A job that waits or is held.
@@ -27,7 +28,7 @@ pub(super) fn find(db: &Connection, embedder: &str) -> Result<Option<Queued>, Fa
     let Some((key, attempts, due)) = found else {
         return Ok(None);
     };
-    let due = Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string()))?;
+    let due = row::milliseconds(due)?;
     Ok(Some(Queued { key, attempts, due }))
 }
 

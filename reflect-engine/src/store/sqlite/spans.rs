@@ -139,8 +139,7 @@ fn next_due(db: &Connection) -> Result<Option<Timestamp>, Fault> {
              UNION ALL SELECT min(due_at) FROM span_trace WHERE state = 'closing')",
         )?
         .query_row([], |row| row.get(0))?;
-    due.map(|due| Timestamp::from_millisecond(due).map_err(|error| Fault::Data(error.to_string())))
-        .transpose()
+    Ok(due.map(row::milliseconds).transpose()?)
 }
 
 fn has_forgotten(db: &Connection, now: Timestamp) -> Result<bool, Fault> {

@@ -1,7 +1,7 @@
 //! Counts of runs for reports.
 
 use async_trait::async_trait;
-use reflect_types::{Arm, Grouping, MemoryId, ModelVerdict, ProjectId, Verdict};
+use reflect_types::{Grouping, MemoryId, ModelVerdict, ProjectId};
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
@@ -9,7 +9,7 @@ use super::{Sqlite, projects, row};
 use crate::clock;
 use crate::error::Result;
 use crate::statistics::{Agreement, Rate};
-use crate::store::{GivenMemory, Tallies, Tally, TallyQuery, shown_metadata};
+use crate::store::{MemoryTally, Tallies, Tally, TallyQuery, shown_metadata};
 
 #[async_trait]
 impl Tallies for Sqlite {
@@ -18,7 +18,7 @@ impl Tallies for Sqlite {
         self.read(move |db| of_runs(db, &project, &query)).await
     }
 
-    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<GivenMemory>> {
+    async fn given_memories(&self, project: &ProjectId, limit: usize) -> Result<Vec<MemoryTally>> {
         let project = project.clone();
         self.read(move |db| of_memories(db, &project, limit)).await
     }
@@ -67,10 +67,8 @@ fn of_runs(db: &Connection, project: &ProjectId, query: &TallyQuery) -> Result<V
             } else {
                 group
             },
-            arm: found
-                .get::<_, Option<String>>(2)?
-                .map(|arm| Arm::from(&*arm)),
-            verdict: verdict(found, 3)?,
+            arm: row::optional_name(found, 2)?,
+            verdict: row::optional_verdict(found, 3)?,
             model: found.get(4)?,
             overruled: row::model_verdict(found, 5)?,
             runs: row::count(found, 7)?,
@@ -79,19 +77,12 @@ fn of_runs(db: &Connection, project: &ProjectId, query: &TallyQuery) -> Result<V
     Ok(tallies)
 }
 
-fn verdict(found: &rusqlite::Row<'_>, column: usize) -> Result<Option<Verdict>, Fault> {
-    if found.get_ref(column)? == rusqlite::types::ValueRef::Null {
-        return Ok(None);
-    }
-    row::verdict(found, column).map(Some)
-}
-
 /// The memories that most reviewed runs were given, with the verdicts of these runs.
 fn of_memories(
     db: &Connection,
     project: &ProjectId,
     limit: usize,
-) -> Result<Vec<GivenMemory>, Fault> {
+) -> Result<Vec<MemoryTally>, Fault> {
     let Some(project) = projects::key(db, project)? else {
         return Ok(Vec::new());
     };
@@ -105,7 +96,7 @@ fn of_memories(
     let mut rows = select.query(params![project, row::limit(limit)])?;
     let mut memories = Vec::new();
     while let Some(found) = rows.next()? {
-        memories.push(GivenMemory {
+        memories.push(MemoryTally {
             id: MemoryId::new(found.get::<_, String>(0)?),
             task: found.get(1)?,
             runs: Rate {

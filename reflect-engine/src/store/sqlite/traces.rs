@@ -13,7 +13,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::Error;
-use crate::review::{self, Action, Basis, Standing, Teacher};
+use crate::review::{self, Teacher};
 use crate::store::encoded_trace::EncodedTrace;
 use crate::store::page::PAGE_BYTES;
 use crate::store::{Intake, JobKind, NewTrace, TraceDeletion, Undecoded};
@@ -79,15 +79,7 @@ pub(super) fn insert(
                 id: trace.id.clone(),
             };
             let given = reviews::given(db, project, trace.retrieved_memory_ids.clone())?;
-            let action = Action::Learn {
-                basis: Basis::Fresh,
-                learned: learned.clone(),
-            };
-            let decided = review::decide(Some(Standing::unreviewed(given)), action);
-            let changes = decided.map_err(|refusal| Error::Internal {
-                message: format!("the review of a new trace was refused: {refusal:?}"),
-                source: None,
-            })?;
+            let changes = review::decide_new(given, learned.clone())?;
             reviews::write(db, &row, &changes)?;
         }
     }

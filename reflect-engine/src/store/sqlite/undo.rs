@@ -191,7 +191,7 @@ fn taught_memory(db: &Connection, key: MemoryKey) -> Result<TaughtMemory, Fault>
         at: row::time(found, 7)?,
         state: MemoryState {
             reflection: row::json(found, 8)?,
-            status: row::memory_status(found, 10)?,
+            status: row::name(found, 10)?,
         },
         generation: found.get(9)?,
         changes: memory_changes::recorded(db, key)?,

@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use reflect_types::{KeyId, TraceId};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::fault::Fault;
-use super::row;
+use super::row::{self, PAST_UNDO};
 use crate::clock;
 use crate::review::{PastUndo, Selection};
 
@@ -44,31 +44,14 @@ pub(super) fn of_trace(
     project: i64,
     trace: &TraceId,
 ) -> Result<Vec<PastUndo>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT undone_at, key_id, reviewer, trace_id, since, until FROM undone \
-         WHERE project = ?1 AND (trace_id IS NULL OR trace_id = ?2) ORDER BY key",
-    )?;
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {PAST_UNDO} FROM undone \
+         WHERE project = ?1 AND (trace_id IS NULL OR trace_id = ?2) ORDER BY key"
+    ))?;
     let mut rows = select.query(params![project, trace.as_str()])?;
     let mut undone = Vec::new();
     while let Some(found) = rows.next()? {
-        let reviewer: Option<String> = found.get(2)?;
-        undone.push(PastUndo {
-            at: row::time(found, 0)?,
-            selection: Selection {
-                key_id: found.get::<_, Option<String>>(1)?.map(KeyId::new),
-                reviewer: reviewer.as_deref().map(serde_json::from_str).transpose()?,
-                trace_id: found.get::<_, Option<String>>(3)?.map(TraceId::new),
-                since: time(found, 4)?,
-                until: time(found, 5)?,
-            },
-        });
+        undone.push(row::past_undo(found)?);
     }
     Ok(undone)
-}
-
-fn time(found: &Row<'_>, column: usize) -> Result<Option<Timestamp>, Fault> {
-    match found.get_ref(column)? {
-        rusqlite::types::ValueRef::Null => Ok(None),
-        _ => row::time(found, column).map(Some),
-    }
 }

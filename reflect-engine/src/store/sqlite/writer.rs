@@ -98,10 +98,7 @@ impl Writer {
         });
         match joining.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Error::Internal {
-                message: "the writing thread panicked".to_owned(),
-                source: None,
-            }),
+            Ok(Err(_)) => Err(Error::bug("the writing thread panicked")),
             Err(error) => Err(Error::internal("closing the store failed", error)),
         }
     }
@@ -114,12 +111,8 @@ where
 {
     fn run(&mut self, db: &Connection) -> bool {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(db)));
-        let outcome = outcome.unwrap_or_else(|_| {
-            Err(Fault::Plain(Error::Internal {
-                message: "writing to the database panicked".to_owned(),
-                source: None,
-            }))
-        });
+        let outcome = outcome
+            .unwrap_or_else(|_| Err(Fault::Plain(Error::bug("writing to the database panicked"))));
         let keep = outcome.is_ok();
         self.outcome = Some(outcome.map_err(|fault| fault.at(&self.path)));
         keep
