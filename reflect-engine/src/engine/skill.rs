@@ -129,7 +129,7 @@ impl Sources<'_> {
         lessons
             .map(|(memory, (text, tools))| SourceMemory {
                 task: &memory.task,
-                success: Some(memory.success),
+                success: memory.success,
                 q_value: memory.q_value,
                 reflection: text,
                 key_mistake: &memory.reflection.key_mistake,

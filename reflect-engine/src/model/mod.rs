@@ -32,5 +32,5 @@ pub use hashed::HashedEmbedder;
 pub use llm::{LlmReflectionWriter, LlmSkillWriter, ModelEmbedder};
 pub(crate) use personal::PersonalValues;
 pub use port::{Embedder, Judge, JudgeOutcome, JudgedRun, ReflectionWriter, SkillWriter};
-pub use skill::{Guide, SourceMemory, write_skill};
+pub use skill::{Guide, SourceMemory};
 pub use static_table::StaticEmbedder;

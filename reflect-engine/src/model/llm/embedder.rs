@@ -90,11 +90,6 @@ impl ModelEmbedder {
         self
     }
 
-    /// The client of the model.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
     fn cached(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -65,11 +65,6 @@ impl LlmReflectionWriter {
         self
     }
 
-    /// The client of the model.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
     async fn write(&self, run: &JudgedRun<'_>) -> Result<Reflection, Error> {
         let failed = run.verdict == Verdict::Fail;
         let text = json!({"type": "string"});

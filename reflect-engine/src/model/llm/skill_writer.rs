@@ -114,7 +114,7 @@ impl SkillWriter for LlmSkillWriter {
 
 /// A memory as the model reads it.
 fn line(memory: &SourceMemory<'_>) -> String {
-    let kind = if memory.worked() { "worked" } else { "failed" };
+    let kind = if memory.success { "worked" } else { "failed" };
     let fields = [
         ("mistake", memory.key_mistake),
         ("right", memory.correct_action),

@@ -22,10 +22,11 @@ pub struct Guide {
 }
 
 impl Guide {
-    /// The advice in these memories, extracted without a model.
+    /// The advice in these memories, extracted without a model. Nearly equal advice is merged; the order of the
+    /// memories does not matter. Every pair of them may be compared: pass hundreds, not millions.
     pub fn extracted(memories: &[SourceMemory<'_>]) -> Self {
         let (strategies, pitfalls): (Vec<_>, Vec<_>) =
-            memories.iter().partition(|memory| memory.worked());
+            memories.iter().partition(|memory| memory.success);
         let shown = |advice: Vec<Advice>| advice.iter().map(Advice::shown).collect();
         Self {
             strategies: shown(merge(&strategies, strategy)),
@@ -33,20 +34,15 @@ impl Guide {
         }
     }
 
-    /// The whole guide, with front matter and the tools of the memories.
+    /// The whole guide: YAML front matter, strategies that worked, pitfalls to avoid, the tools of the memories.
     pub(crate) fn shown(
         &self,
         project: &str,
         version: u64,
         memories: &[SourceMemory<'_>],
     ) -> String {
-        let count = |success| {
-            memories
-                .iter()
-                .filter(|memory| memory.success == Some(success))
-                .count()
-        };
-        let (passed, failed) = (count(true), count(false));
+        let passed = memories.iter().filter(|memory| memory.success).count();
+        let failed = memories.len() - passed;
         let project = match shorten(&clean(project), 12) {
             project if project.is_empty() => "this project".to_owned(),
             project => project,
@@ -78,7 +74,7 @@ fn tool_lines(memories: &[SourceMemory<'_>]) -> Vec<String> {
             .collect();
         for tool in named.into_iter().filter(|tool| !tool.is_empty()) {
             let counts = tools.entry(tool).or_default();
-            if memory.worked() {
+            if memory.success {
                 counts.0 += 1;
             } else {
                 counts.1 += 1;

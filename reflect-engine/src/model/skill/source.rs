@@ -3,8 +3,8 @@
 pub struct SourceMemory<'a> {
     /// The task of its run.
     pub task: &'a str,
-    /// Whether the run passed; `None` if unknown.
-    pub success: Option<bool>,
+    /// Whether the run passed.
+    pub success: bool,
     /// The utility, from 0 to 1.
     pub q_value: f64,
     /// The reflection as one text, for memories without the fields below.
@@ -17,12 +17,4 @@ pub struct SourceMemory<'a> {
     pub guidance: &'a str,
     /// The tools that the advice is about or that the run used.
     pub tools: &'a [String],
-}
-
-impl SourceMemory<'_> {
-    /// Whether the run passed; without a verdict, whether it names no mistake.
-    pub(in crate::model) fn worked(&self) -> bool {
-        self.success
-            .unwrap_or_else(|| self.key_mistake.trim().is_empty())
-    }
 }

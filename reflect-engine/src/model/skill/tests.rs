@@ -2,10 +2,15 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The guide that is extracted from memories.
+fn write_skill(project: &str, version: u64, memories: &[SourceMemory<'_>]) -> String {
+    Guide::extracted(memories).shown(project, version, memories)
+}
+
 fn passed<'a>(task: &'a str, q_value: f64, guidance: &'a str) -> SourceMemory<'a> {
     SourceMemory {
         task,
-        success: Some(true),
+        success: true,
         q_value,
         guidance,
         ..SourceMemory::default()
@@ -23,7 +28,7 @@ fn a_guide_has_front_matter_and_sections_with_the_most_useful_first() {
         },
         SourceMemory {
             task: "Pay: all",
-            success: Some(false),
+            success: false,
             q_value: 0.5,
             key_mistake: "pay failed: \"the total is 7\"",
             correct_action: "Sum up first",
@@ -73,7 +78,7 @@ fn advice_that_is_nearly_the_same_is_merged() {
     );
     let same = "Look up with the tools what is missing.";
     let other = |key_mistake| SourceMemory {
-        success: Some(false),
+        success: false,
         key_mistake,
         ..passed("t", 0.5, same)
     };
@@ -94,6 +99,7 @@ fn advice_that_is_nearly_the_same_is_merged() {
 fn a_memory_without_fields_gives_its_text() {
     let memory = SourceMemory {
         task: "t",
+        success: true,
         reflection: "Use the other form.",
         ..SourceMemory::default()
     };
@@ -121,7 +127,7 @@ proptest! {
     fn any_memories_give_a_guide_that_keeps_its_form(
         project in any::<String>(),
         version in any::<u64>(),
-        texts in prop::collection::vec((any::<String>(), any::<String>(), any::<Option<bool>>(), any::<f64>()), 0..8),
+        texts in prop::collection::vec((any::<String>(), any::<String>(), any::<bool>(), any::<f64>()), 0..8),
     ) {
         let mut memories: Vec<SourceMemory<'_>> = texts
             .iter()
