@@ -4,7 +4,7 @@
 //! a memory that makes no difference at its own task looks harmful to it, because it expects help there. So
 //! the runs that were given the memory are also compared with the others of the project.
 
-use crate::credit::{Account, Tally};
+use crate::credit::{Account, PassCount};
 
 /// How likely the memory hurts whatever the task, from where on it is set aside.
 const HARMFUL: f64 = 0.95;
@@ -21,10 +21,15 @@ pub(super) fn is_suspect(account: &Account) -> bool {
 /// Whether the reviews that stand show that a memory does harm. `all` are the runs of the project, with and
 /// without it; `uses` is the number of reviewed runs that were given it, `excused` how many of them a
 /// person knew who restored it.
-pub(super) fn is_evident(account: &Account, all: Tally, uses: u64, excused: Option<u64>) -> bool {
+pub(super) fn is_evident(
+    account: &Account,
+    all: PassCount,
+    uses: u64,
+    excused: Option<u64>,
+) -> bool {
     let enough = |known: u64| uses >= known.saturating_add(u64::from(LEAST_RUNS));
     let is_excused = excused.is_some_and(|known| !enough(known));
-    let with = Tally {
+    let with = PassCount {
         runs: account.runs,
         passed: account.passed,
     };
@@ -33,7 +38,7 @@ pub(super) fn is_evident(account: &Account, all: Tally, uses: u64, excused: Opti
 
 /// How likely runs with a memory pass less often than those without: the posterior of their rate, from a
 /// uniform prior, below the rate of the others.
-fn worse(with: Tally, without: Tally) -> f64 {
+fn worse(with: PassCount, without: PassCount) -> f64 {
     let rate = (f64::from(without.passed) + 1.0) / (f64::from(without.runs) + 2.0);
     // Beta(passed + 1, failed + 1) is below the rate as often as runs + 1 draws at it pass more than `passed` times.
     let draws = f64::from(with.runs) + 1.0;
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_posterior_is_that_of_a_beta_distribution() {
-        let tally = |passed, runs| Tally { runs, passed };
+        let tally = |passed, runs| PassCount { runs, passed };
         // A rate of one half: 49 of 98.
         let half = tally(49, 98);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");

@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::wording::{Part, Wording};
 use crate::credit::Unread;
-use crate::hash::Fnv;
-use crate::sketch::{TaskSketch, TextSketch};
 use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
@@ -16,40 +15,11 @@ use crate::store::MemoryKey;
 const SAME_TEXT: f64 = 0.9;
 /// The least cosine similarity of two tasks.
 const SAME_TASK: f64 = 0.95;
-/// The number of parts of the sketches, of which one has to agree.
-const PARTS: usize = 4;
-/// The number of slots of each sketch in a part.
-const TASK_SLOTS: usize = 3;
-const TEXT_SLOTS: usize = 4;
 /// The number of memories with the same part, the oldest first, that a memory is compared with.
 const MOST_COMPARED: usize = 16;
 
 /// The number of memories whose vectors are read at a time, where they have to be read. Tests read often.
 const READ_AHEAD: usize = if cfg!(test) { 2 } else { 256 };
-
-/// The hash of a part of a memory's sketches and of its kind.
-type Part = u64;
-
-/// What decides whether a memory repeats another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wording {
-    pub(super) task: TaskSketch,
-    pub(super) text: TextSketch,
-    /// Equal for memories that may be merged: of the same verdict and metadata.
-    pub(super) kind: u64,
-    /// Equal for equal vectors.
-    pub(super) vector: u64,
-    /// Whether it may be merged into another one, and not only another one into it.
-    pub(super) may_be_merged: bool,
-}
-
-saved!(Wording {
-    task,
-    text,
-    kind,
-    vector,
-    may_be_merged,
-});
 
 /// The memories of a project by what they say.
 #[derive(Debug, Default)]
@@ -96,7 +66,7 @@ impl Merges {
             return;
         }
         if let Some(before) = before {
-            for part in parts(&before) {
+            for part in before.parts() {
                 self.standing.remove(&(part, key));
                 self.repeating.remove(&(part, key));
             }
@@ -148,7 +118,7 @@ impl Merges {
             if change.is_some() || changes_sides {
                 self.file(key, changes_sides);
                 let (before, now) = (change.flatten(), self.wordings.get(&key).copied());
-                for part in before.iter().chain(&now).flat_map(parts) {
+                for part in before.iter().chain(&now).flat_map(Wording::parts) {
                     self.decide_again(part, key);
                 }
             }
@@ -190,7 +160,7 @@ impl Merges {
         let mut oldest = MemoryKey::MAX;
         // Parts of memories with the same texts have the same ones.
         let mut compared = Vec::new();
-        for part in parts(wording) {
+        for part in wording.parts() {
             for older in self.older(part, key) {
                 if older >= oldest {
                     break;
@@ -235,7 +205,7 @@ impl Merges {
             let Some(wording) = self.to_compare(*key) else {
                 continue;
             };
-            for part in parts(wording) {
+            for part in wording.parts() {
                 let before = keys.len();
                 let older = self.older(part, *key);
                 keys.extend(older.filter(|older| self.says_the_same(*older, wording)));
@@ -254,7 +224,7 @@ impl Merges {
         };
         self.youngest = self.youngest.max(key);
         let is_merged = self.into.contains_key(&key);
-        for part in parts(wording) {
+        for part in wording.parts() {
             let (home, other) = if is_merged {
                 (&mut self.repeating, &mut self.standing)
             } else {
@@ -279,25 +249,12 @@ impl Merges {
     }
 }
 
-/// The parts of a memory's sketches.
-fn parts(wording: &Wording) -> impl Iterator<Item = Part> + use<> {
-    let Wording {
-        task, text, kind, ..
-    } = *wording;
-    (0_u8..).take(PARTS).map(move |part| {
-        let from = usize::from(part);
-        let task: [u8; TASK_SLOTS] = task.some_slots(from * TASK_SLOTS);
-        let text: [u8; TEXT_SLOTS] = text.some_slots(from * TEXT_SLOTS);
-        let hash = Fnv::new().bytes(&kind.to_le_bytes()).byte(part);
-        hash.bytes(&task).bytes(&text).finish()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sketch::{TaskSketch, TextSketch};
 
     /// Two of these are near-duplicates if their numbers differ by one, so that what is merged depends on
     /// the order.
@@ -343,26 +300,6 @@ mod tests {
         merges.put(1, known.get(&1).copied());
         let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
         assert_eq!(moved, [(3, Some(1)), (4, None)]);
-    }
-
-    /// As `docs/memories.md` says: 1 - (1 - 0.9^4)^4 of them, by the slots that have to agree.
-    #[test]
-    fn most_texts_with_nine_tenths_in_common_are_compared() {
-        let of = |text: String| Wording {
-            text: TextSketch::of(&text).unwrap(),
-            ..wording(0, 0, true)
-        };
-        // 60 words and 59 pairs, of which the last three of each differ: 113 of 125.
-        let compared = (0..2_000).filter(|n| {
-            let word = |from: &str, word| format!("{from}{n}x{word} ");
-            let same: String = (0..57).map(|at| word("a", at)).collect();
-            let [one, other] = ["b", "c"].map(|from| {
-                let rest: String = (0..3).map(|at| word(from, at)).collect();
-                parts(&of(format!("{same}{rest}"))).collect::<BTreeSet<_>>()
-            });
-            one.intersection(&other).next().is_some()
-        });
-        assert_eq!(compared.count() / 20, 98);
     }
 
     #[test]

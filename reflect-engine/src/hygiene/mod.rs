@@ -8,6 +8,7 @@ mod by_hand;
 mod cap;
 mod harm;
 mod merges;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Read, Write};
@@ -17,7 +18,8 @@ use reflect_types::MemoryStatus;
 
 use by_hand::ByHand;
 use cap::Cap;
-use merges::{Merges, Wording};
+use merges::Merges;
+use wording::Wording;
 
 use crate::credit::{Credit, Unread};
 use crate::hash::KeyedHash;
