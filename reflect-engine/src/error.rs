@@ -190,6 +190,14 @@ impl Error {
         }
     }
 
+    /// An [`Internal`](Self::Internal) error without a cause.
+    pub(crate) fn bug(message: impl Into<String>) -> Self {
+        Self::Internal {
+            message: message.into(),
+            source: None,
+        }
+    }
+
     /// An [`Internal`](Self::Internal) error.
     pub fn internal(message: impl Into<String>, source: impl Into<Source>) -> Self {
         Self::Internal {

@@ -14,14 +14,16 @@ use crate::model;
 pub(crate) async fn compute<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let joined = tokio::task::spawn_blocking(work).await;
-    joined.map_err(|error| match panic_message(error) {
-        Some(message) => Error::Internal {
-            message: format!("the engine panicked{message}"),
-            source: None,
-        },
-        None => runtime_stopping(),
-    })
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(engine_panicked)
+}
+
+/// Runs work of the engine in its own task: a dropped caller does not leave it half done.
+pub(crate) async fn finish<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    tokio::spawn(work).await.map_err(engine_panicked).flatten()
 }
 
 /// Runs work that calls a model in its own task: a panic becomes an error that blames the `model`,
@@ -68,6 +70,14 @@ pub(crate) fn keep_running(core: &Arc<Core>, work: impl Future<Output = ()> + Se
         work.await;
         drop(running);
     });
+}
+
+/// The error of a task of the engine that did not finish.
+fn engine_panicked(error: JoinError) -> Error {
+    match panic_message(error) {
+        Some(message) => Error::bug(format!("the engine panicked{message}")),
+        None => runtime_stopping(),
+    }
 }
 
 /// The error of a task that called a model and did not finish.

@@ -8,7 +8,7 @@ use super::effect::{Effect, Sum};
 use super::kinds::Kinds;
 use super::observation::{Given, Observation};
 use super::worlds::{COUNT, WORLDS};
-use super::{Account, Tally};
+use super::{Account, PassCount};
 use crate::snapshot::saved;
 
 /// The number of earlier runs that are solved again with a new one.
@@ -21,7 +21,7 @@ pub(super) struct Attribution {
     runs: Vec<Observation>,
     /// How many memories the runs were given, added up.
     given: usize,
-    tally: Tally,
+    tally: PassCount,
     /// The number of runs that were given memories, each by its weight.
     informed: f64,
     tasks: HashMap<u64, usize>,
@@ -66,7 +66,7 @@ pub(super) struct NewRun {
 /// How a memory was used.
 #[derive(Default)]
 struct Memory {
-    uses: Tally,
+    uses: PassCount,
     is_changed: bool,
 }
 
@@ -82,7 +82,7 @@ impl Attribution {
         Self {
             runs: Vec::new(),
             given: 0,
-            tally: Tally::default(),
+            tally: PassCount::default(),
             informed: 0.0,
             tasks: HashMap::new(),
             memories: Vec::new(),
@@ -154,7 +154,7 @@ impl Attribution {
         self.worlds.len()
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> PassCount {
         self.tally
     }
 
@@ -163,7 +163,7 @@ impl Attribution {
     }
 
     pub(super) fn account(&self, memory: usize) -> Account {
-        let Tally { runs, passed } = self.memories[memory].uses;
+        let PassCount { runs, passed } = self.memories[memory].uses;
         let (kinds, effect) = self.expected(memory);
         Account {
             runs,

@@ -139,14 +139,14 @@ pub(crate) struct Account {
 
 /// How many runs there are, and how many of them passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct PassCount {
     pub(crate) runs: u32,
     pub(crate) passed: u32,
 }
 
-saved!(Tally { runs, passed });
+saved!(PassCount { runs, passed });
 
-impl Tally {
+impl PassCount {
     fn add(&mut self, passed: bool) {
         self.runs += 1;
         self.passed += u32::from(passed);
@@ -349,7 +349,7 @@ impl Credit {
     }
 
     /// All runs that the state covers.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> PassCount {
         self.attribution.tally()
     }
 

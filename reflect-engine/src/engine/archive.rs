@@ -92,10 +92,9 @@ impl Engine {
                 Piece::Undo(record) => EmbeddedPiece::Undo(record),
                 Piece::Memory(memory) => EmbeddedPiece::Memory {
                     memory: Box::new(replayed(*memory)),
-                    vector: vectors.next().ok_or_else(|| Error::Internal {
-                        message: "the embedder left out a text".to_owned(),
-                        source: None,
-                    })?,
+                    vector: vectors
+                        .next()
+                        .ok_or_else(|| Error::bug("the embedder left out a text"))?,
                     embedder: core.embedder.id().to_owned(),
                 },
                 _ => {

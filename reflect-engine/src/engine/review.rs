@@ -150,10 +150,7 @@ fn refused(id: &TraceId, refusal: Refusal) -> Error {
             format!("the review of trace `{id}` was changed meanwhile: read it and try again")
         }
         Refusal::UnknownVerdict => {
-            return Error::Internal {
-                message: "a review without a verdict reached the store".to_owned(),
-                source: None,
-            };
+            return Error::bug("a review without a verdict reached the store");
         }
     })
 }

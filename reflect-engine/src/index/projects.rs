@@ -202,6 +202,13 @@ impl ProjectIndex {
         (state.learned, state.credit.accounts())
     }
 
+    /// What was learned about these memories.
+    pub(crate) fn learned_of(&self, keys: &[MemoryKey]) -> (Learned, HashMap<MemoryKey, Account>) {
+        let state = self.read();
+        let account = |key: &MemoryKey| Some((*key, state.credit.account(*key)?));
+        (state.learned, keys.iter().filter_map(account).collect())
+    }
+
     /// Applies changes read from the store, within a room for vectors if there is one. After the last
     /// change, vectors may have to be read for [`settle`](Self::settle).
     pub(crate) fn apply(&self, changes: MemoryChanges, room: Option<usize>) -> Result<(), Unread> {

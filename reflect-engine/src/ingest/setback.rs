@@ -53,12 +53,9 @@ pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
 
 /// The error of a job whose workers all died, with the remedy.
 pub(super) fn given_up(attempts: u32, remedy: &str) -> Error {
-    Error::Internal {
-        message: format!(
-            "given up after {attempts} attempts: the process died during each. {remedy}"
-        ),
-        source: None,
-    }
+    Error::bug(format!(
+        "given up after {attempts} attempts: the process died during each. {remedy}"
+    ))
 }
 
 #[cfg(test)]

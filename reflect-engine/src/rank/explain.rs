@@ -1,13 +1,12 @@
 //! The numbers behind a ranking.
 
 use reflect_types::{Dropped, Metadata};
-use serde::Serialize;
 
 use super::vector::Direction;
 use super::{Candidate, Params, Ranked, Scored, by_score, filter, keep_best, variety};
 
 /// A candidate with its numbers and its place in the answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// The candidate's key.
     pub key: i64,

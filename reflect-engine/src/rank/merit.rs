@@ -1,6 +1,6 @@
 //! What reviews say about a memory.
 
-use crate::credit::Effect;
+use crate::credit::{Account, Effect};
 
 /// What reviews say about a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +11,17 @@ pub struct Merit {
 }
 
 impl Merit {
+    /// That of a memory with this utility, and what its runs say about it.
+    pub(crate) fn of(q: f64, account: Option<&Account>) -> Self {
+        match account {
+            Some(account) => Self {
+                q,
+                effect: account.effect,
+            },
+            None => Self::untested(q),
+        }
+    }
+
     /// That of a memory with this utility that no run was given.
     pub fn untested(q: f64) -> Self {
         Self {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reflect_types::{Evidence, MemoryId, MemoryRecord, ProjectId, QueryMemories};
-use serde::Serialize;
 
 use super::catch_up::current_index;
 use super::query::probe;
@@ -13,7 +12,7 @@ use crate::error::Result;
 use crate::rank::{self, Candidate, Merit, Params, Rule};
 
 /// A memory, and what is known about it for a task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Appraisal {
     /// The memory.
     pub memory: MemoryRecord,
@@ -49,12 +48,12 @@ pub(crate) async fn appraise(
     let Some(index) = current_index(core, project).await? else {
         return Ok(Vec::new());
     };
-    let (learned, accounts) = index.learned();
+    let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
+    let (learned, accounts) = index.learned_of(&keys);
     let query = QueryMemories::new(task);
     let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
     let rule = Rule::of(&query, &default, learned);
     let params = Params::new(&query, rule, core.floor);
-    let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
     let vectors = core.store.vectors(project, &core.space(), &keys).await?;
     let utilities: HashMap<_, _> = found
         .iter()
@@ -64,17 +63,10 @@ pub(crate) async fn appraise(
         .iter()
         .map(|(key, vector)| {
             let q = utilities.get(key).copied().unwrap_or_default();
-            let merit = match accounts.get(key) {
-                Some(account) => Merit {
-                    q,
-                    effect: account.effect,
-                },
-                None => Merit::untested(q),
-            };
             Candidate {
                 key: *key,
                 vector,
-                merit,
+                merit: Merit::of(q, accounts.get(key)),
                 metadata: None,
             }
         })

@@ -9,7 +9,7 @@ use crate::credit::Unread;
 use crate::error::Result;
 use crate::index::{Codes, ProjectIndex};
 use crate::store::{AsideWrite, Revision, VectorSpace};
-use crate::task::{compute, isolate};
+use crate::task::{compute, finish};
 
 use super::snapshot;
 
@@ -58,7 +58,7 @@ pub(super) async fn current_index(
         space.clone(),
         Arc::clone(&index),
     );
-    isolate("the index", work).await?;
+    finish(work).await?;
     snapshot::save_if_due(core, project, &space, &index);
     core.indexes.make_room(project);
     Ok(Some(index))

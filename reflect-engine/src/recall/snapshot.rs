@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::{Due, ProjectIndex, Saved};
 use crate::snapshot::Joiner;
 use crate::store::{RecallSettings, Revision, SnapshotKey, VectorSpace};
-use crate::task::{compute, isolate, keep_running};
+use crate::task::{compute, finish, keep_running};
 
 /// The number of parts that are read ahead of those that are decoded.
 const READ_AHEAD: usize = 8;
@@ -30,7 +30,7 @@ pub(super) async fn load(
     index: &Arc<ProjectIndex>,
 ) {
     if let Err(error) = try_to_load(core, project, space, settings, index).await {
-        tracing::info!(%project, %error, "the index is built anew: its snapshot cannot be used");
+        tracing::info!(%project, %error, "the index is built from the memories: its snapshot cannot be used");
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn save_if_due(
     keep_running(core, async move {
         let name = project.clone();
         let saving = async move { save(&work, &project, &space, &saved, due).await };
-        let saved = isolate("the index", saving).await;
+        let saved = finish(saving).await;
         index.end_saving(*saved.as_ref().unwrap_or(&Saved::Failed));
         if let Err(error) = saved {
             tracing::warn!(project = %name, %error, "the index could not be saved");

@@ -111,17 +111,10 @@ impl Survey {
 
     /// A memory as the ranking sees it.
     fn candidate<'a>(&self, memory: &'a IndexedMemory) -> Candidate<'a> {
-        let merit = match self.accounts.get(&memory.key) {
-            Some(account) => Merit {
-                q: memory.q,
-                effect: account.effect,
-            },
-            None => Merit::untested(memory.q),
-        };
         Candidate {
             key: memory.key,
             vector: &memory.vector,
-            merit,
+            merit: Merit::of(memory.q, self.accounts.get(&memory.key)),
             metadata: Some(&memory.metadata),
         }
     }

@@ -2,7 +2,7 @@ use reflect_types::MemoryOutcome;
 
 use super::outcomes::pass_rate;
 use crate::statistics::Rate;
-use crate::store::GivenMemory;
+use crate::store::MemoryTally;
 
 /// The number of memories that a report considers: those that most runs were given.
 pub(crate) const CONSIDERED: usize = 500;
@@ -12,7 +12,7 @@ const LISTED: usize = 5;
 /// The memories whose runs pass more often than those of all the others, and those whose runs pass less
 /// often: their interval does not hold the rate of the others.
 pub(crate) fn helpful_and_harmful(
-    used: Vec<GivenMemory>,
+    used: Vec<MemoryTally>,
 ) -> (Vec<MemoryOutcome>, Vec<MemoryOutcome>) {
     let sum = |of: fn(Rate) -> u64| used.iter().map(|memory| of(memory.runs)).sum::<u64>();
     let (passed, failed) = (sum(|runs| runs.passed), sum(|runs| runs.failed));
@@ -34,10 +34,10 @@ pub(crate) fn helpful_and_harmful(
     (furthest(helpful), furthest(harmful))
 }
 
-fn furthest(mut memories: Vec<(f64, GivenMemory)>) -> Vec<MemoryOutcome> {
+fn furthest(mut memories: Vec<(f64, MemoryTally)>) -> Vec<MemoryOutcome> {
     memories.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let listed = memories.into_iter().take(LISTED);
-    let outcome = |(_, memory): (f64, GivenMemory)| MemoryOutcome {
+    let outcome = |(_, memory): (f64, MemoryTally)| MemoryOutcome {
         memory_id: memory.id,
         task: memory.task,
         runs: pass_rate(memory.runs),

@@ -2,7 +2,7 @@ use reflect_types::{Arm, Conclusion, ModelVerdict, Verdict};
 
 use super::*;
 use crate::statistics::Rate;
-use crate::store::GivenMemory;
+use crate::store::MemoryTally;
 
 fn tally(arm: Option<Arm>, verdict: Option<Verdict>, runs: u64) -> Tally {
     Tally {
@@ -147,7 +147,7 @@ fn groups_are_ordered_by_runs_and_those_of_time_by_time() {
 
 #[test]
 fn memories_are_listed_if_their_runs_differ_clearly_from_the_others() {
-    let used = |id: &str, passed, failed| GivenMemory {
+    let used = |id: &str, passed, failed| MemoryTally {
         id: id.into(),
         task: String::new(),
         runs: Rate { passed, failed },
