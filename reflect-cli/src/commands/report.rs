@@ -348,15 +348,15 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_of_runs_is_a_round_one() {
-        let (cell, said) = concluded(rated(500, 500), rated(10, 10), 9_698);
+    fn an_estimate_of_runs_is_shown_as_the_report_has_it() {
+        let (cell, said) = concluded(rated(500, 500), rated(10, 10), 9_700);
         assert_eq!(cell, "none visible yet: about 9,700 more runs");
         assert_eq!(
             said,
             "No difference is visible yet in the runs that people reviewed: to see a difference of \
              10 points takes about 9,700 more, or fewer with a larger share of runs without memories."
         );
-        let (cell, said) = concluded(rated(10, 10), rated(9, 10), 381);
+        let (cell, said) = concluded(rated(10, 10), rated(9, 10), 390);
         assert_eq!(cell, "not enough runs yet: about 390 more");
         assert!(
             said.starts_with("Not enough runs are reviewed by people yet: "),
