@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{Object, PoolError, Transaction};
 use reflect_engine::store::Postgres as Database;
 use reflect_engine::{Error, Result};
-use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
+use reflect_types::{KeyId, ProjectId, Scope};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -324,35 +324,10 @@ fn record(row: &Row) -> Result<KeyRecord> {
 }
 
 fn read(row: &Row) -> std::result::Result<KeyRecord, Box<dyn std::error::Error + Send + Sync>> {
-    let project: Option<String> = row.try_get("project")?;
-    let revoked_at: Option<String> = row.try_get("revoked_at")?;
-    let text = |name: &str| row.try_get::<_, String>(name);
-    Ok(KeyRecord {
-        key: ApiKey {
-            id: text("id")?.into(),
-            public_id: text("public_id")?,
-            label: text("label")?,
-            scopes: text("scopes")?
-                .split_ascii_whitespace()
-                .map(Into::into)
-                .collect(),
-            environment: Environment::from(text("environment")?.as_str()),
-            status: match revoked_at {
-                Some(_) => KeyStatus::Revoked,
-                None => KeyStatus::Active,
-            },
-            is_master: project.is_none(),
-            created_at: row.try_get("created_at")?,
-            last_used_at: row.try_get("last_used_at")?,
-            revoked_at,
-            expires_at: row.try_get("expires_at")?,
-            max_alpha: row.try_get("max_alpha")?,
-            created_by: row
-                .try_get::<_, Option<String>>("created_by")?
-                .map(KeyId::from),
-        },
-        project: project.map(Into::into),
-        owner: row.try_get("owner")?,
-        hash: SecretHash::from_bytes(row.try_get::<_, &[u8]>("hash")?.try_into()?),
-    })
+    let hash = SecretHash::from_bytes(row.try_get::<_, &[u8]>("hash")?.try_into()?);
+    Ok(KeyRecord::read(
+        |column| row.try_get(column),
+        row.try_get("max_alpha")?,
+        hash,
+    )?)
 }

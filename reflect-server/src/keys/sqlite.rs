@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reflect_engine::{Error, Result};
-use reflect_types::{ApiKey, Environment, KeyId, KeyStatus, ProjectId, Scope};
+use reflect_types::{KeyId, ProjectId, Scope};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
 };
@@ -337,35 +337,8 @@ fn insert(db: &Connection, record: &KeyRecord) -> rusqlite::Result<()> {
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
-    let project: Option<String> = row.get("project")?;
-    let revoked_at: Option<String> = row.get("revoked_at")?;
-    let text = |name: &str| row.get::<_, String>(name);
-    Ok(KeyRecord {
-        key: ApiKey {
-            id: text("id")?.into(),
-            public_id: text("public_id")?,
-            label: text("label")?,
-            scopes: text("scopes")?
-                .split_ascii_whitespace()
-                .map(Into::into)
-                .collect(),
-            environment: Environment::from(text("environment")?.as_str()),
-            status: match revoked_at {
-                Some(_) => KeyStatus::Revoked,
-                None => KeyStatus::Active,
-            },
-            is_master: project.is_none(),
-            created_at: row.get("created_at")?,
-            last_used_at: row.get("last_used_at")?,
-            revoked_at,
-            expires_at: row.get("expires_at")?,
-            max_alpha: row.get("max_alpha")?,
-            created_by: row.get::<_, Option<String>>("created_by")?.map(KeyId::from),
-        },
-        project: project.map(Into::into),
-        owner: row.get("owner")?,
-        hash: SecretHash::from_bytes(row.get("hash")?),
-    })
+    let hash = SecretHash::from_bytes(row.get("hash")?);
+    KeyRecord::read(|column| row.get(column), row.get("max_alpha")?, hash)
 }
 
 fn fault(path: &Path, error: rusqlite::Error) -> Error {
