@@ -1,6 +1,6 @@
 //! The OpenAPI document: what the handlers and types do not say themselves.
 
-use reflect_types::openapi::{id, listed_status, new_project_id};
+use reflect_types::openapi::{id, listed_status, new_project_id, time};
 use reflect_types::{
     CreateApiKey, CreateSkill, CreateTrace, ErrorBody, ErrorCode, ExportMemories, ExportOverview,
     ExportTraces, ImportProject, ListMemories, ListMemoryChanges, ListOrder, ListTraces, ListUndos,
@@ -247,6 +247,7 @@ fn complete_operation(operation: &mut Operation) {
             "project_id" | "trace_id" | "memory_id" | "key_id" | "before" | "after" => {
                 parameter.schema = Some(id());
             }
+            "since" | "until" => parameter.schema = Some(time()),
             "status" => parameter.schema = Some(listed_status()),
             _ => {}
         }

@@ -80,7 +80,7 @@ fn hidden_characters() -> String {
 }
 
 /// A time.
-pub(crate) fn time() -> RefOr<Schema> {
+pub fn time() -> RefOr<Schema> {
     time_of(Type::String.into())
 }
 

@@ -100,8 +100,8 @@ pub(super) async fn stats(
     get, path = "/v1/projects/{project_id}/report", operation_id = "report",
     params(
         ("project_id" = ProjectId, Path),
-        ("since" = Option<String>, Query, pattern = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$", description = "Only runs stored at this time or later, in RFC 3339"),
-        ("until" = Option<String>, Query, pattern = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$", description = "Only runs stored before this time, in RFC 3339"),
+        ("since" = Option<String>, Query, description = "Only runs stored at this time or later, in RFC 3339"),
+        ("until" = Option<String>, Query, description = "Only runs stored before this time, in RFC 3339"),
         ("by" = Option<String>, Query, pattern = "^(model|month|day|metadata\\.[^\"\\\\\\x00-\\x1f\\x7f-\\x9f]{1,200})$", description = "Groups: `model`, `month`, `day` or `metadata.KEY`"),
     ),
     security(("key" = [])),
