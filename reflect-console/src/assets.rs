@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use reflect_types::fnv_1a;
+
 /// A file.
 #[derive(Debug)]
 pub struct Asset {
@@ -58,11 +60,5 @@ pub fn find(name: &str) -> Option<&'static Asset> {
 }
 
 fn address(name: &str, contents: &str) -> String {
-    // FNV-1a: it tells versions apart, and guards nothing.
-    let hash = contents
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-    format!("/assets/{name}?v={hash:016x}")
+    format!("/assets/{name}?v={:016x}", fnv_1a(contents))
 }

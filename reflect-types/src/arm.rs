@@ -1,3 +1,4 @@
+use crate::fnv::fnv_1a;
 use crate::validate::{InvalidField, within};
 use crate::wire_enum::wire_enum;
 
@@ -44,11 +45,9 @@ impl Arm {
     }
 }
 
-/// The place of a run in `[0, 1)`: 64-bit FNV-1a, mixed by the finaliser of `MurmurHash3`.
+/// The place of a run in `[0, 1)`: its hash, mixed by the finaliser of `MurmurHash3`.
 fn place(run_id: &str) -> f64 {
-    let fnv = run_id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let fnv = fnv_1a(run_id);
     let hash = (fnv ^ (fnv >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     let hash = hash ^ (hash >> 33);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
-use reflect_types::ProjectId;
+use reflect_types::{ProjectId, fnv_1a};
 
 /// `0001740823872123-<key>@<owner>@<server>.json`, so that the names sort by time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,12 +21,8 @@ pub(super) struct Name {
 pub(super) struct ServerTag(u64);
 
 impl ServerTag {
-    /// FNV-1a, because it must be the same in every build.
     pub(super) fn of(server: &str) -> Self {
-        let hash = server.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Self(hash)
+        Self(fnv_1a(server))
     }
 
     fn parse(text: &str) -> Option<Self> {
