@@ -130,6 +130,11 @@ impl Core {
     /// Carries out an operation, with retries, within the client's deadline.
     pub(crate) async fn call<O: Operation>(&self, operation: O) -> Result<O::Reply> {
         let reply = self.reply(operation.into()).await?;
+        Self::expect::<O>(reply)
+    }
+
+    /// The operation's own reply; a transport of a user may confuse two.
+    pub(crate) fn expect<O: Operation>(reply: Reply) -> Result<O::Reply> {
         O::from_reply(reply).ok_or_else(|| Error::Transport {
             message: format!(
                 "the transport returned the reply of another operation to `{}`",

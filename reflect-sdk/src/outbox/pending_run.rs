@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reflect_types::{CreateTrace, IngestStatus, Operation as _, Request, TraceReceipt, Validate};
+use reflect_types::{CreateTrace, IngestStatus, Request, TraceReceipt, Validate};
 
 use super::attempts::{Attempt, Attempts};
 use super::outcome::DeliveryOutcome;
@@ -205,12 +205,7 @@ impl PendingRun {
         let sending = async {
             request.validate()?;
             let reply = core.transport().call(&core.project, request).await?;
-            CreateTrace::from_reply(reply).ok_or_else(|| Error::Transport {
-                message: "the transport returned the reply of another operation to `create_trace`"
-                    .to_owned(),
-                maybe_done: true,
-                source: None,
-            })
+            Core::expect::<CreateTrace>(reply)
         };
         let settings = &core.settings;
         let (policy, limit) = (settings.submit_retry, settings.submit_deadline);
