@@ -34,7 +34,7 @@ const PARTS: &[Part] = &[
         about: "CPU time of the recording process, all threads, for the same run and the same sink. `reflect-sdk` sends \
                 a request for each run, OpenTelemetry spans in batches. The sink counts the bytes that arrive; an SDK \
                 that loses some is not shown. The Python reflect-sdk makes a new \
-                `httpx.Client` for each call, which connects anew and reads the root certificates, even for `http://`: \
+                `httpx.Client` for each call, which connects again and reads the root certificates, even for `http://`: \
                 most of its time (`ReflectClient._post`, seen with `cProfile`).\n\n\
                 The trace stores take one run after the other. The vector stores get unit vectors around 300 centres, \
                 with a noise of half the length of a centre, and are asked for the neighbours of vectors of the same \

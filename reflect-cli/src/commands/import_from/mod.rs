@@ -197,7 +197,7 @@ impl Pull {
         }
         if let (Some(memory), [Piece::Trace(_)]) = (learned, &pieces[..]) {
             let reason = "no query of its task returns it under an id that can be kept: its run waits in the \
-                          queue, and it is written anew";
+                          queue, and it is written again";
             report.leave(format!("memory {memory}"), reason);
         }
         Ok(pieces)
