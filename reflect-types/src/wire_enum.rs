@@ -33,6 +33,15 @@ macro_rules! wire_enum {
             pub fn is_known(&self) -> bool {
                 !matches!(self, Self::Other(_))
             }
+
+            /// The value of a text that a person wrote; an unknown one is refused with the known ones.
+            pub fn parse_known(text: &str) -> Result<Self, String> {
+                let value = Self::from(text);
+                if value.is_known() {
+                    return Ok(value);
+                }
+                Err($crate::wire_enum::expected(&[$($text,)+]))
+            }
         }
 
         impl From<&str> for $name {
@@ -73,6 +82,17 @@ macro_rules! wire_enum {
             }
         }
     };
+}
+
+/// Asks for one of these values.
+pub(crate) fn expected(known: &[&str]) -> String {
+    let quoted: Vec<String> = known.iter().map(|text| format!("`{text}`")).collect();
+    match quoted.as_slice() {
+        [others @ .., last] if !others.is_empty() => {
+            format!("write {} or {last}", others.join(", "))
+        }
+        only => format!("write {}", only.concat()),
+    }
 }
 
 pub(crate) use wire_enum;

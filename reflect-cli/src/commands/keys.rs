@@ -29,7 +29,7 @@ enum Action {
         /// A label for the key.
         label: String,
         /// A scope of the key, such as `memory:read`; may be repeated.
-        #[arg(long = "scope", value_parser = scope, value_delimiter = ',')]
+        #[arg(long = "scope", value_parser = Scope::parse_known, value_delimiter = ',')]
         scopes: Vec<Scope>,
         /// Grant every scope in the project.
         #[arg(long, conflicts_with = "scopes")]
@@ -203,13 +203,4 @@ fn table(keys: &[ApiKey]) -> Result<(), Failure> {
 
 fn or_never(time: Option<&String>) -> String {
     time.map_or("never", String::as_str).to_owned()
-}
-
-fn scope(text: &str) -> Result<Scope, String> {
-    let scope = Scope::from(text);
-    if scope.is_known() {
-        return Ok(scope);
-    }
-    let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
-    Err(format!("expected one of {}", known.join(", ")))
 }

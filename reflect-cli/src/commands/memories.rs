@@ -72,7 +72,7 @@ struct Query {
     #[arg(long, default_value_t = QueryMemories::DEFAULT_LIMIT)]
     limit: u32,
     /// How memories are ranked: `learned` or `classic`. By default the server decides.
-    #[arg(long, value_parser = ranking)]
+    #[arg(long, value_parser = Ranking::parse_known)]
     ranking: Option<Ranking>,
     /// Weight of utility against similarity in the classic ranking, from 0 to 1.
     #[arg(long, default_value_t = QueryMemories::DEFAULT_LAMBDA)]
@@ -343,20 +343,13 @@ fn outcome(success: Option<bool>) -> &'static str {
     }
 }
 
+/// Those of archives are not among them.
 fn status(text: &str) -> Result<MemoryStatus, String> {
     let status = MemoryStatus::from(text);
     if status.is_known() {
         return Ok(status);
     }
     Err("write `active`, `quarantined`, `archived`, `merged` or `staged`".to_owned())
-}
-
-pub(super) fn ranking(text: &str) -> Result<Ranking, String> {
-    let ranking = Ranking::from(text);
-    if ranking.is_known() {
-        return Ok(ranking);
-    }
-    Err("write `learned` or `classic`".to_owned())
 }
 
 /// Parses `key=value`. The value is JSON, or text if it is not valid JSON.

@@ -1,7 +1,6 @@
 use clap::{ArgGroup, Args, Subcommand};
 use reflect_types::{Approval, ProjectSummary, Ranking, UpdateProject};
 
-use super::memories::ranking;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -40,14 +39,14 @@ enum Action {
         #[arg(long, conflicts_with = "max_memories")]
         no_max_memories: bool,
         /// How memories are ranked unless a query says otherwise: `learned` or `classic`.
-        #[arg(long, value_parser = ranking)]
+        #[arg(long, value_parser = Ranking::parse_known)]
         ranking: Option<Ranking>,
         /// Leave the ranking to the server.
         #[arg(long, conflicts_with = "ranking")]
         no_ranking: bool,
         /// The memories that wait for a person's approval from now on: `first` for all new ones, `models` for
         /// those that are learned from a model's review.
-        #[arg(long, value_parser = approval)]
+        #[arg(long, value_parser = Approval::parse_known)]
         approve: Option<Approval>,
         /// Ask for no approval. Memories that wait are given free.
         #[arg(long, conflicts_with = "approve")]
@@ -165,12 +164,4 @@ fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
 
 fn personal(keeps: bool) -> String {
     if keeps { "kept" } else { "removed" }.to_owned()
-}
-
-fn approval(text: &str) -> Result<Approval, String> {
-    let approval = Approval::from(text);
-    if approval.is_known() {
-        return Ok(approval);
-    }
-    Err("write `first` or `models`".to_owned())
 }

@@ -11,7 +11,6 @@ use reflect_types::Ranking;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
-use super::memories::ranking;
 use crate::command_line::{hint, quoted};
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
@@ -121,7 +120,7 @@ pub(crate) struct Options {
     #[arg(long, env = "REFLECT_SIMILARITY_FLOOR")]
     similarity_floor: Option<f64>,
     /// Default ranking of a query: `learned` from reviews, or `classic`, by similarity and utility.
-    #[arg(long, env = "REFLECT_RANKING", value_parser = ranking, default_value_t = Ranking::Learned)]
+    #[arg(long, env = "REFLECT_RANKING", value_parser = Ranking::parse_known, default_value_t = Ranking::Learned)]
     ranking: Ranking,
     /// Reviews processed concurrently (default: 8 with a model, 256 without).
     #[arg(long, env = "REFLECT_WORKERS")]
