@@ -112,6 +112,17 @@ pub(crate) struct Options {
     /// `review:write`.
     #[arg(long, env = "REFLECT_LENIENT_INLINE_REVIEWS")]
     lenient_inline_reviews: bool,
+    #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
+    models: models::ModelOptions,
+    #[command(flatten)]
+    judge: models::JudgeOptions,
+}
+
+/// How the engine learns and ranks, and what it takes of the machine.
+#[derive(Debug, Args)]
+struct EngineOptions {
     /// Default learning rate of a review, from 0 to 1 (default: `Q_LEARNING_ALPHA`, or 0.3).
     #[arg(long, env = "REFLECT_ALPHA")]
     alpha: Option<f64>,
@@ -146,40 +157,22 @@ pub(crate) struct Options {
         default_value_t = Builder::DEFAULT_INDEX_ROOM / MEGABYTE
     )]
     index_memory: usize,
-    #[command(flatten)]
-    models: models::ModelOptions,
-    #[command(flatten)]
-    judge: models::JudgeOptions,
 }
 
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     let bootstrap_token = secret::read_strong(
         "--bootstrap-token",
-        options.bootstrap_token,
-        options.bootstrap_token_file,
+        options.bootstrap_token.take(),
+        options.bootstrap_token_file.take(),
     )?;
-    let master = secret::read_strong("--master-key", options.master_key, options.master_key_file)?;
-    let tls = tls(options.tls_cert, options.tls_key).await?;
+    let master = secret::read_strong(
+        "--master-key",
+        options.master_key.take(),
+        options.master_key_file.take(),
+    )?;
+    let tls = tls(options.tls_cert.take(), options.tls_key.take()).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let settings = Settings {
-        body_limit: options.body_limit.get(),
-        request_timeout: Duration::from_secs(options.request_timeout),
-        max_in_flight: options.max_in_flight.get(),
-        max_connections: options.max_connections.get(),
-        max_connections_per_address: options.max_connections_per_address.get(),
-        rate_limit: options.rate_limit,
-        shutdown_grace: Duration::from_secs(options.shutdown_grace),
-        bootstrap_token,
-        trusted_proxies: options.trusted_proxy,
-        tls,
-        allowed_hosts: if options.allowed_hosts.iter().any(|host| host == "*") {
-            Vec::new()
-        } else {
-            options.allowed_hosts
-        },
-        allowed_origins: options.allowed_origins,
-        lenient_inline_reviews: options.lenient_inline_reviews,
-    };
+    let settings = options.settings(bootstrap_token, tls);
     let models = options.models.models()?;
     let judge = options.judge.judge(&models)?.map(CountedJudge::new);
     // Before the file is created: a port in use is the most common mistake.
@@ -196,20 +189,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     // A database from an import or an embedded engine has projects, and no server has used it.
     let is_new = is_new || opened.store().projects().await?.is_empty();
     let keys = Keys::new(key_store, master.as_ref());
-    let mut engine = opened
-        .engine()
-        .key_limits(Arc::new(keys.clone()))
-        .alpha(alpha(options.alpha)?)
-        .ranking(options.ranking)
-        .index_room(options.index_memory.saturating_mul(MEGABYTE))
-        .lease(Duration::from_secs(options.lease))
-        .span_quiet(Duration::from_secs(options.otlp_quiet));
-    if let Some(workers) = options.workers {
-        engine = engine.concurrency(workers.get());
-    }
-    if let Some(floor) = options.similarity_floor {
-        engine = engine.similarity_floor(floor);
-    }
+    let mut engine = options
+        .engine
+        .set(opened.engine().key_limits(Arc::new(keys.clone())))?;
     if let Some(judge) = &judge {
         engine = engine.judge(Arc::new(judge.clone()));
     }
@@ -257,6 +239,49 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
+impl Options {
+    /// The settings of the server.
+    fn settings(&self, bootstrap_token: Option<SecretString>, tls: Option<Tls>) -> Settings {
+        Settings {
+            body_limit: self.body_limit.get(),
+            request_timeout: Duration::from_secs(self.request_timeout),
+            max_in_flight: self.max_in_flight.get(),
+            max_connections: self.max_connections.get(),
+            max_connections_per_address: self.max_connections_per_address.get(),
+            rate_limit: self.rate_limit,
+            shutdown_grace: Duration::from_secs(self.shutdown_grace),
+            bootstrap_token,
+            trusted_proxies: self.trusted_proxy.clone(),
+            tls,
+            allowed_hosts: if self.allowed_hosts.iter().any(|host| host == "*") {
+                Vec::new()
+            } else {
+                self.allowed_hosts.clone()
+            },
+            allowed_origins: self.allowed_origins.clone(),
+            lenient_inline_reviews: self.lenient_inline_reviews,
+        }
+    }
+}
+
+impl EngineOptions {
+    fn set(self, engine: Builder) -> Result<Builder, Failure> {
+        let mut engine = engine
+            .alpha(alpha(self.alpha)?)
+            .ranking(self.ranking)
+            .index_room(self.index_memory.saturating_mul(MEGABYTE))
+            .lease(Duration::from_secs(self.lease))
+            .span_quiet(Duration::from_secs(self.otlp_quiet));
+        if let Some(workers) = self.workers {
+            engine = engine.concurrency(workers.get());
+        }
+        if let Some(floor) = self.similarity_floor {
+            engine = engine.similarity_floor(floor);
+        }
+        Ok(engine)
+    }
+}
+
 /// A non-zero default.
 fn at_least_one(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
@@ -276,7 +301,6 @@ fn alpha(given: Option<f64>) -> Result<f64, Failure> {
     }
 }
 
-/// The certificate of the flags.
 /// Warns that keys can be read on the way. A server behind a proxy that ends TLS has trusted proxies.
 fn warn_if_readable(listener: &TcpListener, settings: &Settings) {
     let elsewhere = listener.local_addr().is_ok_and(|at| !at.ip().is_loopback());
@@ -288,6 +312,7 @@ fn warn_if_readable(listener: &TcpListener, settings: &Settings) {
     }
 }
 
+/// The certificate of the flags.
 async fn tls(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Tls>, Failure> {
     let (certificate, key) = match (certificate, key) {
         (None, None) => return Ok(None),
@@ -319,8 +344,7 @@ fn network(text: &str) -> Result<IpNet, String> {
 }
 
 /// Creates a master key on a new database and prints it, once; a key that cannot be printed is
-/// revoked. A server that was started without its
-/// usual `--master-key` must not put another one into its log.
+/// revoked. A server that was started without its usual `--master-key` must not put another one into its log.
 async fn ensure_master_key(keys: &Keys, is_new: bool, data: &Data) -> Result<(), Failure> {
     if is_new {
         if let Some(created) = keys.ensure_master().await? {
