@@ -140,8 +140,7 @@ async fn pieces(
         let Some(last) = page.last() else { break };
         after = Some(last.history.memory.id.clone());
         for memory in page {
-            line(out, &Piece::Memory(Box::new(memory)))?;
-            exported.memories += 1;
+            piece(out, &Piece::Memory(Box::new(memory)), &mut exported)?;
             progress.inc(1);
         }
     }
@@ -151,20 +150,17 @@ async fn pieces(
         let Some(last) = page.last() else { break };
         after = Some(last.trace.id.clone());
         for trace in page {
-            line(out, &Piece::Trace(Box::new(trace)))?;
-            exported.traces += 1;
+            piece(out, &Piece::Trace(Box::new(trace)), &mut exported)?;
             progress.inc(1);
         }
     }
     if let Some(skill) = &overview.skill {
-        line(out, &Piece::Skill(skill.clone()))?;
-        exported.skills += 1;
+        piece(out, &Piece::Skill(skill.clone()), &mut exported)?;
     }
     // An older server has none, and does not list them.
     if overview.last_undo.is_some() {
         for undo in archive.undos().await? {
-            line(out, &Piece::Undo(Box::new(undo)))?;
-            exported.undos += 1;
+            piece(out, &Piece::Undo(Box::new(undo)), &mut exported)?;
         }
     }
     Ok(exported)
@@ -349,6 +345,11 @@ impl Lines {
         }
         Failure::general(format!("line {}: {error}", self.number))
     }
+}
+
+fn piece(out: &mut impl Write, piece: &Piece, counts: &mut BundleCounts) -> Result<(), Failure> {
+    counts.count(piece);
+    line(out, piece)
 }
 
 fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
