@@ -14,7 +14,6 @@ use reflect_engine::store::{Postgres, Sqlite, Store};
 use reflect_server::keys::{self, KeyStore};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::permissions;
 
@@ -66,7 +65,7 @@ impl TypedValueParser for DataParser {
         };
         parsed.map_err(|problem| {
             let argument = argument.map_or_else(String::new, |argument| format!("{argument}: "));
-            let message = format!("{argument}{problem}");
+            let message = format!("{argument}{problem}\n");
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
         })
     }
@@ -86,6 +85,9 @@ impl Data {
                 return Err(format!("this is no address of a database: {EXPECTED}"));
             }
             let path = text.strip_prefix("sqlite:").unwrap_or(text);
+            if path.is_empty() {
+                return Err(format!("the path is empty: {EXPECTED}"));
+            }
             return Ok(Self::File(path.into()));
         };
         let scheme = scheme.to_ascii_lowercase();
@@ -108,15 +110,15 @@ impl Data {
         }
     }
 
-    /// The same, unless it is a file that does not exist.
-    pub(crate) fn existing(&self) -> Result<&Self, Failure> {
-        if self.file().is_some_and(|path| !path.exists()) {
-            return Err(Failure::usage(format!(
-                "{self}: no such file: check the path; `{}` creates one",
-                hint("serve")
-            )));
+    /// The same, unless it is a file that does not exist; what to do then is the caller's.
+    pub(crate) fn existing(&self, otherwise: impl fmt::Display) -> Result<&Self, Failure> {
+        match self.file().map_or(Ok(true), Path::try_exists) {
+            Ok(true) => Ok(self),
+            Ok(false) => Err(Failure::usage(format!("{self}: no such file: {otherwise}"))),
+            Err(error) => Err(Failure::usage(format!(
+                "{self}: {error}: check the path, and that this user may read its folder"
+            ))),
         }
-        Ok(self)
     }
 
     /// Whether both name one place.
@@ -280,9 +282,27 @@ mod tests {
             let data = Data::parse(path).unwrap();
             assert_eq!(data.file(), Some(Path::new("reflect.db")));
         }
+        for path in ["", "sqlite:"] {
+            let refused = Data::parse(path).unwrap_err();
+            assert!(refused.starts_with("the path is empty"), "{refused}");
+        }
         for path in ["postgres.db", "/home/me@work/postgres.db", "größe"] {
             assert_eq!(Data::parse(path).unwrap().file(), Some(Path::new(path)));
         }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_searched_is_not_a_missing_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let inside = Data::File(file.path().join("reflect.db"));
+        let refused = inside.existing("write another").unwrap_err().to_string();
+        assert!(refused.contains("may read its folder"), "{refused}");
+        let beside = Data::File(file.path().with_file_name("none.db"));
+        let missing = beside.existing("write another").unwrap_err().to_string();
+        assert!(
+            missing.ends_with("no such file: write another"),
+            "{missing}"
+        );
     }
 
     #[test]

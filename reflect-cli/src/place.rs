@@ -8,7 +8,7 @@ use reflect_sdk::ReflectClient;
 use reflect_types::ProjectId;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::command_line::has_flag;
+use crate::command_line::{has_flag, hint};
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
@@ -210,7 +210,10 @@ impl Place {
                 "this command works on a file: use --data FILE (REFLECT_DATA)",
             ));
         };
-        data.existing()
+        data.existing(format_args!(
+            "check the path; `{}` creates one",
+            hint("serve")
+        ))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Behaviour of the embedded transport alone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
@@ -105,6 +105,16 @@ fn a_file_that_cannot_be_used_is_refused_when_the_client_is_built() {
     std::fs::write(&file, "this is not a database, and it must stay as it is").unwrap();
     let error = ReflectClient::builder().embedded(&file).unwrap_err();
     assert!(error.to_string().contains("notes.txt"), "{error}");
+    assert!(matches!(error, reflect_sdk::Error::Config(_)), "{error:?}");
+    // The file is a folder's name here.
+    for (path, said) in [
+        (file.join("reflect.db"), "cannot be opened"),
+        (PathBuf::new(), "empty"),
+    ] {
+        let error = ReflectClient::builder().embedded(path).unwrap_err();
+        assert!(matches!(error, reflect_sdk::Error::Config(_)), "{error:?}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
     let kept = std::fs::read_to_string(&file).unwrap();
     assert_eq!(kept, "this is not a database, and it must stay as it is");
 }

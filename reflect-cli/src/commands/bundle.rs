@@ -1,9 +1,11 @@
 //! A project as JSON lines: heading, memories, traces, skill, undos, ending.
 
+use std::ffi::OsString;
 use std::fs::{File as Disk, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece};
@@ -27,13 +29,17 @@ pub(crate) struct Export {
     /// The file to create; `-` for standard output. An existing file is not overwritten.
     file: PathBuf,
     #[command(flatten)]
+    #[arg(value_parser = OsStringValueParser::new().try_map(path))]
     place: Place,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     /// The file to read; `-` for standard input.
-    #[arg(required_unless_present = "from")]
+    #[arg(
+        required_unless_present = "from",
+        value_parser = OsStringValueParser::new().try_map(path)
+    )]
     file: Option<PathBuf>,
     #[command(flatten)]
     source: Source,
@@ -383,3 +389,11 @@ fn advance(progress: &ProgressBar, bytes: u64) {
 fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
+/// The path of a flag. The parser of `clap` calls an empty one missing.
+fn path(given: OsString) -> Result<PathBuf, &'static str> {
+    if given.is_empty() {
+        return Err("the path is empty");
+    }
+    Ok(given.into())
+}
+

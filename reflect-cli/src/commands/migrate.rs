@@ -58,12 +58,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if from.is_same(&to) {
         return Err(Failure::usage("FROM and TO are the same database"));
     }
-    if from.file().is_some_and(|path| !path.exists()) {
-        return Err(Failure::usage(format!(
-            "FROM, {from}: no such file: write the path of the database to copy, or its postgres:// \
-             address, before that of the copy"
-        )));
-    }
+    let otherwise = "write the path of the database to copy, or its postgres:// address, before that of the copy";
+    from.existing(otherwise)
+        .map_err(|failure| failure.at("FROM"))?;
     let name = from.to_string();
     let from = File::open(&from, connections, &Models::default()).await?;
     let project = project.map(ProjectId::from);

@@ -1,5 +1,6 @@
 //! Exit codes, and how arguments and the environment combine.
 
+use std::path::Path;
 use std::process::Output;
 
 use super::support::{KEY, Server, errors, json, on_file, reflect, two_pending};
@@ -18,6 +19,17 @@ fn exit_code_tells_the_kind_of_failure() {
         Some(2)
     );
     assert!(!folder.path().join("typo.db").exists());
+    for nameless in [
+        on_file(Path::new(""), &["traces"], ""),
+        on_file(Path::new(""), &["serve"], ""),
+        on_file(&data, &["export", ""], ""),
+        on_file(&data, &["import", ""], ""),
+    ] {
+        let refusal = errors(&nameless);
+        assert!(refusal.contains("the path is empty"), "{refusal}");
+        assert!(refusal.ends_with('\n'), "{refusal}");
+        assert_eq!(code(nameless), Some(2));
+    }
     assert_eq!(code(reflect().args(["traces"]).output().unwrap()), Some(2));
     assert_eq!(
         code(reflect().args(["nonsense"]).output().unwrap()),

@@ -17,10 +17,18 @@ pub(crate) struct Embedded {
 impl Embedded {
     /// Starts an engine on the file at `path`, on the calling runtime.
     pub(crate) async fn open(path: PathBuf) -> Result<Self> {
-        Ok(Self {
-            server: address(&path),
-            engine: Engine::open_sqlite(path).await?,
-        })
+        if path.as_os_str().is_empty() {
+            return Err(Error::Config("the path of the file is empty".to_owned()));
+        }
+        let server = address(&path);
+        let engine = Engine::open_sqlite(path)
+            .await
+            .map_err(|error| match error {
+                reflect_engine::Error::Inaccessible { .. }
+                | reflect_engine::Error::Foreign { .. } => Error::Config(error.to_string()),
+                error => error.into(),
+            })?;
+        Ok(Self { engine, server })
     }
 
     /// Starts an engine with settings of its own, on the calling runtime.
