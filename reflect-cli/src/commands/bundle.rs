@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece};
+use reflect_types::{
+    BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece, Stats,
+};
 use serde::Serialize;
 
 use super::import_from::{self, Source};
@@ -27,9 +29,9 @@ const BATCH_BYTES: usize = 1024 * 1024;
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The file to create; `-` for standard output. An existing file is not overwritten.
+    #[arg(value_parser = OsStringValueParser::new().try_map(path))]
     file: PathBuf,
     #[command(flatten)]
-    #[arg(value_parser = OsStringValueParser::new().try_map(path))]
     place: Place,
 }
 
@@ -65,25 +67,30 @@ pub(crate) async fn export(options: Export) -> Result<(), Failure> {
         _ => named(error),
     })?;
     let written = write_file(&archive, &disk).await;
-    let exported = written.inspect_err(|_| {
+    let (exported, stats) = written.inspect_err(|_| {
         // An incomplete bundle would block the next export.
         let _ = std::fs::remove_file(&file);
     })?;
     if place.json {
         return output::json(&exported);
     }
-    let BundleCounts {
-        memories, traces, ..
-    } = exported;
+    // The bundle also has the memories of withdrawn reviews, which no list shows.
+    let withdrawn = match exported.memories.saturating_sub(stats.memories) {
+        0 => String::new(),
+        count => format!(
+            ", and {} of withdrawn reviews",
+            output::counted(count, "memory")
+        ),
+    };
     output::say(format_args!(
-        "{} and {} exported",
-        output::counted(memories, "memory"),
-        output::counted(traces, "trace")
+        "{} and {} exported{withdrawn}",
+        output::counted(stats.memories, "memory"),
+        output::counted(exported.traces, "trace")
     ))
 }
 
 /// Writes the bundle; starts over if the project changed meanwhile.
-async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<BundleCounts, Failure> {
+async fn write_file(archive: &Archive, mut disk: &Disk) -> Result<(BundleCounts, Stats), Failure> {
     const ATTEMPTS: usize = 5;
 
     let mut attempts = 0;
@@ -116,7 +123,7 @@ fn new_file(path: &Path) -> io::Result<Disk> {
 }
 
 /// Writes the bundle. The ending marks it as complete.
-async fn write(archive: &Archive, out: &mut impl Write) -> Result<BundleCounts, Failure> {
+async fn write(archive: &Archive, out: &mut impl Write) -> Result<(BundleCounts, Stats), Failure> {
     let before = archive.overview().await?;
     let progress = bar(before.stats.memories + before.stats.traces);
     let exported = pieces(archive, out, &before, &progress).await?;
@@ -127,7 +134,7 @@ async fn write(archive: &Archive, out: &mut impl Write) -> Result<BundleCounts, 
     }
     line(out, &BundleEnding::End(exported))?;
     out.flush()?;
-    Ok(exported)
+    Ok((exported, before.stats))
 }
 
 async fn pieces(
@@ -386,9 +393,6 @@ fn advance(progress: &ProgressBar, bytes: u64) {
     });
 }
 
-fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
 /// The path of a flag. The parser of `clap` calls an empty one missing.
 fn path(given: OsString) -> Result<PathBuf, &'static str> {
     if given.is_empty() {
@@ -397,3 +401,6 @@ fn path(given: OsString) -> Result<PathBuf, &'static str> {
     Ok(given.into())
 }
 
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

@@ -1,7 +1,9 @@
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use reflect_server::keys::{KeyText, has_expired};
-use reflect_types::{ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyId, KeyStatus, Scope};
+use reflect_types::{
+    ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyId, KeyStatus, ProjectSummary, Scope,
+};
 
 use crate::commands::expiry;
 use crate::failure::Failure;
@@ -109,7 +111,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 let keys = place.master_key_file().await?.keys().await?;
                 keys.create_master(create).await?
             } else {
-                place.client_of_any().await?.request(create).await?
+                let client = place.client_of_any().await?;
+                // A server of another version may have no list.
+                let others = client.admin().list_projects().await.unwrap_or_default();
+                let created = client.request(create).await?;
+                let is_own = |other: &ProjectSummary| other.project_id == *client.project();
+                // The first one is meant.
+                if !others.is_empty() && !others.iter().any(is_own) {
+                    eprintln!("project `{}` is new", output::id(client.project().as_str()));
+                }
+                created
             };
             show_created(&place, &created)
         }

@@ -281,6 +281,16 @@ fn show(history: &MemoryHistory, out: &mut impl Write) -> io::Result<()> {
         let writer = output::line(&memory.reflection.written_by, 100);
         writeln!(out, "writer   {writer}")?;
     }
+    let reflection = &memory.reflection;
+    let tools = [
+        ("about", &reflection.applicable_tools),
+        ("called", &reflection.tools_used),
+    ];
+    for (what, names) in tools {
+        if let Some(names) = memory_changes::tools(names) {
+            writeln!(out, "{what:<8} {names}")?;
+        }
+    }
     for merged in &history.merged {
         let (memory, trace) = (merged.memory_id.as_str(), merged.trace_id.as_str());
         let (memory, trace) = (output::id(memory), output::id(trace));
@@ -386,5 +396,23 @@ mod tests {
             "{fallback}"
         );
         assert!(!shown("").contains("writer"));
+        assert!(!shown("").contains("called"));
+    }
+
+    #[test]
+    fn a_memory_names_its_tools() {
+        let history: MemoryHistory = serde_json::from_value(json!({
+            "id": "m", "trace_id": "t", "task": "Refund", "success": false, "q_value": 0.5,
+            "uses": 0, "metadata": {}, "created_at": "2026-01-01T00:00:00Z", "events": [],
+            "applicable_tools": ["refund"], "tools_used": ["get_order", "refund"],
+        }))
+        .unwrap();
+        let mut out = Vec::new();
+        show(&history, &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        assert!(
+            shown.contains("about    refund\ncalled   get_order, refund\n"),
+            "{shown}"
+        );
     }
 }

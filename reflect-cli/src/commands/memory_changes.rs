@@ -114,7 +114,16 @@ pub(crate) async fn edit(place: &Place, options: Edit) -> Result<(), Failure> {
         return output::json(&history);
     }
     let text = output::block(&history.memory.reflection.text());
-    output::say(format_args!("{text}"))
+    output::say(format_args!("{text}"))?;
+    match tools(&history.memory.reflection.applicable_tools) {
+        Some(tools) => output::say(format_args!("Tools: {tools}")),
+        None => Ok(()),
+    }
+}
+
+/// The names of tools on one line, if there are any.
+pub(super) fn tools(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| output::line(&names.join(", "), 400))
 }
 
 /// The names that are not blank.
@@ -124,36 +133,41 @@ fn named(mut names: Vec<String>) -> Vec<String> {
 }
 
 pub(crate) async fn quarantine(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, None, Call::quarantine).await
+    change(place, named, false, Call::quarantine).await
 }
 
 pub(crate) async fn restore(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, None, Call::restore).await
+    change(place, named, false, Call::restore).await
 }
 
 pub(crate) async fn approve(place: &Place, named: Named) -> Result<(), Failure> {
-    change(place, named, Some(MemoryStatus::Quarantined), Call::restore).await
+    change(place, named, true, Call::restore).await
 }
 
 pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> {
     let Merge { named, into } = options;
-    change(place, named, None, |call| call.merge_into(&*into)).await
+    change(place, named, false, |call| call.merge_into(&*into)).await
 }
 
-/// Changes memories one by one, but for those of a status.
+/// Changes memories one by one. An approval is of those that wait for it; others are told apart, and a quarantined one
+/// is refused.
 async fn change(
     place: &Place,
     named: Named,
-    refused: Option<MemoryStatus>,
+    approval: bool,
     what: impl Fn(Call<UpdateMemory>) -> Call<UpdateMemory>,
 ) -> Result<(), Failure> {
     let client = place.client().await?;
     let note = named.note;
     let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
-        if let Some(status) = &refused
-            && client.get_memory(id).await?.memory.status == *status
-        {
-            let restore = hint(&format!("memories restore {}", quoted(&output::id(id))));
+        let shown = output::id(id);
+        let status = if approval {
+            client.get_memory(id).await?.memory.status
+        } else {
+            MemoryStatus::Staged
+        };
+        if status == MemoryStatus::Quarantined {
+            let restore = hint(&format!("memories restore {}", quoted(&shown)));
             return Err(Failure::conflict(format!(
                 "it is {status}: `{restore}` brings it back"
             )));
@@ -162,7 +176,13 @@ async fn change(
         if let Some(note) = &note {
             call = call.note(note);
         }
-        Ok(what(call).await?)
+        let history = what(call).await?;
+        if status != MemoryStatus::Staged {
+            eprintln!(
+                "{shown} did not wait for approval: it was {status}, and Reflect itself no longer sets it aside"
+            );
+        }
+        Ok(history)
     };
     let (mut changed, mut first_failure) = (Vec::new(), None);
     for id in &named.ids {

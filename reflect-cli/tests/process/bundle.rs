@@ -47,6 +47,22 @@ fn exported_project_is_imported_unchanged() {
 }
 
 #[test]
+fn the_memory_of_a_withdrawn_review_is_counted_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    on_file(&data, &["review"], "y\nn\nIt was too late\n");
+    let traces = json(&on_file(&data, &["traces", "--json"], ""));
+    let newest = traces[0]["id"].as_str().unwrap();
+    on_file(&data, &["review", newest, "--withdraw"], "");
+    let bundle = folder.path().join("bundle.jsonl");
+    let exported = on_file(&data, &["export", bundle.to_str().unwrap()], "");
+    assert_eq!(
+        String::from_utf8(exported.stdout).unwrap(),
+        "1 memory and 2 traces exported, and 1 memory of withdrawn reviews\n"
+    );
+}
+
+#[test]
 fn an_export_carries_past_reviews_and_undos() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

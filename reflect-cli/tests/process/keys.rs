@@ -107,6 +107,19 @@ fn server_flag_prevents_work_on_master_keys_of_a_file() {
 }
 
 #[test]
+fn a_key_tells_that_its_project_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let create = |project: &str| {
+        let create = ["keys", "create", "agent", "--all", "--project", project];
+        errors(&on_file(&data, &create, ""))
+    };
+    assert_eq!(create("default"), "");
+    assert_eq!(create("defualt"), "project `defualt` is new\n");
+    assert_eq!(create("defualt"), "");
+}
+
+#[test]
 fn control_characters_of_a_label_are_not_printed() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());

@@ -86,6 +86,13 @@ fn a_pass_has_words_that_stay_until_they_are_changed() {
     let memory = passed["created_memory_id"].as_str().unwrap();
     let shown = json(&on_file(&data, &["memories", "show", memory, "--json"], ""));
     assert_eq!(shown["feedback"], "Right to ask first");
+    let approved = on_file(&data, &["memories", "approve", memory], "");
+    let note = errors(&approved);
+    assert!(approved.status.success(), "{note}");
+    assert!(
+        note.contains("did not wait for approval: it was active"),
+        "{note}"
+    );
     let quarantined = on_file(&data, &["memories", "quarantine", memory], "");
     assert!(quarantined.status.success());
     let approved = on_file(&data, &["memories", "approve", memory], "");
