@@ -37,7 +37,6 @@ pub(super) async fn learn(
         feedback: feedback(&review),
         reference_context: trace.reference_context.as_deref(),
     };
-    let personal = (!keeps_personal).then(|| PersonalValues::of(&run));
     let reflection = if let Some(authored) = &review.reflection {
         Reflection::from(authored.clone())
     } else {
@@ -45,7 +44,12 @@ pub(super) async fn learn(
         if reflection.written_by.is_empty() {
             core.reflector.id().clone_into(&mut reflection.written_by);
         }
-        model::finish(reflection, &run, personal.as_ref())
+        model::finish(reflection, &run)
+    };
+    let personal = (!keeps_personal).then(|| PersonalValues::of(&run, &reflection));
+    let reflection = match &personal {
+        Some(personal) if review.reflection.is_none() => personal.replace(reflection),
+        _ => reflection,
     };
     let memory = memory(core, &trace.task, personal.as_ref(), reflection).await?;
     Ok(LearnedReview { review, memory })
@@ -67,11 +71,11 @@ pub(crate) async fn learn_authored(
         reference_context: None,
     };
     let keeps_personal = keeps_personal(core, project).await?;
-    let personal = (!keeps_personal).then(|| PersonalValues::of(&run));
+    let reflection = review.reflection.clone().map(Reflection::from);
+    let reflection = reflection.unwrap_or_default();
+    let personal = (!keeps_personal).then(|| PersonalValues::of(&run, &reflection));
     let (core, task, review) = (Arc::clone(core), trace.task.clone(), review.clone());
     isolate(LEARNING, async move {
-        let reflection = review.reflection.clone().map(Reflection::from);
-        let reflection = reflection.unwrap_or_default();
         let memory = memory(&core, &task, personal.as_ref(), reflection).await?;
         Ok::<_, Error>(LearnedReview { review, memory })
     })

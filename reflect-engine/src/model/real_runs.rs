@@ -39,8 +39,11 @@ impl RealRun {
             feedback,
             reference_context: None,
         };
-        let personal = (!keep_personal).then(|| PersonalValues::of(&run));
-        finish(Extractive.write(&run), &run, personal.as_ref())
+        let reflection = finish(Extractive.write(&run), &run);
+        if keep_personal {
+            return reflection;
+        }
+        PersonalValues::of(&run, &reflection).replace(reflection)
     }
 
     /// The customer's, payment and reservation ids, read in the data's own way.

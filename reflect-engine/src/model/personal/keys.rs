@@ -3,7 +3,19 @@
 /// Whether a key names an identifier.
 pub(super) fn is_id(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
-    lower == "id" || lower.ends_with("_id") || lower.ends_with("_ids") || key.ends_with("Id")
+    let is_camel = key.ends_with("Id")
+        || key
+            .strip_suffix("ID")
+            .is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase()));
+    lower == "id" || lower.ends_with("_id") || lower.ends_with("_ids") || is_camel
+}
+
+/// The role of a value under a key: the key as one word, unless its text may do harm in a memory.
+pub(super) fn role(key: &str) -> String {
+    const LONGEST: usize = 64;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let fits = !key.is_empty() && key.len() <= LONGEST && key.chars().all(is_part);
+    if fits { key } else { "id" }.replace('-', "_")
 }
 
 /// Whether an identifier is that of a person.
@@ -53,6 +65,6 @@ fn is_among(key: &str, keys: &str) -> bool {
 pub(super) fn member_id(key: &str) -> String {
     match key.strip_suffix('s').unwrap_or(key) {
         "" => "id".to_owned(),
-        one => format!("{one}_id"),
+        one => role(&format!("{one}_id")),
     }
 }

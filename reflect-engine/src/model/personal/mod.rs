@@ -1,8 +1,13 @@
 //! Replaces values that identify a person or a case by their role.
 
+mod case;
 mod keys;
+mod mail;
 mod names;
+mod number;
 mod patterns;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use reflect_types::Reflection;
@@ -15,14 +20,15 @@ pub(crate) fn roles_by_form(text: &str) -> String {
     patterns::replace(text)
 }
 
-/// The personal values of a run.
+/// The personal values of a run that its memory would say.
 /// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values) lists what counts.
 #[derive(Debug, Default)]
 pub(crate) struct PersonalValues(Values);
 
 impl PersonalValues {
-    pub(crate) fn of(run: &JudgedRun<'_>) -> Self {
-        Self(Values::of(run))
+    /// The values in the task and in a reflection on the run.
+    pub(crate) fn of(run: &JudgedRun<'_>, reflection: &Reflection) -> Self {
+        Self(Values::of(run, &reflection.text()))
     }
 
     /// The text with roles for values.

@@ -1,9 +1,11 @@
 //! Names of persons in prose, by what stands before them.
 
-/// What stands before a name, and the number of capitalised words that a name has at least there.
-pub(super) const TITLES: [(&str, usize); 4] = [("Mr. ", 1), ("Mrs. ", 1), ("Ms. ", 1), ("Dr. ", 1)];
-/// The same, for tasks.
-pub(super) const OPENINGS: [(&str, usize); 10] = [
+const TITLES: [&str; 9] = [
+    "Mr", "Mrs", "Ms", "Mx", "Miss", "Dr", "Prof", "Herr", "Frau",
+];
+
+/// What stands before a name in a task, and the number of capitalised words that a name has at least there.
+const OPENINGS: [(&str, usize); 10] = [
     ("name is ", 1),
     ("You are ", 2),
     ("I am ", 2),
@@ -16,11 +18,27 @@ pub(super) const OPENINGS: [(&str, usize); 10] = [
     ("named ", 2),
 ];
 
-/// The words of the names after these openings: `Your name is Mia Li`, `You are Mia Li`, `Dr. Li` and
-/// `customer Mia Li`.
-pub(super) fn names_after<'a>(text: &'a str, openings: &[(&str, usize)]) -> Vec<&'a str> {
+/// The words of the names after a title, as `Dr. Li` and `Mrs Li`. One without a dot is a title in capitals only.
+pub(super) fn names_after_titles(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    for (opening, fewest) in openings {
+    let mut rest = text;
+    while let Some(start) = rest.find(is_word) {
+        let end = rest[start..].find(|c| !is_word(c));
+        let (word, after) = rest[start..].split_at(end.unwrap_or(rest.len() - start));
+        rest = after;
+        if after.starts_with(". ") && TITLES.iter().any(|title| title.eq_ignore_ascii_case(word)) {
+            names.extend(name_in(&after[2..]));
+        } else if after.starts_with(' ') && TITLES.contains(&word) {
+            names.extend(name_in(&after[1..]));
+        }
+    }
+    names
+}
+
+/// The words of the names that a task announces: `Your name is Mia Li`, `You are Mia Li` and `customer Mia Li`.
+pub(super) fn names_after_openings(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (opening, fewest) in &OPENINGS {
         let (first, rest) = opening.split_at(1);
         for (at, _) in text.match_indices(rest) {
             let before = without_letter(&text[..at], first);
@@ -52,7 +70,7 @@ fn name_in(text: &str) -> Vec<&str> {
         let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"']);
         let bare = bare.strip_suffix("'s").unwrap_or(bare);
         let bare = bare.strip_suffix("’s").unwrap_or(bare);
-        if !is_name(bare) {
+        if !is_name(bare) || TITLES.contains(&bare) {
             break;
         }
         name.push(bare);

@@ -1,11 +1,13 @@
 //! The values that a run's tools show under a telling key.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::keys::{is_id, is_of_people, is_person, is_personal, member_id, names_a_person};
-use super::names::{OPENINGS, TITLES, is_full_name, is_word, names_after};
+use super::case::is_of_a_case;
+use super::keys::{self, is_id, is_of_people, is_person, is_personal, member_id, names_a_person};
+use super::names::{is_full_name, is_word, names_after_openings, names_after_titles};
+use super::patterns;
 use crate::model::port::JudgedRun;
 use crate::model::steps::{Step, steps};
 
@@ -14,22 +16,32 @@ use crate::model::steps::{Step, steps};
 pub(super) struct Values(Vec<(String, String)>);
 
 /// The JSON of a run that is searched, in bytes.
-const MAX_JSON: usize = 1024 * 1024;
+const MAX_JSON: usize = 8 * 1024 * 1024;
 const MAX_VALUES: usize = 512;
+/// How many times as long as its value a role may be.
+const MAX_GROWTH: usize = 8;
 
 impl Values {
-    pub(super) fn of(run: &JudgedRun<'_>) -> Self {
-        let mut found = Found::default();
-        // First, because there is room for so many values only.
-        let said = run.feedback.unwrap_or_default();
-        for (text, openings) in [
-            (run.task, &TITLES[..]),
-            (run.task, &OPENINGS),
-            (said, &TITLES),
-        ] {
-            for name in names_after(text, openings) {
-                found.add(name, "name".to_owned());
+    /// The values of the run that its task or what is `written` about it says.
+    pub(super) fn of(run: &JudgedRun<'_>, written: &str) -> Self {
+        let texts = [run.task, written];
+        let mut found = Found::new(&texts);
+        for text in texts {
+            for name in names_after_titles(text) {
+                found.add(name, "name");
             }
+        }
+        for name in names_after_openings(run.task) {
+            found.add(name, "name");
+        }
+        for text in texts {
+            // A number that `order` announces once is one of an order everywhere.
+            patterns::find_cases(text, |case| {
+                if is_serial_code(case.code) {
+                    found.add(case.code, &case.role);
+                    found.add(&format!("#{}", case.code), &case.role);
+                }
+            });
         }
         let mut room = MAX_JSON;
         for step in steps(run.messages) {
@@ -48,9 +60,7 @@ impl Values {
                 found.read("", &json);
             }
         }
-        let mut values: Vec<(String, String)> = found.0.into_iter().collect();
-        values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        Self(values)
+        found.into_values()
     }
 
     /// The text with roles for the values, where they are whole words; `order_id=value` becomes
@@ -105,19 +115,27 @@ fn same_role_before(before: &str, role: &str) -> bool {
     before.is_some_and(|before| !before.ends_with(is_word))
 }
 
-/// Values with their roles; the first role of a value stays.
-#[derive(Default)]
-struct Found(HashMap<String, String>);
+/// Values with their roles, as far as the texts have all their words; the first role of a value stays.
+struct Found<'t> {
+    words: HashSet<&'t str>,
+    roles: HashMap<String, String>,
+}
 
-impl Found {
+impl<'t> Found<'t> {
+    fn new(texts: &[&'t str]) -> Self {
+        let words = texts.iter().flat_map(|text| words(text)).collect();
+        let roles = HashMap::new();
+        Self { words, roles }
+    }
+
     /// Reads a value that stands under `key`.
     fn read(&mut self, key: &str, value: &Value) {
         match value {
             Value::Object(fields) => {
                 let of_a_person = is_person(key) || fields.keys().any(|key| is_of_people(key));
                 for (name, value) in fields {
-                    if is_serial(name) {
-                        self.add(name, member_id(key));
+                    if is_serial(name, key) {
+                        self.add(name, &member_id(key));
                         self.read(key, value);
                     } else {
                         self.read(name, value);
@@ -125,41 +143,75 @@ impl Found {
                 }
                 let name = fields.get("name").and_then(Value::as_str);
                 if let Some(name) = name.filter(|name| of_a_person && is_full_name(name)) {
-                    self.add(name, "name".to_owned());
+                    self.add(name, "name");
                 }
             }
             Value::Array(items) => {
                 for item in items {
-                    match item.as_str().filter(|text| is_serial(text)) {
-                        Some(code) if !is_id(key) => self.add(code, member_id(key)),
+                    match item.as_str().filter(|text| is_serial(text, key)) {
+                        Some(code) if !is_id(key) => self.add(code, &member_id(key)),
                         _ => self.read(key, item),
                     }
                 }
             }
             Value::String(text)
-                if is_personal(key) || (is_id(key) && (is_code(text) || names_a_person(key))) =>
+                if is_personal(key)
+                    || (is_id(key) && (is_code(text, key) || names_a_person(key))) =>
             {
-                self.add(text, key.to_owned());
+                self.add(text, key);
             }
             Value::String(text) if is_person(key) && is_full_name(text) => {
-                self.add(text, key.to_owned());
+                self.add(text, key);
             }
             Value::Number(number) if is_personal(key) || is_id(key) => {
-                self.add(&number.to_string(), key.to_owned());
+                self.add(&number.to_string(), key);
             }
             _ => {}
         }
     }
 
-    fn add(&mut self, value: &str, role: String) {
+    fn add(&mut self, value: &str, role: &str) {
         let value = value.trim();
-        let names = role.ends_with("name") || is_person(&role);
-        let letters = value.chars().count();
+        let names = role.to_ascii_lowercase().ends_with("name") || is_person(role);
+        let letters = value.chars().take(201).count();
         let fits = (4..=200).contains(&letters) || (names && (2..4).contains(&letters));
-        if fits && self.0.len() < MAX_VALUES && value != role {
-            self.0.entry(value.to_owned()).or_insert(role);
+        let is_said = || words(value).all(|word| self.words.contains(word));
+        if fits && self.roles.len() < MAX_VALUES && !is_no_value(value) && is_said() {
+            let mut role = keys::role(role);
+            if role.len() > MAX_GROWTH * value.len() {
+                "id".clone_into(&mut role);
+            }
+            self.roles.entry(value.to_owned()).or_insert(role);
         }
     }
+
+    /// The values, without those that are themselves a role, which would be replaced again.
+    fn into_values(self) -> Values {
+        let roles: HashSet<&String> = self.roles.values().collect();
+        let values = self
+            .roles
+            .iter()
+            .filter(|(value, _)| !roles.contains(value));
+        let mut values: Vec<_> = values
+            .map(|(value, role)| (value.clone(), role.clone()))
+            .collect();
+        values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        Values(values)
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c| !is_word(c));
+    words.filter(|word| !word.is_empty())
+}
+
+/// Whether a text stands for a value that is missing or does not matter.
+fn is_no_value(text: &str) -> bool {
+    const PLACEHOLDERS: &str = "none unknown null nil n/a true false default test testing tests example sample dummy \
+        placeholder undefined anonymous admin root guest user customer string number integer email phone name address \
+        redacted hidden masked empty not_available not_provided unspecified";
+    let lower = text.to_ascii_lowercase();
+    PLACEHOLDERS.split_whitespace().any(|known| known == lower)
 }
 
 /// The text without the `=` at its end, if the name before it is the role of a value.
@@ -169,19 +221,28 @@ fn without_value(text: &str) -> Option<&str> {
     (is_id(name) || is_personal(name) || is_person(name) || name == "name").then_some(named)
 }
 
-/// Whether a text is an identifier rather than a word: one word with a digit, or all in capitals.
-fn is_code(text: &str) -> bool {
+/// Whether a text under a key of an identifier is one rather than a word: one word with a digit, or all in capitals
+/// if the key is that of a case.
+fn is_code(text: &str, key: &str) -> bool {
     let digits = text.bytes().any(|byte| byte.is_ascii_digit());
-    is_one_word(text) && (digits || is_capital(text))
+    is_one_word(text) && (digits || (is_capital(text) && is_of_a_case(key)))
 }
 
-/// Whether a text is an identifier wherever it stands: one word with four digits or more, or at
-/// least five capitals and digits. A date is none.
-fn is_serial(text: &str) -> bool {
+/// Whether a text is an identifier in a list or as a key of an object: one word with four digits or more, or at
+/// least five capitals and digits; without a digit, only if the list is one of cases. A date is none.
+fn is_serial(text: &str, key: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let is_date_part = |part: &str| part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
     let is_date = text.split('-').all(is_date_part);
-    is_one_word(text) && !is_date && (digits >= 4 || (text.len() >= 5 && is_capital(text)))
+    let is_capital_code = text.len() >= 5 && is_capital(text) && (digits > 0 || is_of_a_case(key));
+    is_one_word(text) && !is_date && (digits >= 4 || is_capital_code) && !is_personal(text)
+}
+
+/// Whether the number of a case shows as one wherever it stands: with letters and digits, or five digits and more.
+fn is_serial_code(code: &str) -> bool {
+    let digits = code.bytes().filter(u8::is_ascii_digit).count();
+    let letters = code.bytes().any(|byte| byte.is_ascii_alphabetic());
+    code.len() >= 4 && (digits >= 5 || (letters && digits > 0))
 }
 
 fn is_one_word(text: &str) -> bool {
@@ -201,10 +262,10 @@ mod tests {
     use super::*;
 
     fn replaced(task: &str, arguments: &str, answer: &str, text: &str) -> String {
-        values(task, arguments, answer, None).replace(text)
+        values(task, arguments, answer, text).replace(text)
     }
 
-    fn values(task: &str, arguments: &str, answer: &str, feedback: Option<&str>) -> Values {
+    fn values(task: &str, arguments: &str, answer: &str, written: &str) -> Values {
         let messages = [
             Message::tool_calls([ToolCall::new("1", "pay", arguments)]),
             Message::tool("1", answer),
@@ -214,10 +275,10 @@ mod tests {
             messages: &messages,
             final_response: "",
             verdict: Verdict::Fail,
-            feedback,
+            feedback: None,
             reference_context: None,
         };
-        Values::of(&run)
+        Values::of(&run, written)
     }
 
     #[test]
@@ -255,7 +316,7 @@ mod tests {
         let feedback = "Mr. Becker's card (see Dr. Klein)\nis not Becker's account. Ask Ms. Rao\nNever pay twice. The tool name is Search, and \
             the request Basic Economy stays.";
         assert_eq!(
-            values("", "{}", "{}", Some(feedback)).replace(feedback),
+            values("", "{}", "{}", feedback).replace(feedback),
             "Mr. name's card (see Dr. name)\nis not name's account. Ask Ms. name\nNever pay twice. The tool name is Search, and the request \
              Basic Economy stays."
         );
