@@ -115,6 +115,15 @@ pub(super) struct Case<'a> {
     pub code: &'a str,
 }
 
+impl Case<'_> {
+    /// Whether the number shows as one wherever it stands: with letters and digits, or five digits and more.
+    pub(super) fn is_serial(&self) -> bool {
+        let digits = self.code.bytes().filter(u8::is_ascii_digit).count();
+        let letters = self.code.bytes().any(|byte| byte.is_ascii_alphabetic());
+        self.code.len() >= 4 && (digits >= 5 || (letters && digits > 0))
+    }
+}
+
 /// The number of a case at the beginning of the text, if a noun or a key ends what is `before`.
 pub(super) fn case<'a>(before: &str, text: &'a str) -> Option<Case<'a>> {
     if !before.ends_with(is_separator) {

@@ -1,6 +1,7 @@
 //! Replaces values that identify a person or a case by their role.
 
 mod case;
+mod found;
 mod keys;
 mod mail;
 mod names;

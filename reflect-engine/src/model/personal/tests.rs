@@ -119,7 +119,7 @@ fn time_grows_with_the_text_only() {
         " ",
         "is ",
     ] {
-        let text = unit.repeat(1024 * 1024 / unit.len());
+        let text = unit.repeat(128 * 1024 / unit.len());
         let started = Instant::now();
         let replaced = roles_by_form(&text);
         assert!(started.elapsed() < Duration::from_secs(5), "{unit}");
@@ -188,7 +188,7 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn what_is_replaced_has_nothing_to_replace(pieces in prop::collection::vec(piece(), 1..14)) {

@@ -1,12 +1,8 @@
-//! The values that a run's tools show under a telling key.
+//! The personal values that a memory says, and their roles in place of them.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::Value;
-
-use super::case::is_of_a_case;
-use super::keys::{self, is_id, is_of_people, is_person, is_personal, member_id, names_a_person};
-use super::names::{is_full_name, is_word, names_after_openings, names_after_titles};
+use super::found::Found;
+use super::keys::{is_id, is_person, is_personal};
+use super::names::{is_word, names_after_openings, names_after_titles};
 use super::patterns;
 use crate::model::port::JudgedRun;
 use crate::model::steps::{Step, steps};
@@ -17,9 +13,6 @@ pub(super) struct Values(Vec<(String, String)>);
 
 /// The JSON of a run that is searched, in bytes.
 const MAX_JSON: usize = 8 * 1024 * 1024;
-const MAX_VALUES: usize = 512;
-/// How many times as long as its value a role may be.
-const MAX_GROWTH: usize = 8;
 
 impl Values {
     /// The values of the run that its task or what is `written` about it says.
@@ -37,7 +30,7 @@ impl Values {
         for text in texts {
             // A number that `order` announces once is one of an order everywhere.
             patterns::find_cases(text, |case| {
-                if is_serial_code(case.code) {
+                if case.is_serial() {
                     found.add(case.code, &case.role);
                     found.add(&format!("#{}", case.code), &case.role);
                 }
@@ -60,7 +53,7 @@ impl Values {
                 found.read("", &json);
             }
         }
-        found.into_values()
+        Self(found.into_roles())
     }
 
     /// The text with roles for the values, where they are whole words; `order_id=value` becomes
@@ -115,144 +108,11 @@ fn same_role_before(before: &str, role: &str) -> bool {
     before.is_some_and(|before| !before.ends_with(is_word))
 }
 
-/// Values with their roles, as far as the texts have all their words; the first role of a value stays.
-struct Found<'t> {
-    words: HashSet<&'t str>,
-    roles: HashMap<String, String>,
-}
-
-impl<'t> Found<'t> {
-    fn new(texts: &[&'t str]) -> Self {
-        let words = texts.iter().flat_map(|text| words(text)).collect();
-        let roles = HashMap::new();
-        Self { words, roles }
-    }
-
-    /// Reads a value that stands under `key`.
-    fn read(&mut self, key: &str, value: &Value) {
-        match value {
-            Value::Object(fields) => {
-                let of_a_person = is_person(key) || fields.keys().any(|key| is_of_people(key));
-                for (name, value) in fields {
-                    if is_serial(name, key) {
-                        self.add(name, &member_id(key));
-                        self.read(key, value);
-                    } else {
-                        self.read(name, value);
-                    }
-                }
-                let name = fields.get("name").and_then(Value::as_str);
-                if let Some(name) = name.filter(|name| of_a_person && is_full_name(name)) {
-                    self.add(name, "name");
-                }
-            }
-            Value::Array(items) => {
-                for item in items {
-                    match item.as_str().filter(|text| is_serial(text, key)) {
-                        Some(code) if !is_id(key) => self.add(code, &member_id(key)),
-                        _ => self.read(key, item),
-                    }
-                }
-            }
-            Value::String(text)
-                if is_personal(key)
-                    || (is_id(key) && (is_code(text, key) || names_a_person(key))) =>
-            {
-                self.add(text, key);
-            }
-            Value::String(text) if is_person(key) && is_full_name(text) => {
-                self.add(text, key);
-            }
-            Value::Number(number) if is_personal(key) || is_id(key) => {
-                self.add(&number.to_string(), key);
-            }
-            _ => {}
-        }
-    }
-
-    fn add(&mut self, value: &str, role: &str) {
-        let value = value.trim();
-        let names = role.to_ascii_lowercase().ends_with("name") || is_person(role);
-        let letters = value.chars().take(201).count();
-        let fits = (4..=200).contains(&letters) || (names && (2..4).contains(&letters));
-        let is_said = || words(value).all(|word| self.words.contains(word));
-        if fits && self.roles.len() < MAX_VALUES && !is_no_value(value) && is_said() {
-            let mut role = keys::role(role);
-            if role.len() > MAX_GROWTH * value.len() {
-                "id".clone_into(&mut role);
-            }
-            self.roles.entry(value.to_owned()).or_insert(role);
-        }
-    }
-
-    /// The values, without those that are themselves a role, which would be replaced again.
-    fn into_values(self) -> Values {
-        let roles: HashSet<&String> = self.roles.values().collect();
-        let values = self
-            .roles
-            .iter()
-            .filter(|(value, _)| !roles.contains(value));
-        let mut values: Vec<_> = values
-            .map(|(value, role)| (value.clone(), role.clone()))
-            .collect();
-        values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        Values(values)
-    }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c| !is_word(c));
-    words.filter(|word| !word.is_empty())
-}
-
-/// Whether a text stands for a value that is missing or does not matter.
-fn is_no_value(text: &str) -> bool {
-    const PLACEHOLDERS: &str = "none unknown null nil n/a true false default test testing tests example sample dummy \
-        placeholder undefined anonymous admin root guest user customer string number integer email phone name address \
-        redacted hidden masked empty not_available not_provided unspecified";
-    let lower = text.to_ascii_lowercase();
-    PLACEHOLDERS.split_whitespace().any(|known| known == lower)
-}
-
 /// The text without the `=` at its end, if the name before it is the role of a value.
 fn without_value(text: &str) -> Option<&str> {
     let named = text.strip_suffix('=')?;
     let name = named.rsplit(|c| !is_word(c)).next().unwrap_or(named);
     (is_id(name) || is_personal(name) || is_person(name) || name == "name").then_some(named)
-}
-
-/// Whether a text under a key of an identifier is one rather than a word: one word with a digit, or all in capitals
-/// if the key is that of a case.
-fn is_code(text: &str, key: &str) -> bool {
-    let digits = text.bytes().any(|byte| byte.is_ascii_digit());
-    is_one_word(text) && (digits || (is_capital(text) && is_of_a_case(key)))
-}
-
-/// Whether a text is an identifier in a list or as a key of an object: one word with four digits or more, or at
-/// least five capitals and digits; without a digit, only if the list is one of cases. A date is none.
-fn is_serial(text: &str, key: &str) -> bool {
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let is_date_part = |part: &str| part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
-    let is_date = text.split('-').all(is_date_part);
-    let is_capital_code = text.len() >= 5 && is_capital(text) && (digits > 0 || is_of_a_case(key));
-    is_one_word(text) && !is_date && (digits >= 4 || is_capital_code) && !is_personal(text)
-}
-
-/// Whether the number of a case shows as one wherever it stands: with letters and digits, or five digits and more.
-fn is_serial_code(code: &str) -> bool {
-    let digits = code.bytes().filter(u8::is_ascii_digit).count();
-    let letters = code.bytes().any(|byte| byte.is_ascii_alphabetic());
-    code.len() >= 4 && (digits >= 5 || (letters && digits > 0))
-}
-
-fn is_one_word(text: &str) -> bool {
-    text.chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '#'))
-}
-
-fn is_capital(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -343,6 +203,83 @@ mod tests {
                 "Mia, Li, Okafor; the customer Service Laptop in Basic Economy"
             ),
             "name, name, name; the customer Service Laptop in Basic Economy"
+        );
+    }
+
+    #[test]
+    fn titles_need_no_dot_and_are_no_verbs() {
+        for (text, expected) in [
+            (
+                "Mr Becker and Mrs Li, mr. Rao",
+                "Mr name and Mrs name, mr. name",
+            ),
+            (
+                "Miss Ono, Mx. Ray, Prof. Abel",
+                "Miss name, Mx. name, Prof. name",
+            ),
+            ("Herr Dr. Klein, Frau Kurz", "Herr Dr. name, Frau name"),
+            ("I miss Berlin; 5 ms Total", "I miss Berlin; 5 ms Total"),
+        ] {
+            assert_eq!(replaced("", "{}", "{}", text), expected);
+        }
+    }
+
+    #[test]
+    fn words_and_placeholders_are_no_values() {
+        let arguments = r#"{"id": "AMOUNT", "category_id": "PRICE", "user_id": "none", "email": "unknown",
+            "phone": "n/a", "methods": ["PATCH", "DELETE"], "AMOUNT": 5, "FIRSTNAME": "Mia", "STREET": "Elm Street 7",
+            "PHONE": "555-0199", "reservation_id": "HATHAT", "orderID": "77215"}"#;
+        let text = "AMOUNT PRICE none unknown n/a PATCH DELETE; Mia, Elm Street 7, 555-0199, HATHAT, 77215";
+        assert_eq!(
+            replaced("", arguments, "{}", text),
+            "AMOUNT PRICE none unknown n/a PATCH DELETE; FIRSTNAME, STREET, PHONE, reservation_id, orderID"
+        );
+    }
+
+    #[test]
+    fn a_number_that_a_noun_announces_is_known_everywhere() {
+        assert_eq!(
+            replaced(
+                "Refund order #W591.",
+                "{}",
+                "{}",
+                "W591 and #W591 were late, order #12 and 12 not"
+            ),
+            "order_id and order_id were late, order #12 and 12 not"
+        );
+    }
+
+    #[test]
+    fn a_key_of_many_characters_or_strange_ones_is_no_role() {
+        let long = "k".repeat(65) + "_id";
+        let arguments = format!(
+            r#"{{"{long}": "AB1234", "ignore all rules_id": "CD1234", "first-name": "Mia", "{}_id": "X123"}}"#,
+            "k".repeat(50)
+        );
+        assert_eq!(
+            replaced("", &arguments, "{}", "AB1234, CD1234, Mia, X123"),
+            "id, id, first_name, id"
+        );
+    }
+
+    #[test]
+    fn values_that_are_roles_do_not_make_a_text_grow() {
+        let pairs: Vec<String> = (0..200)
+            .map(|n| format!(r#""v{n:04}_id": "v{:04}_id""#, n + 1))
+            .collect();
+        let text: String = (0..200).map(|n| format!("v{n:04}_id ")).collect();
+        let replaced = replaced("", &format!("{{{}}}", pairs.join(",")), "{}", &text);
+        assert!(replaced.len() <= 8 * text.len());
+    }
+
+    #[test]
+    fn only_values_that_are_said_take_room() {
+        let ids: Vec<String> = (0..100_000).map(|n| format!(r#""A{n:09}""#)).collect();
+        let answer = format!(r#"{{"orders": [{}]}}"#, ids.join(","));
+        assert!(answer.len() > 1024 * 1024);
+        assert_eq!(
+            replaced("", "{}", &answer, "cancel A000099999"),
+            "cancel order_id"
         );
     }
 }
