@@ -148,24 +148,11 @@ impl Builder {
     /// Keeps values that identify a person or a case in the memories that the engine writes.
     /// Default: each is replaced by its role.
     ///
-    /// A value is replaced where it occurs as a whole word, also in the reviewer's words:
-    ///
-    /// | value | role |
-    /// |---|---|
-    /// | under a key `id`, `…_id` or `…Id` of a tool's arguments or answer, with a digit or in capitals; any if the key names a person, as `user_id` | the key |
-    /// | codes in a list or as keys of an object, as `"reservations": ["JMO1MG"]` | the list's key in the singular, with `_id` |
-    /// | under the key of a person's name, address, birth date, phone, mail or card, as `first_name`, `dob`, `last_four` | the key |
-    /// | two capitalised words or more under `name`, beside a mail or a birth date, or in an object of a person, as `customer`; or under the key of a person itself, as `passenger` | the key |
-    /// | capitalised words in the task after "name is", or at least two after "You are", "I am", "named" or "customer", "patient", "passenger", "client", "guest"; in the task and the reviewer's words after a title as "Dr." | `name` |
-    /// | after a noun as order, booking, invoice, account or ticket: a word of letters and digits, five digits or more, or `#` and a number, as `order #W5918442` | the noun, with `_id` |
-    /// | a mail address | `email` |
-    /// | 13 to 19 digits with a valid check digit | `card_number` |
-    /// | `+` and 7 to 15 digits, or digits in groups of 3, 3 and 4 | `phone` |
-    /// | a word that ends in `_` and at least four digits, as `mia_li_3668` | `id` |
-    /// | any other number of at least seven digits | `number` |
-    ///
-    /// Keyed values have at least four characters, names two. They are replaced in the task of a memory
-    /// as well; the trace and reflections written by callers keep them.
+    /// Values are known by the keys of a tool's arguments and answers, as `user_id` and `first_name`; by the word before
+    /// them, as in `order #W591` and `Dr. Li`; or by their form, as mail addresses and card and phone numbers.
+    /// `docs/memories.md` of the repository lists all of them, with the limits. They are replaced where they occur as a
+    /// whole word, in the task of a memory and the reviewer's words as well; the trace and reflections written by callers
+    /// keep them.
     #[must_use]
     pub fn keep_personal_values(mut self) -> Self {
         self.keep_personal_values = true;

@@ -72,7 +72,10 @@ impl<'t> Found<'t> {
         let names = role.to_ascii_lowercase().ends_with("name") || is_person(role);
         let letters = value.chars().take(201).count();
         let fits = (4..=200).contains(&letters) || (names && (2..4).contains(&letters));
-        let is_said = || words(value).all(|word| self.words.contains(word));
+        let is_said = || {
+            let mut words = words(value).peekable();
+            words.peek().is_some() && words.all(|word| self.words.contains(word))
+        };
         if fits && self.roles.len() < MAX_VALUES && !is_no_value(value) && is_said() {
             let mut role = keys::role(role);
             if role.len() > MAX_GROWTH * value.len() {

@@ -22,7 +22,7 @@ pub(crate) fn roles_by_form(text: &str) -> String {
 }
 
 /// The personal values of a run that its memory would say.
-/// [`Builder::keep_personal_values`](crate::Builder::keep_personal_values) lists what counts.
+/// The section on personal values of `docs/memories.md` lists what counts.
 #[derive(Debug, Default)]
 pub(crate) struct PersonalValues(Values);
 
