@@ -141,9 +141,10 @@ pub(super) fn case<'a>(before: &str, text: &'a str) -> Option<Case<'a>> {
     let after = &bare[code.len()..];
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let has_letters = code.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let is_number = match has_letters {
-        true => is_marked || (code.len() >= 4 && !is_ordinary(code)),
-        false => (is_marked || digits >= 5) && !is_date(code) && !is_amount(after),
+    let is_number = if has_letters {
+        is_marked || (code.len() >= 4 && !is_ordinary(code))
+    } else {
+        (is_marked || digits >= 5) && !is_date(code) && !is_amount(after)
     };
     if !is_number {
         return None;

@@ -112,9 +112,10 @@ fn role(
     };
     if is_international {
         // In one with the code 1 there are ten digits after it, and in no other a last group of one.
-        let fits = match text[1..].trim_start_matches('(').starts_with('1') {
-            true => count == 11,
-            false => count <= 15 && lengths.last() != Some(&1),
+        let fits = if text[1..].trim_start_matches('(').starts_with('1') {
+            count == 11
+        } else {
+            count <= 15 && lengths.last() != Some(&1)
         };
         return fits.then_some("phone");
     }

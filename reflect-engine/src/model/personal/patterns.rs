@@ -72,9 +72,10 @@ impl<'a> Scan<'a> {
     /// Leaves a word, or one character between words, as it is.
     fn pass(&mut self, first: char) {
         let rest = &self.text[self.at..];
-        let length = match is_word(first) {
-            true => word_length(rest),
-            false => first.len_utf8(),
+        let length = if is_word(first) {
+            word_length(rest)
+        } else {
+            first.len_utf8()
         };
         if first == '@' {
             self.copy_pending();

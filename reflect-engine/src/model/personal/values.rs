@@ -267,7 +267,8 @@ mod tests {
         let pairs: Vec<String> = (0..200)
             .map(|n| format!(r#""v{n:04}_id": "v{:04}_id""#, n + 1))
             .collect();
-        let text: String = (0..200).map(|n| format!("v{n:04}_id ")).collect();
+        let ids: Vec<String> = (0..200).map(|n| format!("v{n:04}_id")).collect();
+        let text = ids.join(" ");
         let replaced = replaced("", &format!("{{{}}}", pairs.join(",")), "{}", &text);
         assert!(replaced.len() <= 8 * text.len());
     }
