@@ -138,7 +138,8 @@ impl MemoryRecord {
         Memory {
             id: neutral.id,
             task: neutral::excerpt(&neutral.task, Memory::MAX_TASK).into_owned(),
-            reflection: reflection.text(),
+            // Two of its texts may be a tag together.
+            reflection: neutral::for_prompt(&reflection.text()).into_owned(),
             q_value: neutral.q_value,
             similarity,
             score,

@@ -41,8 +41,8 @@ of the task.";
 const COMPACT_HEADING: &str = "Notes on similar tasks, as advice:";
 
 impl AugmentedTask {
-    /// Puts the memories after the task. Their texts are neutral and escaped, whatever server they come
-    /// from, so that none of them can close its own tag.
+    /// Puts the memories after the task. Their texts are neutral, whatever server they come from, so that none of them
+    /// can close its own tag.
     pub fn new(task: impl Into<String>, memories: Vec<Memory>) -> Self {
         Self::styled(task, memories, Style::Full)
     }
@@ -129,7 +129,10 @@ fn note(memory: &Memory) -> String {
         " "
     };
     let task = one_line(&memory.task, TASK);
-    format!("- Task: {task}\n  Note: {feedback}{between}{done}")
+    let said = format!("{feedback}{between}{done}");
+    // Two texts may be a tag together.
+    let said = neutral::for_prompt(&said);
+    format!("- Task: {}\n  Note: {said}", neutral::for_prompt(&task))
 }
 
 /// The first words of a text on one line.
@@ -141,7 +144,6 @@ fn one_line(text: &str, limit: usize) -> String {
     let line = line.join(" ");
     let short: String = line.chars().take(limit * CHARS_PER_WORD).collect();
     let whole = words.next().is_none() && short.len() == line.len();
-    let short = neutral::for_prompt(&short).into_owned();
     short + if whole { "" } else { " …" }
 }
 
