@@ -2,12 +2,23 @@
 
 use reflect_types::{InvalidField, MemoryId};
 
+use super::{AsideWrite, MemoryKey};
 use crate::error::Error;
 
 /// Why a memory is merged.
 pub(crate) const BY_HAND: &str = "merged by a person";
 /// The maximum number of memories that are merged one into the next.
 pub(super) const LONGEST_CHAIN: usize = 100;
+
+/// The decision about a memory that was merged into an older one, when a person merges that one into it.
+pub(super) fn reversed(key: MemoryKey) -> AsideWrite {
+    AsideWrite {
+        key,
+        status: None,
+        merged_into: None,
+        reason: "the memory that it was merged into is merged into it by a person".to_owned(),
+    }
+}
 
 /// The refusal of a merge into a memory that the project does not have.
 pub(super) fn no_such_memory() -> Error {

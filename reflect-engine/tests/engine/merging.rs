@@ -309,6 +309,8 @@ async fn a_near_duplicate_that_a_person_prefers_stands_at_once(home: &Home) {
     let standing = memory(&engine, &second).await;
     assert_eq!(standing.memory.status, MemoryStatus::Active);
     assert_eq!(standing.merged.len(), 1);
+    let kinds: Vec<_> = standing.changes.iter().map(|change| &change.kind).collect();
+    assert_eq!(kinds, [&ChangeKind::Merged, &ChangeKind::Restored]);
     assert_eq!(answers(&engine).await, std::slice::from_ref(&second));
     assert_eq!(
         merged_into(&home.beside().engine(), &first).await,

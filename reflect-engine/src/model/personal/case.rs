@@ -46,6 +46,9 @@ const NUMBERED: &[&str] = &[
 /// Nouns before which bare digits are an amount, or a value that is returned.
 const OF_AMOUNTS: [&str; 3] = ["payment", "refund", "return"];
 
+/// Nouns that are also words of a program: a word with few digits after them is none of a case, as in `return JSON5`.
+const OF_PROGRAMS: [&str; 2] = ["case", "return"];
+
 /// Words between a noun and its number.
 const LABELS: [&str; 5] = ["number", "no", "nr", "id", "code"];
 
@@ -150,8 +153,13 @@ pub(super) fn case<'a>(before: &str, text: &'a str) -> Option<Case<'a>> {
         return None;
     }
     let announced = announced(before)?;
-    let is_amount = announced.is_of_amounts && !has_letters && !is_marked;
-    (!is_amount).then(|| Case {
+    let is_something_else = !is_marked
+        && if has_letters {
+            digits < 5 && is_among(announced.noun, &OF_PROGRAMS)
+        } else {
+            is_among(announced.noun, &OF_AMOUNTS)
+        };
+    (!is_something_else).then(|| Case {
         length: text.len() - after.len(),
         role: announced.role,
         is_argument: announced.is_argument,
@@ -160,18 +168,19 @@ pub(super) fn case<'a>(before: &str, text: &'a str) -> Option<Case<'a>> {
 }
 
 /// What the words before a number say.
-struct Announced {
+struct Announced<'a> {
     role: String,
     is_argument: bool,
-    is_of_amounts: bool,
+    /// The noun, if it is the last word.
+    noun: &'a str,
 }
 
-fn announced(before: &str) -> Option<Announced> {
+fn announced(before: &str) -> Option<Announced<'_>> {
     let (rest, word, separators) = last_word(before);
     let announced = |role: String| Announced {
         role,
         is_argument: false,
-        is_of_amounts: false,
+        noun: "",
     };
     // "order number is 5", "order no. 5".
     let (label_rest, label) = match word {
@@ -195,7 +204,7 @@ fn announced(before: &str) -> Option<Announced> {
         });
     }
     Some(Announced {
-        is_of_amounts: is_among(word, &OF_AMOUNTS),
+        noun: word,
         ..announced(role_of_noun(word)?)
     })
 }
@@ -255,7 +264,11 @@ fn is_ordinary(code: &str) -> bool {
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number(width) && (is_number(height) || width == "0")
     });
-    (!has_capitals && digits <= 3) || is_quantity || is_technical || is_size
+    // `Float32Array`, `Neo4j`: a name of a thing, where a code has letters of one case.
+    let is_name = code.starts_with(|c: char| c.is_ascii_alphabetic())
+        && has_capitals
+        && code.bytes().any(|byte| byte.is_ascii_lowercase());
+    (!has_capitals && digits <= 3) || is_quantity || is_technical || is_size || is_name
 }
 
 /// Whether a part of a code is the role of a value that was replaced.

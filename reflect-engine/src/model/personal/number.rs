@@ -121,7 +121,7 @@ fn role(
     }
     let is_card_shape = matches!(
         lengths,
-        [13..=19] | [4, 4, 4, 4] | [4, 4, 4, 4, 1..=3] | [4, 6, 4 | 5]
+        [13..=19] | [4, 4, 4, 2..=4] | [4, 4, 4, 4, 1..=3] | [4, 6, 4 | 5]
     );
     if is_card_shape && is_card(&digits()) {
         return Some("card_number");
@@ -144,7 +144,10 @@ fn is_card(digits: &str) -> bool {
     let is_issued = match digits.len() {
         14 => matches!(begin, 3000..=3099 | 3600..=3699 | 3800..=3999),
         15 => matches!(begin, 3400..=3499 | 3700..=3799),
-        16 => matches!(begin, 2221..=2720 | 3500..=3599 | 4000..=6999),
+        16 => matches!(
+            begin,
+            2200..=2204 | 2221..=2720 | 3500..=3599 | 4000..=6999 | 8100..=8299 | 8600 | 9792 | 9860
+        ),
         _ => matches!(begin, 4000..=6999),
     };
     let doubled = |at: usize, digit: u32| match digit * 2 {

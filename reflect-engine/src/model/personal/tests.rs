@@ -22,6 +22,10 @@ fn values_are_known_by_their_form() {
         ),
         ("4111 1111 1111 1111 12/27", "card_number 12/27"),
         ("4111 1111 1111 1111 123", "card_number 123"),
+        (
+            "3782 8224 6310 005, 2200 1234 5678 9019",
+            "card_number, card_number",
+        ),
         ("4111111111111111 2nd try", "card_number 2nd try"),
         ("amex 3782 822463 10005 x", "amex card_number x"),
         (
@@ -83,6 +87,7 @@ fn what_only_resembles_a_value_stays() {
         "refund 100USD, refund 10000 dollars, refund 10000 to the card, payment 12345",
         "policy 30-day, subscription 12-month, appointment 10am, order 66th, ticket 500ms",
         "ticket utf8, account sha256, case SHA256, user i18n, return 0x1F2A, ticket 1920x1080",
+        "return Float32Array, return Vec3::new, return JSON5, in case E0382, case \"H264\": application Neo4j",
         "order_id: u64, user_id: int32, id: 404, id = None, order.id == 5",
         "order 12000 items, order 12,500 units, order 15:30:00, order 10000%",
     ] {

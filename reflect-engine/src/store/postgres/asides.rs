@@ -152,13 +152,15 @@ pub(super) async fn merge(
     now: Timestamp,
 ) -> Result<(), Fault> {
     // That one may have been merged into this one, as a near-duplicate.
-    let revision = revisions::next_revision(db, project).await?;
-    db.execute(
-        "UPDATE memory SET aside = NULL, aside_reason = NULL, aside_at = NULL, aside_into = NULL, \
-             revision = $4 WHERE project = $2 AND id = $3 AND aside_into = $1",
-        params![key, project, into.as_str(), revision],
-    )
-    .await?;
+    let target = db
+        .value(
+            "SELECT key FROM memory WHERE project = $1 AND id = $2 AND aside_into = $3",
+            params![project, into.as_str(), key],
+        )
+        .await?;
+    if let Some(target) = target {
+        write_one(db, project, &merges::reversed(target), now).await?;
+    }
     db.execute(
         "UPDATE memory SET aside = 'merged', aside_reason = $4, aside_at = $5, aside_into = \
              (SELECT coalesce(x.aside_into, x.key) FROM memory x WHERE x.project = $2 AND x.id = $3) \
