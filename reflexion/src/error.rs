@@ -62,6 +62,17 @@ impl ReflexionError {
     }
 }
 
+impl Outcome {
+    /// The outcome if the task is done, otherwise [`ReflexionError::Exhausted`].
+    pub fn into_success(self) -> Result<Self, ReflexionError> {
+        if self.succeeded() {
+            Ok(self)
+        } else {
+            Err(ReflexionError::Exhausted(Box::new(self)))
+        }
+    }
+}
+
 /// Options that cannot work, with the fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

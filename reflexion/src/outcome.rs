@@ -4,7 +4,6 @@ use std::fmt;
 use reflect_types::{Memory, TraceId};
 use serde::Serialize;
 
-use crate::error::ReflexionError;
 use crate::evaluation::Evaluation;
 use crate::id::RunId;
 use crate::memory_entry::MemoryEntry;
@@ -111,15 +110,6 @@ impl Outcome {
     /// Whether the task is done.
     pub fn succeeded(&self) -> bool {
         self.status == Status::Succeeded
-    }
-
-    /// The outcome if the task is done, otherwise [`ReflexionError::Exhausted`].
-    pub fn into_success(self) -> Result<Self, ReflexionError> {
-        if self.succeeded() {
-            Ok(self)
-        } else {
-            Err(ReflexionError::Exhausted(Box::new(self)))
-        }
     }
 
     /// The answer of the last trial; empty without a finished trial.
