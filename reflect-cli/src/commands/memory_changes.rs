@@ -149,8 +149,7 @@ pub(crate) async fn merge(place: &Place, options: Merge) -> Result<(), Failure> 
     change(place, named, false, |call| call.merge_into(&*into)).await
 }
 
-/// Changes memories one by one. An approval is of those that wait for it; others are told apart, and a quarantined one
-/// is refused.
+/// Updates each memory. An approval warns about a memory that did not wait for one, and refuses a quarantined one.
 async fn change(
     place: &Place,
     named: Named,
@@ -161,15 +160,15 @@ async fn change(
     let note = named.note;
     let change = async |client: &ReflectClient, id: &str| -> Result<MemoryHistory, Failure> {
         let shown = output::id(id);
-        let status = if approval {
-            client.get_memory(id).await?.memory.status
+        let approved = if approval {
+            Some(client.get_memory(id).await?.memory.status)
         } else {
-            MemoryStatus::Staged
+            None
         };
-        if status == MemoryStatus::Quarantined {
+        if approved == Some(MemoryStatus::Quarantined) {
             let restore = hint(&format!("memories restore {}", quoted(&shown)));
             return Err(Failure::conflict(format!(
-                "it is {status}: `{restore}` brings it back"
+                "it is quarantined: `{restore}` brings it back"
             )));
         }
         let mut call = client.update_memory(id);
@@ -177,7 +176,7 @@ async fn change(
             call = call.note(note);
         }
         let history = what(call).await?;
-        if status != MemoryStatus::Staged {
+        if let Some(status) = approved.filter(|status| *status != MemoryStatus::Staged) {
             eprintln!(
                 "{shown} did not wait for approval: it was {status}, and Reflect itself no longer sets it aside"
             );

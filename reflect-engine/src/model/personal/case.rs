@@ -112,7 +112,7 @@ pub(super) struct Case<'a> {
     /// Its length, with a `#` before it.
     pub length: usize,
     pub role: String,
-    /// Whether it stands behind `order_id=`.
+    /// Whether a key and `=` precede it, as in `order_id=55555`.
     pub is_argument: bool,
     /// The number without a `#`.
     pub code: &'a str,
