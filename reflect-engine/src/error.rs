@@ -93,18 +93,13 @@ pub enum Error {
         /// The newest format this version knows.
         known: i64,
     },
-    /// An older version wrote the file, or it is empty, and it was opened to be left as it is.
+    /// There is nothing in the database yet.
     #[error(
-        "{}: the database has format {found}, this version works on format {known}. Nothing was \
-         changed: the next server of this version migrates it", path.display()
+        "{}: the database is empty. Nothing was changed: the first server that uses it creates its tables", path.display()
     )]
-    Older {
+    Empty {
         /// The file.
         path: PathBuf,
-        /// The file's format; 0 if it is empty.
-        found: i64,
-        /// The format of this version.
-        known: i64,
     },
     /// The file belongs to another program.
     #[error(
@@ -139,7 +134,7 @@ impl Error {
             Self::Inaccessible { .. }
             | Self::Corrupt { .. }
             | Self::Newer { .. }
-            | Self::Older { .. }
+            | Self::Empty { .. }
             | Self::Foreign { .. }
             | Self::Internal { .. } => ErrorCode::Internal,
         }

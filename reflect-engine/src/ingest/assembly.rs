@@ -13,7 +13,7 @@ use super::new_trace;
 use crate::clock::later;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::store::{Intake, SpanTrace};
+use crate::store::{ProjectRow, Intake, SpanTrace};
 use crate::task::compute;
 
 /// How often to look for traces that other processes received.
@@ -96,7 +96,7 @@ async fn record(core: &Arc<Core>, trace: SpanTrace) -> Result<()> {
     Ok(())
 }
 
-async fn close(core: &Core, key: i64, is_remembered: bool) {
+async fn close(core: &Core, key: ProjectRow, is_remembered: bool) {
     let forget = is_remembered.then(|| later(core.now(), REMEMBERED));
     if let Err(error) = core.store.close_span_trace(key, forget).await {
         tracing::warn!(%error, "could not end the work on a trace of spans: it is repeated");

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::core::Core;
 use crate::error::Result;
 use crate::recall;
-use crate::store::{KnownEmbedder, UnusedVectors, VectorSpace};
+use crate::store::{ProjectRow, KnownEmbedder, UnusedVectors, VectorSpace};
 
 /// How long the vectors of an embedder are kept after an engine with it was last seen, and after those of another one
 /// were complete: the time for a way back.
@@ -109,11 +109,11 @@ impl Embedders {
 
 /// Deletes vectors in parts, so that other writes do not wait for all.
 async fn delete(core: &Core, unused: &UnusedVectors) -> Result<()> {
-    let mut after = Some(0);
-    while let Some(memory) = after.filter(|_| !*core.stopping.borrow()) {
+    let mut after = Some(ProjectRow::default());
+    while let Some(row) = after.filter(|_| !*core.stopping.borrow()) {
         after = core
             .store
-            .delete_unused_vectors(unused, memory, BATCH)
+            .delete_unused_vectors(unused, row, BATCH)
             .await?;
     }
     recall::delete_unused(core).await?;

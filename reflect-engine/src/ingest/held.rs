@@ -72,7 +72,7 @@ impl HeldJob {
         match self.core.store.renew_job(&lease, self.key).await {
             Ok(held) => held,
             Err(error) => {
-                tracing::warn!(job = self.key, %error, "could not renew the lease of a job");
+                tracing::warn!(job = %self.key, %error, "could not renew the lease of a job");
                 true
             }
         }
@@ -82,7 +82,7 @@ impl HeldJob {
     pub(super) async fn fail(&self, setback: Setback) {
         let failed = self.core.store.fail_job(&self.owner, self.key, setback);
         if let Err(error) = failed.await {
-            tracing::warn!(job = self.key, %error, "could not put a job back: its lease will expire");
+            tracing::warn!(job = %self.key, %error, "could not put a job back: its lease will expire");
         }
     }
 
@@ -90,7 +90,7 @@ impl HeldJob {
     pub(super) async fn finish(&self) {
         let finished = self.core.store.finish_job(&self.owner, self.key);
         if let Err(error) = finished.await {
-            tracing::warn!(job = self.key, %error, "could not end a job: its lease will expire");
+            tracing::warn!(job = %self.key, %error, "could not end a job: its lease will expire");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The store knows which memories are left, so a job is one batch, and queued while there is one.
 //! Queries use what is done.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::id::new_id;
 use crate::model;
 use crate::review::{NextAttempt, Setback};
-use crate::store::{Claims, JobKind, Lease, Subject, UnembeddedMemory, VectorSpace};
+use crate::store::{ProjectRow, Claims, JobKind, Lease, Subject, UnembeddedMemory, VectorSpace};
 use crate::task::isolate;
 
 /// The number of memories embedded in one job.
@@ -43,7 +43,7 @@ pub(super) struct ReembeddingWork {
     queued: AtomicBool,
     /// The memory up to which the current pass has found nothing left, so that a long one does not read again and
     /// again what it has done.
-    passed: AtomicI64,
+    cursor: Mutex<ProjectRow>,
     /// Whether a pass has ended. From then on, memories lack a vector only if other embedders are in use.
     looked: AtomicBool,
     /// The number of memories embedded since there was last nothing to do.
@@ -57,24 +57,33 @@ impl ReembeddingWork {
         Self {
             core: Arc::clone(core),
             queued: AtomicBool::new(false),
-            passed: AtomicI64::new(0),
+            cursor: Mutex::default(),
             looked: AtomicBool::new(false),
             done: AtomicU64::new(0),
             pause: Mutex::new(Self::POLL),
         }
     }
 
+    /// The memory up to which this pass has come.
+    fn cursor(&self) -> ProjectRow {
+        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_cursor(&self, row: ProjectRow) {
+        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = row;
+    }
+
     /// Whether a memory lacks a vector. At the end of a pass, another one begins: a task may have changed behind it.
     async fn is_lacking(&self, space: &VectorSpace) -> Result<bool> {
         let (store, backfill) = (&self.core.store, &self.core.backfill);
-        let after = self.passed.load(Ordering::Relaxed);
-        if after > 0 {
+        let after = self.cursor();
+        if after != ProjectRow::default() {
             if !store.unembedded(space, after, 1).await?.is_empty() {
                 return Ok(true);
             }
-            self.passed.store(0, Ordering::Relaxed);
+            self.set_cursor(ProjectRow::default());
         }
-        let is_lacking = !store.unembedded(space, 0, 1).await?.is_empty();
+        let is_lacking = !store.unembedded(space, ProjectRow::default(), 1).await?.is_empty();
         let lacking = if is_lacking {
             store.count_unembedded(space, None).await?
         } else {
@@ -199,7 +208,7 @@ struct Batch {
 impl ReembeddingWork {
     async fn batch(&self, failed: bool) -> Result<Batch> {
         let core = &self.core;
-        let after = self.passed.load(Ordering::Relaxed);
+        let after = self.cursor();
         let lacking = core.store.unembedded(&core.space(), after, BATCH).await?;
         if lacking.is_empty() {
             return Ok(Batch {
@@ -209,7 +218,7 @@ impl ReembeddingWork {
         }
         let vectors = embed(core, lacking.clone(), failed).await?;
         let is_complete = vectors.iter().all(Option::is_some);
-        let last = lacking.last().map(|memory| memory.key);
+        let last = lacking.last().map(UnembeddedMemory::row);
         let done = lacking.into_iter().zip(vectors);
         let done: Vec<_> = done
             .filter_map(|(memory, vector)| Some((memory, vector?)))
@@ -219,7 +228,7 @@ impl ReembeddingWork {
             .set_vectors(&core.space(), done, core.now())
             .await?;
         if let Some(last) = last.filter(|_| is_complete) {
-            self.passed.store(last, Ordering::Relaxed);
+            self.set_cursor(last);
         }
         Ok(Batch {
             embedded,

@@ -3,8 +3,31 @@ use reflect_types::{ProjectId, Trace};
 
 use crate::review::NewReview;
 
-/// A job's key inside its store. A key is never used again.
-pub type JobKey = i64;
+/// Where a row of a project is inside its store. A key is never used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProjectRow {
+    /// The key of the project; 0 for a row of no project.
+    pub project: i64,
+    /// The key of the row.
+    pub key: i64,
+}
+
+impl ProjectRow {
+    /// Behind all rows.
+    pub const MAX: Self = Self {
+        project: i64::MAX,
+        key: i64::MAX,
+    };
+}
+
+impl std::fmt::Display for ProjectRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.project, self.key)
+    }
+}
+
+/// A job's key.
+pub type JobKey = ProjectRow;
 
 /// A kind of background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

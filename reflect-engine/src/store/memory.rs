@@ -19,6 +19,11 @@ pub struct Revision {
     pub number: i64,
 }
 
+impl Revision {
+    /// How many changes a store remembers deletions for. An index that is further behind starts over.
+    pub const FOLLOWED: i64 = 100_000;
+}
+
 /// A page of changes of a project's memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryChanges {

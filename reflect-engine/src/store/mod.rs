@@ -21,7 +21,6 @@ pub mod conformance;
 mod encoded_trace;
 mod find;
 mod job;
-mod legacy_note;
 mod memory;
 pub(crate) mod merges;
 mod monitoring;
@@ -30,18 +29,18 @@ mod page;
 mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod restored;
-mod row;
 mod sketches;
 mod skill;
 mod snapshots;
 mod spans;
+mod sql;
 mod sqlite;
 mod tally;
 mod trace;
 mod undecoded;
 mod undo_run;
 mod vectors;
+mod words;
 
 pub use archive::{Archive, EmbeddedPiece};
 #[cfg(any(test, feature = "test-support"))]
@@ -49,7 +48,7 @@ pub use archive::{Archive, EmbeddedPiece};
 pub use audit::assert_consistent;
 pub use browse::{Browse, TraceFilter, TraceOverview, TraceSearch, UsedMemory, WaitingTrace};
 pub use find::{FoundTrace, TraceKey, labels};
-pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, Subject};
+pub use job::{ClaimedJob, Claims, JobKey, JobKind, Lease, ProjectRow, Subject};
 pub(crate) use memory::STAGED;
 pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::{KeyId, ProjectId};
 
+use super::ProjectRow;
 use crate::error::Result;
 
 /// Spans of OpenTelemetry until the runs of their trace are recorded.
@@ -29,7 +30,7 @@ pub trait Spans {
     ) -> Result<SpanClaims>;
 
     /// Ends the work on a trace: deletes its spans, and remembers their ids until `forget`, if given.
-    async fn close_span_trace(&self, key: i64, forget: Option<Timestamp>) -> Result<()>;
+    async fn close_span_trace(&self, key: ProjectRow, forget: Option<Timestamp>) -> Result<()>;
 }
 
 /// Who sends spans.
@@ -126,7 +127,7 @@ pub struct SpanClaims {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanTrace {
     /// Its key in the store.
-    pub key: i64,
+    pub key: ProjectRow,
     /// The project.
     pub project: ProjectId,
     /// The API key that the spans came with.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use reflect_types::ProjectId;
 
-use super::{Claims, Lease, MemoryKey};
+use super::{Claims, Lease, MemoryKey, ProjectRow};
 use crate::error::Result;
 
 /// The space of an embedder's vectors. Vectors of different spaces are never compared.
@@ -44,10 +44,22 @@ pub struct KnownEmbedder {
 /// A memory without a vector of an embedder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedMemory {
+    /// The key of its project.
+    pub project: i64,
     /// The memory.
     pub key: MemoryKey,
     /// The text to embed.
     pub task: String,
+}
+
+impl UnembeddedMemory {
+    /// Where the memory is.
+    pub fn row(&self) -> ProjectRow {
+        ProjectRow {
+            project: self.project,
+            key: self.key,
+        }
+    }
 }
 
 /// Vectors that no engine uses.
@@ -88,11 +100,11 @@ pub trait Vectors {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// Memories of any project without a vector of this space, in the order of their keys.
+    /// Memories of any project without a vector of this space, by project, in the order of their keys.
     async fn unembedded(
         &self,
         space: &VectorSpace,
-        after: MemoryKey,
+        after: ProjectRow,
         limit: usize,
     ) -> Result<Vec<UnembeddedMemory>>;
 
@@ -118,9 +130,9 @@ pub trait Vectors {
     async fn delete_unused_vectors(
         &self,
         unused: &UnusedVectors,
-        after: MemoryKey,
+        after: ProjectRow,
         limit: usize,
-    ) -> Result<Option<MemoryKey>>;
+    ) -> Result<Option<ProjectRow>>;
 
     /// Queues the re-embedding of memories for an embedder, unless it is queued.
     /// `restart` ends the back-off of earlier failures.

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::{Clock, System};
-use crate::store::Lease;
 
 /// The database's time: the system's, moved by the difference that the store last measured. It
 /// measures with every look for jobs, so leases of servers with different clocks agree.
@@ -72,19 +71,6 @@ impl std::fmt::Debug for DatabaseClock {
         f.debug_struct("DatabaseClock")
             .field("difference", &self.difference())
             .finish_non_exhaustive()
-    }
-}
-
-/// A time that is wrong by so much.
-pub(super) fn corrected(time: Timestamp, error: SignedDuration) -> Timestamp {
-    time.checked_add(error).unwrap_or(time)
-}
-
-/// A lease whose end is wrong by so much.
-pub(super) fn corrected_lease(lease: &Lease, error: SignedDuration) -> Lease {
-    Lease {
-        owner: lease.owner.clone(),
-        until: corrected(lease.until, error),
     }
 }
 

@@ -6,93 +6,70 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
 
 use crate::error::Error;
-use crate::store::row::Unreadable;
-
-/// A failure inside a transaction, which does not know the database.
-#[derive(Debug)]
-pub(in crate::store) enum Fault {
-    /// PostgreSQL failed, or cannot be reached.
-    Sql(tokio_postgres::Error),
-    /// No connection is free.
-    Pool(PoolError),
-    /// A stored value cannot be read.
-    Data(String),
-    /// Any other error.
-    Plain(Error),
-}
+use crate::store::sql::fault::Fault;
 
 impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Sql(error)
+        Self::database(error)
     }
 }
 
 impl From<PoolError> for Fault {
     fn from(error: PoolError) -> Self {
         match error {
-            PoolError::Backend(error) => Self::Sql(error),
-            other => Self::Pool(other),
+            PoolError::Backend(error) => Self::database(error),
+            other => Self::database(other),
         }
     }
 }
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self::Plain(error)
-    }
+/// Whether the transaction may succeed if it runs again at once: it met another one.
+pub(super) fn met_another(fault: &Fault) -> bool {
+    let Some(error) = fault.driver::<tokio_postgres::Error>() else {
+        return false;
+    };
+    let meetings = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::UNIQUE_VIOLATION,
+        // The project was deleted meanwhile.
+        SqlState::FOREIGN_KEY_VIOLATION,
+    ];
+    error.code().is_some_and(|code| meetings.contains(code)) || is_stale_plan(fault)
 }
 
-impl From<Unreadable> for Fault {
-    fn from(unreadable: Unreadable) -> Self {
-        Self::Data(unreadable.0)
-    }
+/// Whether a prepared statement is of an older schema.
+pub(super) fn is_stale_plan(fault: &Fault) -> bool {
+    let error = fault.driver::<tokio_postgres::Error>();
+    error.is_some_and(|error| {
+        error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+            && error.to_string().contains("cached plan")
+    })
 }
 
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Data(format!("a stored value is not readable JSON: {error}"))
-    }
-}
-
-impl Fault {
-    /// Whether the transaction may succeed if it runs again at once: it met another one.
-    pub(super) fn met_another(&self) -> bool {
-        let Self::Sql(error) = self else {
-            return false;
-        };
-        let meetings = [
-            SqlState::T_R_SERIALIZATION_FAILURE,
-            SqlState::T_R_DEADLOCK_DETECTED,
-            SqlState::UNIQUE_VIOLATION,
-            // The project was deleted meanwhile.
-            SqlState::FOREIGN_KEY_VIOLATION,
-            // A statement sent before the answer to one that failed.
-            SqlState::IN_FAILED_SQL_TRANSACTION,
-        ];
-        error.code().is_some_and(|code| meetings.contains(code)) || self.is_stale_plan()
-    }
-
-    /// Whether a prepared statement is of an older schema.
-    pub(super) fn is_stale_plan(&self) -> bool {
-        matches!(self, Self::Sql(error) if error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
-            && error.to_string().contains("cached plan"))
-    }
-
-    /// The error, with the database it concerns. `address` has no password.
-    pub(super) fn at(self, address: &str) -> Error {
-        match self {
-            Self::Sql(error) => sql(error, address),
-            Self::Pool(PoolError::Timeout(TimeoutType::Wait)) => Error::unavailable(
-                "all connections to the database are busy: try again later, or allow more with --database-connections",
-            ),
-            Self::Pool(PoolError::Timeout(_)) => unreachable(None),
-            Self::Pool(error) => Error::unavailable(format!("the store is closed: {error}")),
-            Self::Data(detail) => Error::Corrupt {
+/// A failure as an error of the engine, with the database it concerns. `address` has no password.
+pub(super) fn at(fault: Fault, address: &str) -> Error {
+    let error = match fault {
+        Fault::Data(detail) => {
+            return Error::Corrupt {
                 path: address.into(),
                 detail,
-            },
-            Self::Plain(error) => error,
+            };
         }
+        Fault::Plain(error) => return error,
+        Fault::Database(error) => error,
+    };
+    let error = match error.downcast::<tokio_postgres::Error>() {
+        Ok(error) => return sql(*error, address),
+        Err(other) => other,
+    };
+    match error.downcast_ref::<PoolError>() {
+        Some(PoolError::Timeout(TimeoutType::Wait)) => Error::unavailable(
+            "all connections to the database are busy: try again later, or allow more with --database-connections",
+        ),
+        Some(PoolError::Timeout(_)) => unreachable(None),
+        Some(error) => Error::unavailable(format!("the store is closed: {error}")),
+        None => Error::internal(format!("{address}: {error}"), error),
     }
 }
 

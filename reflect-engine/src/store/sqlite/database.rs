@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use async_trait::async_trait;
 
-use super::fault::Fault;
-use super::file::{self, Older};
+use super::fault;
+use super::file::{self, Missing};
 use super::readers::Readers;
 use super::writer::Writer;
 use crate::error::Result;
+use crate::store::sql::driver::{Driver, Work};
 
 /// A store in one SQLite file, or in memory.
 #[derive(Debug)]
@@ -21,23 +22,23 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens a file, creates it if there is none, and migrates an older one. A file that is
-    /// damaged, newer than this version or another program's is refused and left unchanged.
+    /// Opens a file, and creates it if there is none. A file that is damaged, of another format or another program's
+    /// is refused and left unchanged.
     ///
     /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        Self::open_or(path.into().into(), Older::Migrated)
+        Self::open_or(path.into().into(), Missing::Created)
     }
 
-    /// Opens a file of this version's format. One that is older or empty is refused and left unchanged.
+    /// Opens a file that there is. One that is missing or empty is refused and left unchanged.
     ///
     /// This blocks: in async code, call it through `spawn_blocking`.
     pub fn open_current(path: impl Into<PathBuf>) -> Result<Self> {
-        Self::open_or(path.into().into(), Older::Refused)
+        Self::open_or(path.into().into(), Missing::Refused)
     }
 
-    fn open_or(path: Arc<Path>, older: Older) -> Result<Self> {
-        let db = file::open(&path, older).map_err(|fault| fault.at(&path))?;
+    fn open_or(path: Arc<Path>, missing: Missing) -> Result<Self> {
+        let db = file::open(&path, missing).map_err(|fault| fault::at(fault, &path))?;
         Ok(Self {
             writer: Writer::start(db, Arc::clone(&path))?,
             readers: Some(Readers::new(Arc::clone(&path))),
@@ -48,7 +49,7 @@ impl Sqlite {
     /// Creates an empty database in memory, which ends with this store.
     pub fn in_memory() -> Result<Self> {
         let path: Arc<Path> = Path::new(":memory:").into();
-        let db = file::open_in_memory().map_err(|fault| fault.at(&path))?;
+        let db = file::open_in_memory().map_err(|fault| fault::at(fault, &path))?;
         Ok(Self {
             writer: Writer::start(db, Arc::clone(&path))?,
             readers: None,
@@ -60,34 +61,33 @@ impl Sqlite {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
+#[async_trait]
+impl Driver for Sqlite {
+    async fn read<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
+    where
+        S: Send + Sync + 'static,
+        T: Send + 'static,
+    {
         match &self.readers {
-            Some(readers) => readers.run(work).await,
-            None => self.write(work).await,
+            Some(readers) => readers.run(arguments, work).await,
+            None => self.write(arguments, work).await,
         }
     }
 
-    /// Runs work that may turn out to read only.
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        only_reads: bool,
-        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        if only_reads {
-            self.read(work).await
-        } else {
-            self.write(work).await
-        }
+    async fn write<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
+    where
+        S: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.writer.run(&self.path, arguments, work).await
     }
 
-    pub(super) async fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        self.writer.run(&self.path, work).await
+    async fn close(&self) -> Result<()> {
+        if let Some(readers) = &self.readers {
+            readers.close().await;
+        }
+        self.writer.close().await
     }
 }

@@ -5,54 +5,26 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::error::Error;
-use crate::store::row::Unreadable;
-
-/// A failure inside a transaction, which does not know the file.
-#[derive(Debug)]
-pub(in crate::store) enum Fault {
-    /// SQLite failed.
-    Sql(rusqlite::Error),
-    /// A stored value cannot be read.
-    Data(String),
-    /// Any other error.
-    Plain(Error),
-}
+use crate::store::sql::fault::Fault;
 
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
+        Self::database(error)
     }
 }
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self::Plain(error)
-    }
-}
-
-impl From<Unreadable> for Fault {
-    fn from(unreadable: Unreadable) -> Self {
-        Self::Data(unreadable.0)
-    }
-}
-
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Data(format!("a stored value is not readable JSON: {error}"))
-    }
-}
-
-impl Fault {
-    /// The error, with the file it concerns.
-    pub(super) fn at(self, path: &Path) -> Error {
-        match self {
-            Self::Sql(error) => sql(error, path),
-            Self::Data(detail) => Error::Corrupt {
-                path: path.to_owned(),
-                detail,
-            },
-            Self::Plain(error) => error,
-        }
+/// A failure as an error of the engine, with the file it concerns.
+pub(super) fn at(fault: Fault, path: &Path) -> Error {
+    match fault {
+        Fault::Database(error) => match error.downcast::<rusqlite::Error>() {
+            Ok(error) => sql(*error, path),
+            Err(other) => Error::internal(format!("{}: {other}", path.display()), other),
+        },
+        Fault::Data(detail) => Error::Corrupt {
+            path: path.to_owned(),
+            detail,
+        },
+        Fault::Plain(error) => error,
     }
 }
 

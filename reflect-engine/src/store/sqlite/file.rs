@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::fault::Fault;
-use super::migrations;
+use super::dialect::DIALECT;
 use crate::error::Error;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::{FORMAT, SCHEMA};
 
 /// `Rflt`, which marks a file as Reflect's.
 const APPLICATION_ID: i64 = 0x5266_6c74;
@@ -20,16 +21,16 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The prepared statements that a connection keeps.
 const STATEMENTS: usize = 64;
 
-/// What happens to a file of an older format.
+/// What happens to a file that is missing or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Older {
-    Migrated,
+pub(super) enum Missing {
+    Created,
     Refused,
 }
 
-/// Opens a file for writing. Nothing changes it before its migration.
-pub(super) fn open(path: &Path, older: Older) -> Result<Connection, Fault> {
-    if older == Older::Refused && !path.exists() {
+/// Opens a file for writing. Nothing changes it before it is known to be ours.
+pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, Fault> {
+    if missing == Missing::Refused && !path.exists() {
         return Err(Fault::Plain(Error::Inaccessible {
             path: path.to_owned(),
             problem: "there is no such file".to_owned(),
@@ -46,17 +47,15 @@ pub(super) fn open(path: &Path, older: Older) -> Result<Connection, Fault> {
     }
     // In one transaction: another process may be creating the file right now.
     let view = db.unchecked_transaction()?;
-    let found = format(&view, path)?;
+    let is_empty = is_empty(&view, path)?;
     view.commit()?;
-    if found < migrations::current() {
-        if older == Older::Refused {
-            return Err(Fault::Plain(Error::Older {
+    if is_empty {
+        if missing == Missing::Refused {
+            return Err(Fault::Plain(Error::Empty {
                 path: path.to_owned(),
-                found,
-                known: migrations::current(),
             }));
         }
-        migrate(&mut db, path)?;
+        create(&mut db, path)?;
     }
     use_wal(&db)?;
     // A committed write is acknowledged, so it has to survive a power failure.
@@ -76,7 +75,7 @@ pub(super) fn open(path: &Path, older: Older) -> Result<Connection, Fault> {
 /// Creates a database in memory.
 pub(super) fn open_in_memory() -> Result<Connection, Fault> {
     let mut db = Connection::open_in_memory()?;
-    migrate(&mut db, Path::new(":memory:"))?;
+    create(&mut db, Path::new(":memory:"))?;
     prepare(&db)?;
     Ok(db)
 }
@@ -123,46 +122,34 @@ fn make_private(path: &Path) {
     let _ = options.open(path);
 }
 
-/// The file's format, 0 for an empty file. Refuses a foreign or newer file.
-pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, Fault> {
+/// Whether nothing is in the file yet. Refuses a foreign file, and one of another format.
+fn is_empty(db: &Connection, path: &Path) -> Result<bool, Fault> {
     let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, format) = (pragma("application_id")?, pragma("user_version")?);
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application != APPLICATION_ID {
-        return match (application, format, tables) {
-            (0, 0, 0) => Ok(0),
-            _ => Err(Fault::Plain(Error::Foreign {
-                path: path.to_owned(),
-            })),
-        };
-    }
-    if format > migrations::current() {
-        return Err(Fault::Plain(Error::Newer {
+    match (application, format, tables) {
+        (0, 0, 0) => Ok(true),
+        (APPLICATION_ID, FORMAT, _) => Ok(false),
+        (APPLICATION_ID, found, _) => Err(Fault::Plain(Error::Newer {
             path: path.to_owned(),
-            found: format,
-            known: migrations::current(),
-        }));
+            found,
+            known: FORMAT,
+        })),
+        _ => Err(Fault::Plain(Error::Foreign {
+            path: path.to_owned(),
+        })),
     }
-    Ok(format)
 }
 
-/// Runs all migrations in one transaction, so that a file has the old format or the new one.
-fn migrate(db: &mut Connection, path: &Path) -> Result<(), Fault> {
-    // A migration may rewrite the schema, which some builds of SQLite refuse by default.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
+/// Creates the tables in one transaction, unless another process has done so meanwhile.
+fn create(db: &mut Connection, path: &Path) -> Result<(), Fault> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Read again under the lock: another process may have migrated the file meanwhile.
-    let from = format(&transaction, path)?;
-    migrations::run(&transaction, from)?;
-    stamp(&transaction, migrations::current())?;
+    if is_empty(&transaction, path)? {
+        transaction.execute_batch(&DIALECT.write(SCHEMA))?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    }
     transaction.commit()?;
-    Ok(())
-}
-
-/// Marks a file as Reflect's, in this format.
-pub(super) fn stamp(db: &Connection, format: i64) -> Result<(), Fault> {
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", format)?;
     Ok(())
 }
 
@@ -196,13 +183,4 @@ pub(super) fn is_gone(db: &Connection) -> bool {
     // A database in memory has an empty path.
     let path = db.path().filter(|path| !path.is_empty());
     path.is_some_and(|path| !Path::new(path).exists())
-}
-
-/// Writes a row.
-pub(super) fn check_writable(db: &Connection) -> Result<(), Fault> {
-    db.prepare_cached(
-        "INSERT OR REPLACE INTO setting (name, value) VALUES ('writable', hex(randomblob(16384)))",
-    )?
-    .execute([])?;
-    Ok(())
 }

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use super::fault::Fault;
-use super::file;
+use super::connection::Session;
+use super::{fault, file};
 use crate::error::{Error, Result};
+use crate::store::sql::driver::Work;
+use crate::store::sql::fault::Fault;
 
 /// The most connections. More do not help: SQLite reads from the system's page cache.
 const CONNECTIONS: u32 = 4;
@@ -17,7 +18,7 @@ const CONNECTIONS: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Readers {
     path: Arc<Path>,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Mutex<Vec<Session>>>,
     free: Arc<Semaphore>,
 }
 
@@ -31,9 +32,10 @@ impl Readers {
     }
 
     /// Runs the work on one snapshot of the database.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(super) async fn run<S: Send + 'static, T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        arguments: S,
+        work: Work<S, T>,
     ) -> Result<T> {
         let permit = Arc::clone(&self.free)
             .acquire_owned()
@@ -45,11 +47,14 @@ impl Readers {
             let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let db = match kept {
                 Some(db) => db,
-                None => file::open_for_reading(&path).map_err(|fault| fault.at(&path))?,
+                None => {
+                    let db = file::open_for_reading(&path);
+                    Session::new(db.map_err(|fault| fault::at(fault, &path))?)
+                }
             };
-            let answer = read(&db, work).map_err(|fault| fault.at(&path));
+            let answer = read(&db, &arguments, work).map_err(|fault| fault::at(fault, &path));
             // After a panic or a failed rollback the connection is not kept.
-            if db.is_autocommit() {
+            if db.connection().is_autocommit() {
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
             }
             answer
@@ -75,12 +80,11 @@ impl Readers {
     }
 }
 
-fn read<T>(
-    db: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let view = db.unchecked_transaction()?;
-    let answer = work(&view)?;
-    view.commit()?;
-    Ok(answer)
+fn read<S, T>(db: &Session, arguments: &S, work: Work<S, T>) -> Result<T, Fault> {
+    let control = |sql| db.connection().execute_batch(sql).map_err(Fault::database);
+    control("BEGIN")?;
+    let answer = db.run(arguments, work);
+    // What was read is the answer, whatever comes of the end.
+    control(if answer.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    answer
 }

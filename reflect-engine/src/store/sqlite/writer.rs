@@ -7,12 +7,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::fault::Fault;
-use super::file;
+use super::connection::Session;
+use super::{fault, file};
 use crate::error::{Error, Result};
+use crate::store::sql::driver::Work;
+use crate::store::sql::fault::Fault;
 
 /// The most writes that share a commit, which bounds how long each one waits.
 const MAX_GROUP: usize = 512;
@@ -40,25 +41,26 @@ impl std::fmt::Debug for Request {
 /// A queued write.
 trait Write: Send {
     /// Runs the work; returns whether to keep its changes.
-    fn run(&mut self, db: &Connection) -> bool;
+    fn run(&mut self, db: &Session) -> bool;
 
     /// Answers the caller; `failed` is the error of the commit, if it failed.
     fn answer(self: Box<Self>, failed: Option<&dyn Fn() -> Error>);
 }
 
-struct PendingWrite<F, T> {
-    work: F,
+struct PendingWrite<S, T> {
+    arguments: S,
+    work: Work<S, T>,
     path: Arc<Path>,
     outcome: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
 }
 
 impl Writer {
-    pub(super) fn start(db: Connection, path: Arc<Path>) -> Result<Self> {
+    pub(super) fn start(db: rusqlite::Connection, path: Arc<Path>) -> Result<Self> {
         let (queue, requests) = channel();
         let thread = std::thread::Builder::new()
             .name("reflect-writer".to_owned())
-            .spawn(move || serve(&db, &path, &requests))
+            .spawn(move || serve(&Session::new(db), &path, &requests))
             .map_err(|error| Error::internal("the writing thread could not be started", error))?;
         Ok(Self {
             queue,
@@ -68,13 +70,15 @@ impl Writer {
 
     /// Runs the work in a transaction and returns when it is committed. It runs a second time if
     /// another work of the transaction has to be undone.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(super) async fn run<S: Send + 'static, T: Send + 'static>(
         &self,
         path: &Arc<Path>,
-        work: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
+        arguments: S,
+        work: Work<S, T>,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let write = Box::new(PendingWrite {
+            arguments,
             work,
             path: Arc::clone(path),
             outcome: None,
@@ -104,17 +108,13 @@ impl Writer {
     }
 }
 
-impl<F, T> Write for PendingWrite<F, T>
-where
-    F: Fn(&Connection) -> Result<T, Fault> + Send,
-    T: Send,
-{
-    fn run(&mut self, db: &Connection) -> bool {
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(db)));
+impl<S: Send, T: Send> Write for PendingWrite<S, T> {
+    fn run(&mut self, db: &Session) -> bool {
+        let outcome = catch_unwind(AssertUnwindSafe(|| db.run(&self.arguments, self.work)));
         let outcome = outcome
             .unwrap_or_else(|_| Err(Fault::Plain(Error::bug("writing to the database panicked"))));
         let keep = outcome.is_ok();
-        self.outcome = Some(outcome.map_err(|fault| fault.at(&self.path)));
+        self.outcome = Some(outcome.map_err(|fault| fault::at(fault, &self.path)));
         keep
     }
 
@@ -131,7 +131,7 @@ where
     }
 }
 
-fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
+fn serve(session: &Session, path: &Path, requests: &Receiver<Request>) {
     let mut open = true;
     while open {
         let mut group = Vec::new();
@@ -149,11 +149,13 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
                 Err(_) => break,
             }
         }
-        let committed = commit(db, &mut group);
+        let committed = commit(session, &mut group);
+        let db = session.connection();
         if committed.is_err() && !db.is_autocommit() {
             // If that fails too, the BEGIN of the next group reports it.
-            let _ = execute(db, "ROLLBACK");
+            let _ = execute(&db, "ROLLBACK");
         }
+        drop(db);
         match committed {
             Ok(()) => group.into_iter().for_each(|write| write.answer(None)),
             Err(failure) => {
@@ -167,62 +169,70 @@ fn serve(db: &Connection, path: &Path, requests: &Receiver<Request>) {
 }
 
 /// Runs a group in one transaction: a write that fails undoes no other.
-fn commit(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
-    if commit_all(db, group)? {
+fn commit(session: &Session, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
+    if commit_all(session, group)? {
         return Ok(());
     }
+    let db = session.connection();
     if !db.is_autocommit() {
-        execute(db, "ROLLBACK")?;
+        execute(&db, "ROLLBACK")?;
     }
+    drop(db);
     match group {
         // Its failure is its answer.
         [_] => Ok(()),
-        _ => commit_each(db, group),
+        _ => commit_each(session, group),
     }
 }
 
 /// Runs a group without savepoints, which copy every page that a write changes. Returns `false`,
 /// before the commit, if a write has failed halfway.
-fn commit_all(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<bool, Failure> {
-    execute(db, "BEGIN IMMEDIATE")?;
+fn commit_all(session: &Session, group: &mut [Box<dyn Write>]) -> Result<bool, Failure> {
+    execute(&session.connection(), "BEGIN IMMEDIATE")?;
     for write in group {
-        let before = db.total_changes();
+        let before = session.connection().total_changes();
+        if write.run(session) {
+            continue;
+        }
+        let db = session.connection();
         // A write that is refused has changed nothing.
-        if !write.run(db) && (db.is_autocommit() || db.total_changes() != before) {
+        if db.is_autocommit() || db.total_changes() != before {
             return Ok(false);
         }
     }
-    finish(db)?;
+    finish(session)?;
     Ok(true)
 }
 
 /// Runs each write of a group in a savepoint.
-fn commit_each(db: &Connection, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
-    execute(db, "BEGIN IMMEDIATE")?;
+fn commit_each(session: &Session, group: &mut [Box<dyn Write>]) -> Result<(), Failure> {
+    execute(&session.connection(), "BEGIN IMMEDIATE")?;
     for write in group {
-        execute(db, "SAVEPOINT one")?;
-        if !write.run(db) {
+        execute(&session.connection(), "SAVEPOINT one")?;
+        let keeps = write.run(session);
+        let db = session.connection();
+        if !keeps {
             // A full disk makes SQLite roll back the whole transaction, and the group is lost.
             if db.is_autocommit() {
                 return Err(Failure::Neighbour);
             }
-            execute(db, "ROLLBACK TO one")?;
+            execute(&db, "ROLLBACK TO one")?;
         }
-        execute(db, "RELEASE one")?;
+        execute(&db, "RELEASE one")?;
     }
-    finish(db)?;
-    Ok(())
+    finish(session)
 }
 
 /// Commits, if the file is still there.
-fn finish(db: &Connection) -> Result<(), Failure> {
-    if file::is_gone(db) {
+fn finish(session: &Session) -> Result<(), Failure> {
+    let db = session.connection();
+    if file::is_gone(&db) {
         return Err(Failure::Gone);
     }
-    Ok(execute(db, "COMMIT")?)
+    Ok(execute(&db, "COMMIT")?)
 }
 
-fn execute(db: &Connection, sql: &str) -> rusqlite::Result<()> {
+fn execute(db: &rusqlite::Connection, sql: &str) -> rusqlite::Result<()> {
     db.prepare_cached(sql)?.execute([]).map(drop)
 }
 
@@ -258,6 +268,6 @@ impl Failure {
             }
             Self::Sql(other) => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
         };
-        Fault::Sql(copy).at(path)
+        fault::at(Fault::database(copy), path)
     }
 }

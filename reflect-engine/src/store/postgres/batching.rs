@@ -1,0 +1,100 @@
+//! Traces and reviews of a project that arrive together share a transaction.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use deadpool_postgres::Pool;
+use reflect_types::TraceReceipt;
+
+use super::Postgres;
+use super::fault::unreachable;
+use super::group::Groups;
+use crate::error::Result;
+use crate::review::Decision;
+use crate::store::Intake;
+use crate::store::sql::batches::{self, ReviewWrite, TraceWrite};
+use crate::store::sql::db::Db;
+use crate::store::sql::fault::Fault;
+
+/// The writes that wait for a transaction.
+pub(super) struct Batching {
+    traces: Groups<Arc<TraceWrite>, Result<TraceReceipt>>,
+    reviews: Groups<Arc<ReviewWrite>, Result<Decision>>,
+}
+
+impl Default for Batching {
+    fn default() -> Self {
+        Self {
+            // Traces are inserted side by side; reviews lock their project.
+            traces: Groups::new(4),
+            reviews: Groups::new(1),
+        }
+    }
+}
+
+impl Postgres {
+    /// Inserts a trace together with others; `None` if it has to be tried alone.
+    pub(super) async fn insert_together(
+        &self,
+        write: &Arc<TraceWrite>,
+    ) -> Option<Result<TraceReceipt>> {
+        if matches!(write.intake, Intake::Learned(_)) {
+            return None;
+        }
+        let (group, pool) = (self.batching.traces.of(&write.project), self.pool());
+        let together = |writes| {
+            let work: Together<TraceWrite, _> =
+                |db, writes| Box::pin(batches::insert_all(db, writes));
+            shared(pool.clone(), writes, work)
+        };
+        group.write(Arc::clone(write), together).await
+    }
+
+    /// Changes a review together with others; `None` if it has to be tried alone.
+    pub(super) async fn review_together(
+        &self,
+        write: &Arc<ReviewWrite>,
+    ) -> Option<Result<Decision>> {
+        let (group, pool) = (self.batching.reviews.of(&write.project), self.pool());
+        let together = |writes| {
+            let work: Together<ReviewWrite, _> =
+                |db, writes| Box::pin(batches::review_all(db, writes));
+            shared(pool.clone(), writes, work)
+        };
+        group.write(Arc::clone(write), together).await
+    }
+}
+
+/// The work of a transaction on writes that share it.
+type Together<W, A> =
+    for<'a> fn(
+        &'a Db<'a>,
+        &'a [Arc<W>],
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<A>, Fault>> + Send + 'a>>;
+
+/// Runs work in a transaction; `None` if nothing is written.
+async fn shared<W: Send + Sync, A>(
+    pool: Pool,
+    writes: Vec<Arc<W>>,
+    work: Together<W, A>,
+) -> Option<Vec<Result<A>>> {
+    let done: Result<_, Fault> = async {
+        let mut connection = pool.get().await?;
+        let session = Postgres::begin_writing(&mut connection).await?;
+        let answers = work(&Db::new(&session), &writes).await?;
+        Ok((answers, session.commit().await))
+    }
+    .await;
+    match done {
+        Ok((answers, Ok(()))) => Some(answers.into_iter().map(Ok).collect()),
+        // The database says that it did not commit.
+        Ok((_, Err(error))) if error.code().is_some() => None,
+        // It may have.
+        Ok((answers, Err(_))) => Some(answers.iter().map(|_| Err(unreachable(None))).collect()),
+        Err(fault) => {
+            // Each is tried alone, and gets the error that is its own.
+            tracing::debug!(?fault, writes = writes.len(), "writes do not share a transaction");
+            None
+        }
+    }
+}

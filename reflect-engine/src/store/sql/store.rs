@@ -1,0 +1,435 @@
+//! Every driver is a store.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reflect_types::{
+    ChangeRecord, DeletedTraces, KeyId, ListMemories, ListMemoryChanges, ListTraces, ListUndos,
+    MemoryHistory, MemoryId, MemoryRecord, MemoryUpdate, Page, ProjectId, ProjectSettings,
+    ProjectSummary, Skill, Stats, Trace, TraceId, TraceReceipt, UndoRecord, UndoReport,
+    UpdateProject,
+};
+
+use super::batches::{ReviewWrite, TraceWrite};
+use super::driver::Driver;
+use super::index_feed::{self, Follow};
+use super::{
+    claims, hiding, jobs, memories, memory_changes, memory_edits, projects, skills, trace_labels,
+    traces, undo, undo_records,
+};
+use crate::error::Result;
+use crate::review::{Action, Decision, Selection, Setback};
+use crate::store::encoded_trace::EncodedTrace;
+use crate::store::{
+    AsideWrite, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges, MemoryKey,
+    NewTrace, Revision, SkillWrite, Store, TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace,
+};
+
+#[async_trait]
+impl<D: Driver> Store for D {
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        self.look((), |db, ()| Box::pin(projects::list(db))).await
+    }
+
+    async fn project_summaries(&self, only: Option<&ProjectId>) -> Result<Vec<ProjectSummary>> {
+        self.read(only.cloned(), |db, only: &Option<ProjectId>| {
+            Box::pin(projects::summaries(db, only.as_ref()))
+        })
+        .await
+    }
+
+    async fn settings(&self, project: &ProjectId) -> Result<ProjectSettings> {
+        self.look(project.clone(), |db, project| {
+            Box::pin(projects::settings(db, project))
+        })
+        .await
+    }
+
+    async fn update_project(
+        &self,
+        project: &ProjectId,
+        update: &UpdateProject,
+        creates: bool,
+    ) -> Result<()> {
+        let arguments = (project.clone(), update.clone(), creates);
+        self.write(arguments, |db, (project, update, creates)| {
+            Box::pin(projects::update(db, project, update, *creates))
+        })
+        .await
+    }
+
+    async fn create_project(&self, project: &ProjectId) -> Result<()> {
+        let created = self.write(project.clone(), |db, project| {
+            Box::pin(projects::ensure(db, project))
+        });
+        created.await.map(drop)
+    }
+
+    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
+        self.write(project.clone(), |db, project| {
+            Box::pin(projects::delete(db, project))
+        })
+        .await
+    }
+
+    async fn stats(&self, project: &ProjectId) -> Result<Stats> {
+        self.read(project.clone(), |db, project| {
+            Box::pin(projects::stats(db, project))
+        })
+        .await
+    }
+
+    async fn insert_trace(
+        &self,
+        project: &ProjectId,
+        trace: NewTrace,
+        intake: Intake,
+    ) -> Result<TraceReceipt> {
+        self.insert(TraceWrite {
+            project: project.clone(),
+            // Here, because writes may share a thread.
+            trace: EncodedTrace::new(trace)?,
+            intake,
+        })
+        .await
+    }
+
+    async fn trace_json(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+    ) -> Result<Option<Undecoded<Trace>>> {
+        self.look((project.clone(), id.clone()), |db, (project, id)| {
+            Box::pin(traces::get(db, project, id))
+        })
+        .await
+    }
+
+    async fn find_traces(
+        &self,
+        project: &ProjectId,
+        key: &TraceKey,
+        limit: usize,
+    ) -> Result<Vec<FoundTrace>> {
+        let arguments = (project.clone(), key.clone(), limit);
+        self.read(arguments, |db, (project, key, limit)| {
+            Box::pin(trace_labels::find(db, project, key, *limit))
+        })
+        .await
+    }
+
+    async fn list_traces_json(
+        &self,
+        project: &ProjectId,
+        list: &ListTraces,
+    ) -> Result<Page<Undecoded<Trace>>> {
+        let mut end = i64::MAX;
+        if list.is_oldest_first() {
+            let settled = self.write(project.clone(), |db, project| {
+                Box::pin(traces::settled(db, project))
+            });
+            end = settled.await?;
+        }
+        let arguments = (project.clone(), list.clone(), end);
+        self.read(arguments, |db, (project, list, end)| {
+            Box::pin(traces::list(db, project, list, *end))
+        })
+        .await
+    }
+
+    async fn delete_traces(
+        &self,
+        project: &ProjectId,
+        deletion: TraceDeletion,
+    ) -> Result<DeletedTraces> {
+        self.write((project.clone(), deletion), |db, (project, deletion)| {
+            Box::pin(traces::delete(db, project, deletion))
+        })
+        .await
+    }
+
+    async fn undo(
+        &self,
+        project: &ProjectId,
+        selection: &Selection,
+        run: UndoRun,
+        now: Timestamp,
+    ) -> Result<UndoReport> {
+        let only_reads = run == UndoRun::Dry;
+        let arguments = (project.clone(), selection.clone(), run, now);
+        if only_reads {
+            return self
+                .read(arguments, |db, (project, selection, run, now)| {
+                    Box::pin(undo::undo(db, project, selection, run, *now))
+                })
+                .await;
+        }
+        self.write(arguments, |db, (project, selection, run, now)| {
+            Box::pin(undo::undo(db, project, selection, run, *now))
+        })
+        .await
+    }
+
+    async fn list_undos(&self, project: &ProjectId, list: &ListUndos) -> Result<Page<UndoRecord>> {
+        self.read((project.clone(), list.clone()), |db, (project, list)| {
+            Box::pin(undo_records::list(db, project, list))
+        })
+        .await
+    }
+
+    async fn review(&self, project: &ProjectId, id: &TraceId, action: Action) -> Result<Decision> {
+        self.change_review(ReviewWrite {
+            project: project.clone(),
+            trace: id.clone(),
+            action,
+        })
+        .await
+    }
+
+    async fn claim_jobs(
+        &self,
+        kind: JobKind,
+        now: Timestamp,
+        lease: &Lease,
+        limit: usize,
+    ) -> Result<Claims> {
+        let error = self.clock_error().await?;
+        let (now, lease) = (claims::corrected(now, error), lease.corrected(error));
+        // An idle engine must not write.
+        let next_due = self.look(kind, |db, kind| Box::pin(jobs::next_due(db, *kind)));
+        let next_due = next_due.await?;
+        if limit == 0 || next_due.is_none_or(|due| due > now) {
+            return Ok(Claims {
+                jobs: Vec::new(),
+                next_due,
+            });
+        }
+        let owner = lease.owner.clone();
+        let arguments = (kind, now, lease, limit);
+        let taken = self.write(arguments, |db, (kind, now, lease, limit)| {
+            Box::pin(claims::claim(db, *kind, *now, lease, *limit))
+        });
+        // Read apart, because traces are long and writes may share a thread.
+        let loaded = self.read((kind, taken.await?), |db, (kind, taken)| {
+            Box::pin(claims::load(db, *kind, taken))
+        });
+        let (claims, unreadable) = loaded.await?;
+        if !unreadable.is_empty() {
+            // Ended, or they would be claimed again and again.
+            self.write((owner, unreadable), |db, (owner, unreadable)| {
+                Box::pin(claims::give_up(db, owner, unreadable))
+            })
+            .await?;
+        }
+        Ok(claims)
+    }
+
+    async fn renew_job(&self, lease: &Lease, key: JobKey) -> Result<bool> {
+        let lease = lease.corrected(self.clock_error().await?);
+        self.write((lease, key), |db, (lease, key)| {
+            Box::pin(claims::renew(db, lease, *key))
+        })
+        .await
+    }
+
+    async fn fail_job(&self, owner: &str, key: JobKey, setback: Setback) -> Result<()> {
+        let arguments = (owner.to_owned(), key, setback);
+        self.write(arguments, |db, (owner, key, setback)| {
+            Box::pin(jobs::fail(db, owner, *key, setback))
+        })
+        .await
+    }
+
+    async fn finish_job(&self, owner: &str, key: JobKey) -> Result<()> {
+        self.write((owner.to_owned(), key), |db, (owner, key)| {
+            Box::pin(jobs::finish(db, owner, *key))
+        })
+        .await
+    }
+
+    async fn queue_judgements(&self, now: Timestamp, restart: bool) -> Result<()> {
+        let lacking = self.read(restart, |db, restart| {
+            Box::pin(jobs::lacks_judgements(db, *restart))
+        });
+        if !lacking.await? {
+            return Ok(());
+        }
+        self.write((now, restart), |db, (now, restart)| {
+            Box::pin(jobs::queue_judgements(db, *now, *restart))
+        })
+        .await
+    }
+
+    async fn release_jobs(&self, owner: &str) -> Result<()> {
+        self.write(owner.to_owned(), |db, owner| {
+            Box::pin(jobs::release(db, owner))
+        })
+        .await
+    }
+
+    async fn retry_trace(
+        &self,
+        project: &ProjectId,
+        id: &TraceId,
+        now: Timestamp,
+    ) -> Result<Decision> {
+        let arguments = (project.clone(), id.clone(), now);
+        self.write(arguments, |db, (project, id, now)| {
+            Box::pin(jobs::retry(db, project, id, *now))
+        })
+        .await
+    }
+
+    async fn memory_changes(
+        &self,
+        project: &ProjectId,
+        space: &VectorSpace,
+        since: Revision,
+        limit: usize,
+    ) -> Result<MemoryChanges> {
+        // Most often nothing has changed.
+        let look = self.look((project.clone(), since), |db, (project, since)| {
+            Box::pin(index_feed::look(db, project, *since))
+        });
+        if let Follow::Nothing(answer) = look.await? {
+            return Ok(answer);
+        }
+        let arguments = (project.clone(), space.clone(), since, limit);
+        self.read(arguments, |db, (project, space, since, limit)| {
+            Box::pin(index_feed::since(db, project, space, *since, *limit))
+        })
+        .await
+    }
+
+    async fn memories(
+        &self,
+        project: &ProjectId,
+        keys: &[MemoryKey],
+    ) -> Result<Vec<(MemoryKey, MemoryRecord)>> {
+        self.look((project.clone(), keys.to_vec()), |db, (project, keys)| {
+            Box::pin(memories::by_key(db, project, keys))
+        })
+        .await
+    }
+
+    async fn list_memories(
+        &self,
+        project: &ProjectId,
+        list: &ListMemories,
+    ) -> Result<Page<MemoryHistory>> {
+        self.read((project.clone(), list.clone()), |db, (project, list)| {
+            Box::pin(memories::list(db, project, list))
+        })
+        .await
+    }
+
+    async fn memory(&self, project: &ProjectId, id: &MemoryId) -> Result<Option<MemoryHistory>> {
+        self.read((project.clone(), id.clone()), |db, (project, id)| {
+            Box::pin(memories::get(db, project, id))
+        })
+        .await
+    }
+
+    async fn update_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        update: &MemoryUpdate,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<Option<MemoryHistory>> {
+        let arguments = (project.clone(), id.clone(), update.clone(), key.cloned(), now);
+        self.write(arguments, |db, (project, id, update, key, now)| {
+            Box::pin(memory_edits::update(db, project, id, update, key.as_ref(), *now))
+        })
+        .await
+    }
+
+    async fn set_aside(
+        &self,
+        project: &ProjectId,
+        decisions: Vec<AsideWrite>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let arguments = (project.clone(), decisions, now);
+        self.write(arguments, |db, (project, decisions, now)| {
+            Box::pin(hiding::write(db, project, decisions, *now))
+        })
+        .await
+    }
+
+    async fn delete_memory(
+        &self,
+        project: &ProjectId,
+        id: &MemoryId,
+        key: Option<&KeyId>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let arguments = (project.clone(), id.clone(), key.cloned(), now);
+        self.write(arguments, |db, (project, id, key, now)| {
+            Box::pin(memory_edits::delete(db, project, id, key.as_ref(), *now))
+        })
+        .await
+    }
+
+    async fn list_memory_changes(
+        &self,
+        project: &ProjectId,
+        list: &ListMemoryChanges,
+    ) -> Result<Page<ChangeRecord>> {
+        self.read((project.clone(), list.clone()), |db, (project, list)| {
+            Box::pin(memory_changes::list(db, project, list))
+        })
+        .await
+    }
+
+    async fn best_memories(
+        &self,
+        project: &ProjectId,
+        success: bool,
+        limit: usize,
+    ) -> Result<Vec<MemoryRecord>> {
+        let arguments = (project.clone(), success, limit);
+        self.look(arguments, |db, (project, success, limit)| {
+            Box::pin(memories::best(db, project, *success, *limit))
+        })
+        .await
+    }
+
+    async fn skill(&self, project: &ProjectId) -> Result<Option<Skill>> {
+        self.look(project.clone(), |db, project| {
+            Box::pin(skills::get(db, project))
+        })
+        .await
+    }
+
+    async fn put_skill(
+        &self,
+        project: &ProjectId,
+        skill: &Skill,
+        sources: &[MemoryRecord],
+    ) -> Result<SkillWrite> {
+        let arguments = (project.clone(), skill.clone(), sources.to_vec());
+        self.write(arguments, |db, (project, skill, sources)| {
+            Box::pin(skills::put(db, project, skill, sources))
+        })
+        .await
+    }
+
+    async fn check_writable(&self) -> Result<()> {
+        // Of the size of a usual trace. Random, so that it cannot be compressed.
+        let text = || format!("{:032x}", fastrand::u128(..));
+        let text: String = std::iter::repeat_with(text).take(512).collect();
+        self.write(text, |db, text| {
+            Box::pin(projects::put_setting(db, "writable", text))
+        })
+        .await
+    }
+
+    async fn close(&self) -> Result<()> {
+        Driver::close(self).await
+    }
+}
+
+impl<D: Driver> crate::store::Proposals for D {}
+
+impl<D: Driver> crate::store::Snapshots for D {}
