@@ -1,22 +1,28 @@
 //! The connections of a database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use jiff::SignedDuration;
+use reflect_types::TraceReceipt;
 use tokio_postgres::IsolationLevel;
 
 use super::address::Address;
+use super::batching::Batching;
 use super::clock::DatabaseClock;
-use super::fault::Fault;
-use super::jobs;
-use super::migrations;
-use super::sql::Db;
-use super::together::Together;
-use super::transaction::look;
+use super::connection::Session;
+use super::{fault, format};
 use crate::error::Result;
+use crate::review::Decision;
+use crate::store::Connections;
+use crate::store::sql::batches::{self, ReviewWrite, TraceWrite};
+use crate::store::sql::db::Db;
+use crate::store::sql::driver::{Driver, Work};
+use crate::store::sql::fault::Fault;
 
 /// How long a call waits for a free connection, and a new connection for its server.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,7 +32,7 @@ pub struct Postgres {
     pool: Pool,
     address: Address,
     pub(super) clock: DatabaseClock,
-    pub(super) together: Together,
+    pub(super) batching: Batching,
 }
 
 impl Postgres {
@@ -36,8 +42,8 @@ impl Postgres {
     /// Connects to a database, and creates the tables in an empty one.
     ///
     /// The address has the form `postgres://user:password@host:5432/database`, with the parameters of
-    /// libpq; `sslmode=verify-full` checks the server's certificate. A database that is newer than this
-    /// version, has no pgvector or belongs to a PostgreSQL before 14 is refused and left unchanged.
+    /// libpq; `sslmode=verify-full` checks the server's certificate. A database of another format, that
+    /// has no pgvector or belongs to a PostgreSQL before 14 is refused and left unchanged.
     pub async fn connect(address: &str) -> Result<Self> {
         Self::connect_with(address, Self::DEFAULT_CONNECTIONS).await
     }
@@ -45,18 +51,17 @@ impl Postgres {
     /// Connects with a pool of at most this many connections.
     pub async fn connect_with(address: &str, connections: usize) -> Result<Self> {
         let store = Self::open(address, connections)?;
-        store.migrate().await?;
+        store.create().await?;
         store.measure_clock().await?;
         Ok(store)
     }
 
-    /// Connects to a database of this version's format. One that is older or empty is refused and left
-    /// unchanged.
+    /// Connects to a database that has our tables. An empty one is refused and left unchanged.
     pub async fn connect_current(address: &str, connections: usize) -> Result<Self> {
         let store = Self::open(address, connections)?;
         let current = async {
             let connection = store.pool.get().await?;
-            migrations::require_current(&connection, store.address.shown()).await
+            format::require(&connection, store.address.shown()).await
         };
         current.await.map_err(|fault| store.error(fault))?;
         store.measure_clock().await?;
@@ -89,7 +94,7 @@ impl Postgres {
             pool,
             address,
             clock: DatabaseClock::default(),
-            together: Together::default(),
+            batching: Batching::default(),
         })
     }
 
@@ -101,26 +106,34 @@ impl Postgres {
     ) -> Result<Self> {
         let mut store = Self::open(address, 4)?;
         store.clock = DatabaseClock::new(system);
-        store.migrate().await?;
+        store.create().await?;
         store.measure_clock().await?;
         Ok(store)
     }
 
-    async fn migrate(&self) -> Result<()> {
-        let migrated = async {
+    async fn create(&self) -> Result<()> {
+        let created = async {
             let mut connection = self.pool.get().await?;
-            migrations::run(&mut connection, self.address.shown()).await
+            format::create(&mut connection, self.address.shown()).await
         };
-        migrated.await.map_err(|fault| self.error(fault))
+        created.await.map_err(|fault| self.error(fault))
     }
 
     /// Measures how far the database's clock is ahead; returns how far times that were read shortly before
     /// are wrong. See [`DatabaseClock::measure`].
     pub(super) async fn measure_clock(&self) -> Result<SignedDuration> {
         let before = self.clock.system_now();
-        let shown = look!(self, |db| jobs::time(db))?;
+        let shown = self.time().await.map_err(|fault| self.error(fault))?;
         let after = self.clock.system_now();
         Ok(self.clock.measure(before, shown, after))
+    }
+
+    /// The time of the database, in milliseconds.
+    async fn time(&self) -> Result<i64, Fault> {
+        let connection = self.pool.get().await?;
+        let time = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        let time = connection.prepare_cached(time).await?;
+        Ok(connection.query_one(&time, &[]).await?.try_get(0)?)
     }
 
     /// The address of the database, without its password.
@@ -144,85 +157,130 @@ impl Postgres {
         self.error(error.into())
     }
 
-    pub(super) async fn connection(&self) -> Result<Object, Fault> {
-        Ok(self.pool.get().await?)
-    }
-
-    /// Up to this many connections that nobody uses or waits for, and a quarter of all at most: others need some too.
-    pub(super) async fn free_connections(&self, count: usize) -> Vec<Object> {
-        let at_once = Timeouts {
-            wait: Some(Duration::ZERO),
-            ..self.pool.timeouts()
-        };
-        let mut free = Vec::new();
-        while free.len() < count.min(self.pool.status().max_size / 4) {
-            let Ok(connection) = self.pool.timeout_get(&at_once).await else {
-                break;
-            };
-            free.push(connection);
-        }
-        free
-    }
-
-    /// Begins no transaction: each statement is one.
-    #[expect(clippy::unused_async, reason = "as its siblings")]
-    pub(super) async fn begin_looking(connection: &mut Object) -> Result<Db<'_>, Fault> {
-        Ok(Db::of_connection(connection))
-    }
-
-    /// Begins a transaction that reads, on one snapshot of the database.
-    pub(super) async fn begin_reading(connection: &mut Object) -> Result<Db<'_>, Fault> {
-        let transaction = connection
-            .build_transaction()
-            .isolation_level(IsolationLevel::RepeatableRead)
-            .read_only(true)
-            .start();
-        Ok(Db::of_transaction(transaction.await?))
-    }
-
-    /// Begins a transaction that reads, on the snapshot that another one has exported, and waits for locks no longer
-    /// than this.
-    pub(super) async fn begin_reading_as_of<'a>(
-        connection: &'a mut Object,
-        snapshot: &str,
-        patience: Duration,
-    ) -> Result<Db<'a>, Fault> {
-        let transaction = connection
-            .build_transaction()
-            .isolation_level(IsolationLevel::RepeatableRead)
-            .read_only(true)
-            .start()
-            .await?;
-        let snapshot = snapshot.replace('\'', "''");
-        let patience = patience.as_millis();
-        let set =
-            format!("SET TRANSACTION SNAPSHOT '{snapshot}'; SET LOCAL lock_timeout = {patience}");
-        transaction.batch_execute(&set).await?;
-        Ok(Db::of_transaction(transaction))
-    }
-
     /// Begins a transaction that writes. Each statement sees what was committed before it.
-    pub(super) async fn begin_writing(connection: &mut Object) -> Result<Db<'_>, Fault> {
-        Ok(Db::of_transaction(connection.transaction().await?))
+    pub(super) async fn begin_writing(connection: &mut Object) -> Result<Session<'_>, Fault> {
+        Ok(Session::Transaction(connection.transaction().await?))
     }
 
-    /// Whether a transaction that failed may run once more.
-    pub(super) fn may_repeat(&self, fault: &Fault, attempt: usize) -> bool {
+    /// Runs work, and again if it meets another transaction.
+    async fn run<S, T>(&self, kind: Transaction, arguments: S, work: Work<S, T>) -> Result<T> {
         /// Each meeting lets another transaction finish.
         const ATTEMPTS: usize = 8;
 
-        if fault.is_stale_plan() {
-            self.pool.manager().statement_caches.clear();
+        let mut attempt = 1;
+        loop {
+            let fault = match self.attempt(kind, &arguments, work).await {
+                Ok(answer) => return Ok(answer),
+                Err(fault) => fault,
+            };
+            if fault::is_stale_plan(&fault) {
+                self.pool.manager().statement_caches.clear();
+            }
+            if !fault::met_another(&fault) || attempt == ATTEMPTS {
+                return Err(self.error(fault));
+            }
+            attempt += 1;
         }
-        fault.met_another() && attempt < ATTEMPTS
+    }
+
+    async fn attempt<S, T>(
+        &self,
+        kind: Transaction,
+        arguments: &S,
+        work: Work<S, T>,
+    ) -> Result<T, Fault> {
+        let mut connection = self.pool.get().await?;
+        let session = match kind {
+            Transaction::None => Session::Connection(&connection),
+            Transaction::Reads => {
+                let transaction = connection.build_transaction().read_only(true);
+                let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
+                Session::Transaction(transaction.start().await?)
+            }
+            Transaction::Writes => Self::begin_writing(&mut connection).await?,
+        };
+        let answer = work(&Db::new(&session), arguments).await?;
+        session.commit().await?;
+        Ok(answer)
     }
 
     pub(super) fn error(&self, fault: Fault) -> crate::Error {
-        fault.at(self.address.shown())
+        fault::at(fault, self.address.shown())
+    }
+}
+
+/// What work runs in.
+#[derive(Clone, Copy)]
+enum Transaction {
+    /// Each statement is one, without the round trips of another.
+    None,
+    /// One snapshot of the database.
+    Reads,
+    /// Each statement sees what was committed before it.
+    Writes,
+}
+
+#[async_trait]
+impl Driver for Postgres {
+    async fn read<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
+    where
+        S: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run(Transaction::Reads, arguments, work).await
     }
 
-    pub(super) fn close_pool(&self) {
+    async fn look<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
+    where
+        S: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run(Transaction::None, arguments, work).await
+    }
+
+    async fn write<S, T>(&self, arguments: S, work: Work<S, T>) -> Result<T>
+    where
+        S: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run(Transaction::Writes, arguments, work).await
+    }
+
+    async fn insert(&self, write: TraceWrite) -> Result<TraceReceipt> {
+        let write = Arc::new(write);
+        if let Some(inserted) = self.insert_together(&write).await {
+            return inserted;
+        }
+        self.write(write, |db, write| Box::pin(batches::insert_one(db, write)))
+            .await
+    }
+
+    async fn change_review(&self, write: ReviewWrite) -> Result<Decision> {
+        let write = Arc::new(write);
+        if let Some(decided) = self.review_together(&write).await {
+            return decided;
+        }
+        self.write(write, |db, write| Box::pin(batches::review_one(db, write)))
+            .await
+    }
+
+    async fn clock_error(&self) -> Result<SignedDuration> {
+        self.measure_clock().await
+    }
+
+    fn connections(&self) -> Option<Connections> {
+        let status = self.pool.status();
+        Some(Connections {
+            max: status.max_size,
+            open: status.size,
+            in_use: status.size.saturating_sub(status.available),
+            waiting: status.waiting,
+        })
+    }
+
+    async fn close(&self) -> Result<()> {
         self.pool.close();
+        Ok(())
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use jiff::SignedDuration;
 
 use super::Postgres;
-use super::fault::Fault;
-use super::sql::Db;
-use super::transaction::read;
+use crate::store::sql::db::Db;
+use crate::store::sql::driver::Driver as _;
+use crate::store::sql::fault::Fault;
 use crate::error::Result;
 
 /// What a database is like.
@@ -26,9 +26,6 @@ pub struct Examination {
     pub connections: i64,
     /// The indexes of our tables that PostgreSQL does not use, because their creation failed.
     pub invalid_indexes: Vec<String>,
-    /// The number of memories that a query in the database would not find. See
-    /// [`Proposals`](crate::store::Proposals).
-    pub memories_without_direction: i64,
     /// How far the database's clock is ahead of this machine's.
     pub clock_difference: SignedDuration,
     /// The time that a query without work takes.
@@ -51,11 +48,11 @@ impl Postgres {
         answered.map_err(|error| self.error_of(error.into()))?;
         let round_trip = begun.elapsed();
         drop(nothing);
-        read!(self, |db| examine(
-            db,
-            self.clock().difference(),
-            round_trip
-        ))
+        let state = (self.clock().difference(), round_trip);
+        self.read(state, |db, (clock, round_trip)| {
+            Box::pin(examine(db, *clock, *round_trip))
+        })
+        .await
     }
 }
 
@@ -66,11 +63,11 @@ async fn examine(
 ) -> Result<Examination, Fault> {
     let server = db
         .one(
-            "SELECT current_setting('server_version'), \
-                 current_setting('server_version_num')::bigint, \
-                 current_setting('max_connections')::bigint, \
-                 (SELECT sum(numbackends)::bigint FROM pg_stat_database), \
-                 (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
+            "SELECT current_setting('server_version') AS version, \
+                 current_setting('server_version_num')::bigint AS number, \
+                 current_setting('max_connections')::bigint AS max_connections, \
+                 (SELECT sum(numbackends)::bigint FROM pg_stat_database) AS connections, \
+                 (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS pgvector",
             &[],
         )
         .await?;
@@ -83,33 +80,25 @@ async fn examine(
             &[],
         )
         .await?;
-    let memories_without_direction = db
-        .one(
-            "SELECT count(*) FROM embedding e WHERE NOT EXISTS (SELECT FROM direction d \
-                 WHERE d.memory = e.memory AND d.embedder = e.embedder)",
-            &[],
-        )
-        .await?;
     let replicas = db
         .query(
-            "SELECT coalesce(nullif(application_name, ''), client_addr::text, 'unnamed'), \
-                 coalesce(extract(epoch FROM replay_lag), 0)::float8 FROM pg_stat_replication",
+            "SELECT coalesce(nullif(application_name, ''), client_addr::text, 'unnamed') AS name, \
+                 coalesce(extract(epoch FROM replay_lag), 0)::float8 AS behind FROM pg_stat_replication",
             &[],
         )
         .await?;
     Ok(Examination {
-        version: server.get(0)?,
-        version_number: server.get(1)?,
-        pgvector: server.get::<Option<String>>(4)?.unwrap_or_default(),
-        max_connections: server.get(2)?,
-        connections: server.get(3)?,
+        version: server.get("version")?,
+        version_number: server.get("number")?,
+        pgvector: server.get::<Option<String>>("pgvector")?.unwrap_or_default(),
+        max_connections: server.get("max_connections")?,
+        connections: server.get("connections")?,
         invalid_indexes,
-        memories_without_direction: memories_without_direction.get(0)?,
         clock_difference,
         round_trip,
         replicas: replicas
             .iter()
-            .map(|replica| Ok((replica.get(0)?, replica.get(1)?)))
+            .map(|replica| Ok((replica.get("name")?, replica.get("behind")?)))
             .collect::<Result<_, Fault>>()?,
     })
 }

@@ -3,15 +3,16 @@
 use deadpool_postgres::Object;
 use tokio_postgres::GenericClient;
 
-use super::fault::{Fault, message};
-use super::sql::Db;
-use super::{memories, trace_labels};
+use super::dialect::DIALECT;
+use super::fault::message;
 use crate::error::Error;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::{FORMAT, SCHEMA};
 
 /// The oldest PostgreSQL that has all that is used, as its `server_version_num`.
 const OLDEST_SERVER: i64 = 140_000;
 
-/// Held by the one process that migrates: `Reflect` in ASCII.
+/// Held by the one process that creates the tables: `Reflect` in ASCII.
 const LOCK: i64 = 0x0052_6566_6c65_6374;
 
 /// Creates the tables in an empty database, in one transaction.

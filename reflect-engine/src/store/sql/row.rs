@@ -39,12 +39,12 @@ impl Row {
     }
 
     /// The value of a column.
-    pub(super) fn get<T: Read>(&self, name: &str) -> Result<T, Fault> {
+    pub(in crate::store) fn get<T: Read>(&self, name: &str) -> Result<T, Fault> {
         T::read(self.cell(name)?).ok_or_else(|| self.unreadable(name))
     }
 
     /// The value of the first column.
-    pub(super) fn first<T: Read>(&self) -> Result<T, Fault> {
+    pub(in crate::store) fn first<T: Read>(&self) -> Result<T, Fault> {
         let cell = self.cells.first().unwrap_or(&Cell::Null);
         T::read(cell).ok_or_else(|| self.unreadable("of a row"))
     }
