@@ -4,6 +4,13 @@ use super::memory_changes::{edit, edit_summary, memory_of, set_status, update_me
 use super::undo::{by_key, change_review, teach, undo};
 use super::*;
 
+on_every_store! {
+    the_changes_of_a_key_are_taken_back,
+    edits_of_others_stay_over_the_restored_text,
+    a_review_after_an_edit_replaces_it,
+    a_quarantine_survives_an_undone_withdrawal,
+}
+
 /// What a memory shows: its summary, its guidance and its status.
 async fn shown(store: &dyn Store, project: &ProjectId, id: &str) -> [String; 3] {
     let memory = memory_of(store, project, id).await.memory;
@@ -13,8 +20,8 @@ async fn shown(store: &dyn Store, project: &ProjectId, id: &str) -> [String; 3] 
     [summary, guidance, memory.status.to_string()]
 }
 
-pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo changes");
+async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
+    let project = ProjectId::from("undo changes");
     for id in ["text", "hidden", "shown"] {
         teach(store, &project, new_trace(id), "owner", Verdict::Pass).await;
     }
@@ -64,8 +71,8 @@ pub(super) async fn the_changes_of_a_key_are_taken_back(store: &dyn Store) {
     assert_eq!(again, UndoReport::default());
 }
 
-pub(super) async fn edits_of_others_stay_over_the_restored_text(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo edits");
+async fn edits_of_others_stay_over_the_restored_text(store: &dyn Store) {
+    let project = ProjectId::from("undo edits");
     teach(store, &project, new_trace("layers"), "owner", Verdict::Pass).await;
     let original = memory_of(store, &project, "m-layers").await.memory;
     update_memory(
@@ -99,8 +106,8 @@ pub(super) async fn edits_of_others_stay_over_the_restored_text(store: &dyn Stor
     assert_eq!(found, None);
 }
 
-pub(super) async fn a_review_after_an_edit_replaces_it(store: &dyn Store) {
-    let project = ProjectId::from("conformance/edit then review");
+async fn a_review_after_an_edit_replaces_it(store: &dyn Store) {
+    let project = ProjectId::from("edit then review");
     teach(store, &project, new_trace("order"), "owner", Verdict::Pass).await;
     let original = shown(store, &project, "m-order").await;
     update_memory(
@@ -134,8 +141,8 @@ pub(super) async fn a_review_after_an_edit_replaces_it(store: &dyn Store) {
     assert_ne!(original[0], "reviewed");
 }
 
-pub(super) async fn a_quarantine_survives_an_undone_withdrawal(store: &dyn Store) {
-    let project = ProjectId::from("conformance/quarantine, withdraw");
+async fn a_quarantine_survives_an_undone_withdrawal(store: &dyn Store) {
+    let project = ProjectId::from("quarantine, withdraw");
     teach(store, &project, new_trace("both"), "owner", Verdict::Pass).await;
     let quarantine = set_status(MemoryStatus::Quarantined);
     update_memory(store, &project, "m-both", &quarantine, "owner").await;

@@ -2,8 +2,18 @@
 
 use super::*;
 
-pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
-    let project = ProjectId::from("conformance/round trip ü");
+on_every_store! {
+    a_trace_is_read_as_it_was_written,
+    an_idempotency_key_stores_once,
+    traces_are_found_by_key_and_by_metadata,
+    traces_are_listed_newest_first_in_pages,
+    traces_are_listed_oldest_first_in_pages,
+    projects_are_isolated,
+    deleted_traces_leave_their_memories_or_take_them,
+}
+
+async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
+    let project = ProjectId::from("round trip ü");
     let mut trace = new_trace("t-round");
     trace.trajectory = vec![
         Message::user("What is the weather in Oslo?"),
@@ -41,8 +51,8 @@ pub(super) async fn a_trace_is_read_as_it_was_written(store: &dyn Store) {
     assert_eq!(store.trace(&project, &"absent".into()).await.unwrap(), None);
 }
 
-pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
-    let project = ProjectId::from("conformance/idempotency");
+async fn an_idempotency_key_stores_once(store: &dyn Store) {
+    let project = ProjectId::from("idempotency");
     let named = |id: &str| NewTrace {
         idempotency_key: Some("the-key".to_owned()),
         ..new_trace(id)
@@ -55,7 +65,7 @@ pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
     assert_eq!(first.ingest_status, IngestStatus::Queued);
     let again = store.insert_trace(&project, named("t-key-2"), Intake::Unreviewed);
     assert_eq!(again.await.unwrap(), first);
-    let other = ProjectId::from("conformance/idempotency elsewhere");
+    let other = ProjectId::from("idempotency elsewhere");
     let elsewhere = store.insert_trace(&other, named("t-key-3"), Intake::Unreviewed);
     assert_eq!(elsewhere.await.unwrap().trace_id, "t-key-3");
 
@@ -72,8 +82,8 @@ pub(super) async fn an_idempotency_key_stores_once(store: &dyn Store) {
     assert_eq!(store.stats(&project).await.unwrap().traces, 1);
 }
 
-pub(super) async fn traces_are_found_by_key_and_by_metadata(store: &dyn Store) {
-    let project = ProjectId::from("conformance/found");
+async fn traces_are_found_by_key_and_by_metadata(store: &dyn Store) {
+    let project = ProjectId::from("found");
     let about = |value: Value| metadata(&value);
     let labelled = |id: &str, value: Value| NewTrace {
         metadata: about(value),
@@ -136,7 +146,7 @@ pub(super) async fn traces_are_found_by_key_and_by_metadata(store: &dyn Store) {
     assert!(found(&project, named("t-4"), 9).await.0.is_empty());
 
     // Neither another project nor a deleted trace is found.
-    let other = ProjectId::from("conformance/found elsewhere");
+    let other = ProjectId::from("found elsewhere");
     assert!(found(&other, named("t-2"), 9).await.0.is_empty());
     insert(store, &other, new_trace("t-5"), Intake::Unreviewed).await;
     assert!(
@@ -155,8 +165,8 @@ pub(super) async fn traces_are_found_by_key_and_by_metadata(store: &dyn Store) {
     drain(store).await;
 }
 
-pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
-    let project = ProjectId::from("conformance/listing");
+async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
+    let project = ProjectId::from("listing");
     for n in 0..5 {
         let id = format!("t-list-{n}");
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
@@ -208,8 +218,8 @@ pub(super) async fn traces_are_listed_newest_first_in_pages(store: &dyn Store) {
     assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
 }
 
-pub(super) async fn traces_are_listed_oldest_first_in_pages(store: &dyn Store) {
-    let project = ProjectId::from("conformance/oldest first");
+async fn traces_are_listed_oldest_first_in_pages(store: &dyn Store) {
+    let project = ProjectId::from("oldest first");
     for n in 0..4 {
         let id = format!("t-oldest-{n}");
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
@@ -237,11 +247,8 @@ pub(super) async fn traces_are_listed_oldest_first_in_pages(store: &dyn Store) {
     assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "after"));
 }
 
-pub(super) async fn projects_are_isolated(store: &dyn Store) {
-    let (ours, theirs) = (
-        ProjectId::from("conformance/ours"),
-        ProjectId::from("conformance/theirs"),
-    );
+async fn projects_are_isolated(store: &dyn Store) {
+    let (ours, theirs) = (ProjectId::from("ours"), ProjectId::from("theirs"));
     insert(store, &ours, new_trace("t-ours"), Intake::Unreviewed).await;
     judge(store, &ours, "t-ours", Verdict::Pass).await;
     insert(
@@ -284,8 +291,8 @@ pub(super) async fn projects_are_isolated(store: &dyn Store) {
     assert!(store.trace(&ours, &id).await.unwrap().is_some());
 }
 
-pub(super) async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn Store) {
-    let project = ProjectId::from("conformance/deletion");
+async fn deleted_traces_leave_their_memories_or_take_them(store: &dyn Store) {
+    let project = ProjectId::from("deletion");
     history(
         store,
         &project,

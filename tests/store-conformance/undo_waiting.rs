@@ -3,6 +3,12 @@
 use super::undo::{by_key, change_review, teach, undo};
 use super::*;
 
+on_every_store! {
+    a_review_below_a_waiting_one_counts_again,
+    moves_of_an_undone_review_do_not_wait_for_its_correction,
+    a_withdrawn_verdict_is_that_of_the_remaining_history,
+}
+
 /// Replaces the review of a trace by one that waits for its memory, as during an outage of the model.
 pub(super) async fn wait(store: &dyn Store, project: &ProjectId, id: &str, key: &str) {
     let basis = over(store, project, id).await;
@@ -55,10 +61,10 @@ async fn history_of(store: &dyn Store, project: &ProjectId, id: &str) -> MemoryH
     store.memory(project, &id.into()).await.unwrap().unwrap()
 }
 
-pub(super) async fn a_review_below_a_waiting_one_counts_again(store: &dyn Store) {
+async fn a_review_below_a_waiting_one_counts_again(store: &dyn Store) {
     // The poison comes before and after the review that waits.
     for poison_is_last in [true, false] {
-        let project = ProjectId::new(format!("conformance/undo waiting {poison_is_last}"));
+        let project = ProjectId::new(format!("undo waiting {poison_is_last}"));
         teach(store, &project, new_trace("base"), "owner", Verdict::Pass).await;
         let run = using("run", &["m-base"]);
         teach(store, &project, run, "owner", Verdict::Pass).await;
@@ -89,8 +95,8 @@ pub(super) async fn a_review_below_a_waiting_one_counts_again(store: &dyn Store)
     }
 }
 
-pub(super) async fn moves_of_an_undone_review_do_not_wait_for_its_correction(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo corrected");
+async fn moves_of_an_undone_review_do_not_wait_for_its_correction(store: &dyn Store) {
+    let project = ProjectId::from("undo corrected");
     teach(store, &project, new_trace("base"), "owner", Verdict::Pass).await;
     let before = history_of(store, &project, "m-base").await;
     let attack = using("attack", &["m-base"]);
@@ -119,8 +125,8 @@ async fn withdrawn_judgement(store: &dyn Store, project: &ProjectId, id: &str) {
     assert_eq!(done, Ok(()));
 }
 
-pub(super) async fn a_withdrawn_verdict_is_that_of_the_remaining_history(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo verdicts");
+async fn a_withdrawn_verdict_is_that_of_the_remaining_history(store: &dyn Store) {
+    let project = ProjectId::from("undo verdicts");
     let verdict = Some(ModelVerdict {
         model: "judge".to_owned(),
         result: Verdict::Fail,

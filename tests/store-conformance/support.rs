@@ -55,7 +55,7 @@ pub(super) fn trace_of(job: &ClaimedJob) -> String {
         Subject::Reflection { trace, .. } | Subject::Judgement { trace, .. } => {
             trace.id.to_string()
         }
-        Subject::Reembedding => String::new(),
+        other => panic!("{other:?} has no trace"),
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) async fn delete_traces(
     ids: &[&str],
     with_memories: bool,
     author: Option<&str>,
-) -> crate::error::Result<DeletedTraces> {
+) -> reflect_engine::Result<DeletedTraces> {
     let deletion = TraceDeletion {
         ids: ids.iter().map(|id| TraceId::from(*id)).collect(),
         with_memories,

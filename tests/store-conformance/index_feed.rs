@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
-    let project = ProjectId::from("conformance/changes");
+on_every_store! {
+    changes_cover_what_an_index_holds,
+    changes_come_in_pages_that_miss_nothing,
+    a_recreated_project_resets_its_readers,
+}
+
+async fn changes_cover_what_an_index_holds(store: &dyn Store) {
+    let project = ProjectId::from("changes");
     let since = async |since| {
         store
             .memory_changes(&project, &space(), since, 100)
@@ -33,7 +39,7 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     assert_eq!(found[0].1.id, "m-t-changes-0");
     let vectors = store.vectors(&project, &space(), &[key, -1]).await.unwrap();
     assert_eq!(vectors, [(key, vector_of("t-changes-0"))]);
-    let other = ProjectId::from("conformance/no such project");
+    let other = ProjectId::from("no such project");
     assert_eq!(store.memories(&other, &[key]).await.unwrap(), []);
     assert_eq!(store.vectors(&other, &space(), &[key]).await.unwrap(), []);
 
@@ -81,8 +87,8 @@ pub(super) async fn changes_cover_what_an_index_holds(store: &dyn Store) {
     assert_eq!(there.count(), 1);
 }
 
-pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
-    let project = ProjectId::from("conformance/pages");
+async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
+    let project = ProjectId::from("pages");
     for n in 0..7 {
         let id = format!("t-pages-{n}");
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
@@ -128,8 +134,8 @@ pub(super) async fn changes_come_in_pages_that_miss_nothing(store: &dyn Store) {
     }
 }
 
-pub(super) async fn a_recreated_project_resets_its_readers(store: &dyn Store) {
-    let project = ProjectId::from("conformance/again");
+async fn a_recreated_project_resets_its_readers(store: &dyn Store) {
+    let project = ProjectId::from("again");
     insert(store, &project, new_trace("t-again-0"), Intake::Unreviewed).await;
     judge(store, &project, "t-again-0", Verdict::Pass).await;
     let since = async |since| {

@@ -3,6 +3,11 @@
 use super::undo::{by_key, teach};
 use super::*;
 
+on_every_store! {
+    an_undo_leaves_a_record_of_who_asked_for_what,
+    records_are_listed_in_pages_and_imported_once,
+}
+
 /// Undoes what a key has taught, with the key `owner`.
 async fn undo(store: &dyn Store, project: &ProjectId, key: &str) -> UndoReport {
     let run = UndoRun::Real {
@@ -25,8 +30,8 @@ async fn records(store: &dyn Store, project: &ProjectId) -> Vec<UndoRecord> {
     store.list_undos(project, &all).await.unwrap().items
 }
 
-pub(super) async fn an_undo_leaves_a_record_of_who_asked_for_what(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo record");
+async fn an_undo_leaves_a_record_of_who_asked_for_what(store: &dyn Store) {
+    let project = ProjectId::from("undo record");
     teach(store, &project, new_trace("kept"), "owner", Verdict::Pass).await;
     for n in 0..2 {
         let attack = using(&format!("attack-{n}"), &["m-kept"]);
@@ -53,12 +58,12 @@ pub(super) async fn an_undo_leaves_a_record_of_who_asked_for_what(store: &dyn St
     // An undo that changes nothing leaves none.
     undo(store, &project, "thief").await;
     assert_eq!(records(store, &project).await, left);
-    let elsewhere = ProjectId::from("conformance/no undo");
+    let elsewhere = ProjectId::from("no undo");
     assert_eq!(records(store, &elsewhere).await, []);
 }
 
-pub(super) async fn records_are_listed_in_pages_and_imported_once(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo pages");
+async fn records_are_listed_in_pages_and_imported_once(store: &dyn Store) {
+    let project = ProjectId::from("undo pages");
     for key in ["a", "b", "c"] {
         teach(store, &project, new_trace(key), key, Verdict::Pass).await;
         undo(store, &project, key).await;
@@ -83,7 +88,7 @@ pub(super) async fn records_are_listed_in_pages_and_imported_once(store: &dyn St
     let refused = page(Some("none".to_owned())).await;
     assert!(matches!(refused, Err(Error::Invalid(invalid)) if invalid.field == "before"));
 
-    let copy = ProjectId::from("conformance/imported undos");
+    let copy = ProjectId::from("imported undos");
     let all = records(store, &project).await;
     // Oldest first, as an export has them.
     let pieces = all.iter().rev().cloned().map(Box::new);

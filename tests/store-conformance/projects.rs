@@ -2,8 +2,15 @@
 
 use super::*;
 
-pub(super) async fn only_an_authorized_write_creates_a_project(store: &dyn Store) {
-    let project = ProjectId::from("conformance/made");
+on_every_store! {
+    only_an_authorized_write_creates_a_project,
+    an_unknown_cursor_is_invalid,
+    a_new_project_has_a_printable_id,
+    projects_are_summarized,
+}
+
+async fn only_an_authorized_write_creates_a_project(store: &dyn Store) {
+    let project = ProjectId::from("made");
     let run = |id: &str, creates_project| NewTrace {
         creates_project,
         idempotency_key: Some(id.to_owned()),
@@ -52,10 +59,10 @@ pub(super) async fn only_an_authorized_write_creates_a_project(store: &dyn Store
     assert!(store.delete_project(&project).await.unwrap());
 }
 
-pub(super) async fn an_unknown_cursor_is_invalid(store: &dyn Store) {
-    let there = ProjectId::from("conformance/cursors");
+async fn an_unknown_cursor_is_invalid(store: &dyn Store) {
+    let there = ProjectId::from("cursors");
     store.create_project(&there).await.unwrap();
-    for project in [there, ProjectId::from("conformance/no such project")] {
+    for project in [there, ProjectId::from("no such project")] {
         let traces = ListTraces {
             before: Some("absent".into()),
             ..ListTraces::default()
@@ -74,7 +81,7 @@ pub(super) async fn an_unknown_cursor_is_invalid(store: &dyn Store) {
     }
 }
 
-pub(super) async fn a_new_project_has_a_printable_id(store: &dyn Store) {
+async fn a_new_project_has_a_printable_id(store: &dyn Store) {
     for odd in ["a\u{1b}b", "a\u{200b}b", " a", "a\u{202e}b"] {
         let project = ProjectId::from(odd);
         let trace = new_trace("t-odd");
@@ -103,8 +110,8 @@ async fn max_alpha(store: &dyn Store, project: &ProjectId) -> Option<f64> {
     store.settings(project).await.unwrap().max_alpha
 }
 
-pub(super) async fn projects_are_summarized(store: &dyn Store) {
-    let project = ProjectId::from("conformance/summary");
+async fn projects_are_summarized(store: &dyn Store) {
+    let project = ProjectId::from("summary");
     assert_eq!(max_alpha(store, &project).await, None);
     let limit = |limit| UpdateProject {
         max_alpha: Some(limit),
@@ -114,7 +121,7 @@ pub(super) async fn projects_are_summarized(store: &dyn Store) {
     let refused = store.update_project(&project, &half, false).await;
     let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::NoProject(_)), "{refused}");
-    let new = ProjectId::from("conformance/set up");
+    let new = ProjectId::from("set up");
     store.update_project(&new, &half, true).await.unwrap();
     assert_eq!(max_alpha(store, &new).await, Some(0.5));
     insert(store, &project, new_trace("counted"), Intake::Unreviewed).await;

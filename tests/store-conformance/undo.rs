@@ -2,6 +2,16 @@
 
 use super::*;
 
+on_every_store! {
+    what_a_key_has_taught_is_taken_back,
+    a_dry_run_reports_the_same_and_changes_nothing,
+    a_deleted_trace_is_undone_by_its_key_or_its_id,
+    only_the_selected_reviewer_and_time_is_undone,
+    an_undone_trace_is_left_to_people,
+    a_key_deletes_only_traces_it_recorded,
+    a_skill_written_from_an_undone_memory_goes,
+}
+
 /// A trace of a key with a review of the same key.
 pub(super) async fn teach(
     store: &dyn Store,
@@ -62,8 +72,8 @@ pub(super) async fn is_known(store: &dyn Store, project: &ProjectId, memory: &st
     found.is_some()
 }
 
-pub(super) async fn what_a_key_has_taught_is_taken_back(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo");
+async fn what_a_key_has_taught_is_taken_back(store: &dyn Store) {
+    let project = ProjectId::from("undo");
     teach(store, &project, new_trace("good"), "owner", Verdict::Pass).await;
     teach(
         store,
@@ -94,8 +104,8 @@ pub(super) async fn what_a_key_has_taught_is_taken_back(store: &dyn Store) {
     assert_eq!(again, UndoReport::default());
 }
 
-pub(super) async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn Store) {
-    let project = ProjectId::from("conformance/dry run");
+async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn Store) {
+    let project = ProjectId::from("dry run");
     teach(
         store,
         &project,
@@ -122,7 +132,7 @@ pub(super) async fn a_dry_run_reports_the_same_and_changes_nothing(store: &dyn S
     assert_eq!(dry, expected);
 }
 
-pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn Store) {
+async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn Store) {
     for (n, selection) in (0..).zip([
         by_key("thief"),
         Selection {
@@ -130,7 +140,7 @@ pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn S
             ..Selection::default()
         },
     ]) {
-        let project = ProjectId::new(format!("conformance/undo deleted {n}"));
+        let project = ProjectId::new(format!("undo deleted {n}"));
         teach(
             store,
             &project,
@@ -151,8 +161,8 @@ pub(super) async fn a_deleted_trace_is_undone_by_its_key_or_its_id(store: &dyn S
     }
 }
 
-pub(super) async fn only_the_selected_reviewer_and_time_is_undone(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo reviewer");
+async fn only_the_selected_reviewer_and_time_is_undone(store: &dyn Store) {
+    let project = ProjectId::from("undo reviewer");
     for (id, reviewer, at) in [
         ("early", Reviewer::model("judge"), 10),
         ("late", Reviewer::model("judge"), 20),
@@ -180,8 +190,8 @@ pub(super) async fn only_the_selected_reviewer_and_time_is_undone(store: &dyn St
     assert!(is_known(store, &project, "m-person").await);
 }
 
-pub(super) async fn an_undone_trace_is_left_to_people(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo judged");
+async fn an_undone_trace_is_left_to_people(store: &dyn Store) {
+    let project = ProjectId::from("undo judged");
     teach(store, &project, new_trace("parked"), "thief", Verdict::Pass).await;
     undo(store, &project, &by_key("thief")).await;
     store.queue_judgements(now(), true).await.unwrap();
@@ -194,8 +204,8 @@ pub(super) async fn an_undone_trace_is_left_to_people(store: &dyn Store) {
     store.release_jobs("judge").await.unwrap();
 }
 
-pub(super) async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
-    let project = ProjectId::from("conformance/delete own");
+async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
+    let project = ProjectId::from("delete own");
     teach(store, &project, new_trace("own"), "thief", Verdict::Pass).await;
     teach(store, &project, new_trace("other"), "owner", Verdict::Pass).await;
     insert(store, &project, new_trace("keyless"), Intake::Unreviewed).await;
@@ -209,8 +219,8 @@ pub(super) async fn a_key_deletes_only_traces_it_recorded(store: &dyn Store) {
     assert_eq!(deleted.unwrap().deleted, 1);
 }
 
-pub(super) async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo skill");
+async fn a_skill_written_from_an_undone_memory_goes(store: &dyn Store) {
+    let project = ProjectId::from("undo skill");
     teach(store, &project, new_trace("kept"), "owner", Verdict::Pass).await;
     teach(store, &project, new_trace("poison"), "thief", Verdict::Pass).await;
     let skill = |version, source: &str| Skill {

@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn Store) {
-    let project = ProjectId::from("conformance/learning");
+on_every_store! {
+    a_review_makes_a_memory_and_moves_what_was_given,
+    a_trace_stored_with_its_memory_is_reviewed,
+    a_fresh_review_is_refused_where_there_is_one,
+}
+
+async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn Store) {
+    let project = ProjectId::from("learning");
     let mut first = new_trace("t-learn-1");
     first.metadata = metadata(&json!({"team": "support"}));
     insert(store, &project, first, Intake::Unreviewed).await;
@@ -65,8 +71,8 @@ pub(super) async fn a_review_makes_a_memory_and_moves_what_was_given(store: &dyn
     );
 }
 
-pub(super) async fn a_trace_stored_with_its_memory_is_reviewed(store: &dyn Store) {
-    let project = ProjectId::from("conformance/at once");
+async fn a_trace_stored_with_its_memory_is_reviewed(store: &dyn Store) {
+    let project = ProjectId::from("at once");
     let authored = LearnedReview {
         review: NewReview {
             reflection: Some(AuthoredReflection {
@@ -93,8 +99,8 @@ pub(super) async fn a_trace_stored_with_its_memory_is_reviewed(store: &dyn Store
     );
 }
 
-pub(super) async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Store) {
-    let project = ProjectId::from("conformance/fresh");
+async fn a_fresh_review_is_refused_where_there_is_one(store: &dyn Store) {
+    let project = ProjectId::from("fresh");
     let fresh = async |id: &str, verdict| apply(store, &project, id, Basis::Fresh, verdict).await;
     assert_eq!(fresh("absent", Verdict::Pass).await, Err(Refusal::NoTrace));
     let queued = Intake::Queued(review("r-t-fresh", Verdict::Pass));

@@ -3,6 +3,14 @@
 use super::undo::{REAL, by_key, is_known, teach, undo};
 use super::*;
 
+on_every_store! {
+    a_review_given_before_an_undo_is_refused_after_it,
+    runs_of_an_undone_key_are_not_judged,
+    only_what_was_shown_is_undone,
+    a_report_counts_what_no_list_shows,
+    a_skill_of_a_missing_memory_goes,
+}
+
 /// What a key teaches with the review of a trace, given at this time.
 fn given_at(id: &str, key: &str, second: i64) -> LearnedReview {
     let mut lesson = lesson(id, Verdict::Pass);
@@ -11,8 +19,8 @@ fn given_at(id: &str, key: &str, second: i64) -> LearnedReview {
     lesson
 }
 
-pub(super) async fn a_review_given_before_an_undo_is_refused_after_it(store: &dyn Store) {
-    let project = ProjectId::from("conformance/in flight");
+async fn a_review_given_before_an_undo_is_refused_after_it(store: &dyn Store) {
+    let project = ProjectId::from("in flight");
     for id in ["early", "late", "other", "aside"] {
         insert(store, &project, new_trace(id), Intake::Unreviewed).await;
     }
@@ -60,8 +68,8 @@ async fn judgements(store: &dyn Store) -> Vec<String> {
     claimed
 }
 
-pub(super) async fn runs_of_an_undone_key_are_not_judged(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo unjudged");
+async fn runs_of_an_undone_key_are_not_judged(store: &dyn Store) {
+    let project = ProjectId::from("undo unjudged");
     let run = |id: &str, key: &str, second| NewTrace {
         key_id: Some(key.into()),
         created_at: seconds(second),
@@ -96,8 +104,8 @@ pub(super) async fn runs_of_an_undone_key_are_not_judged(store: &dyn Store) {
     }
 }
 
-pub(super) async fn only_what_was_shown_is_undone(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo expected");
+async fn only_what_was_shown_is_undone(store: &dyn Store) {
+    let project = ProjectId::from("undo expected");
     teach(store, &project, new_trace("good"), "owner", Verdict::Pass).await;
     let attack = using("attack-1", &["m-good"]);
     teach(store, &project, attack, "thief", Verdict::Fail).await;
@@ -131,8 +139,8 @@ pub(super) async fn only_what_was_shown_is_undone(store: &dyn Store) {
     assert_eq!(done.unwrap().removed.len(), 2);
 }
 
-pub(super) async fn a_report_counts_what_no_list_shows(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo hidden");
+async fn a_report_counts_what_no_list_shows(store: &dyn Store) {
+    let project = ProjectId::from("undo hidden");
     teach(
         store,
         &project,
@@ -165,8 +173,8 @@ pub(super) async fn a_report_counts_what_no_list_shows(store: &dyn Store) {
     assert!(again.is_empty());
 }
 
-pub(super) async fn a_skill_of_a_missing_memory_goes(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo stale skill");
+async fn a_skill_of_a_missing_memory_goes(store: &dyn Store) {
+    let project = ProjectId::from("undo stale skill");
     store.create_project(&project).await.unwrap();
     let skill = Skill {
         content: "poison".to_owned(),

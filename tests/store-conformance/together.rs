@@ -4,8 +4,18 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-pub(super) async fn concurrent_submissions_with_one_key_store_one_trace(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/key");
+on_every_store! {
+    concurrent_submissions_with_one_key_store_one_trace,
+    concurrent_reviews_all_move_a_shared_memory,
+    concurrent_changes_and_withdrawals_leave_what_a_replay_does,
+    concurrent_reviews_of_one_trace_leave_one_memory,
+    concurrent_claims_never_share_a_job,
+    a_reader_that_follows_concurrent_writers_misses_nothing,
+    a_reader_that_follows_stored_traces_misses_none,
+}
+
+async fn concurrent_submissions_with_one_key_store_one_trace(store: &dyn Store) {
+    let project = ProjectId::from("together/key");
     let send = async |id: &str| {
         let trace = NewTrace {
             idempotency_key: Some("the same".to_owned()),
@@ -19,8 +29,8 @@ pub(super) async fn concurrent_submissions_with_one_key_store_one_trace(store: &
     assert_eq!(store.stats(&project).await.unwrap().traces, 1);
 }
 
-pub(super) async fn concurrent_reviews_all_move_a_shared_memory(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/moves");
+async fn concurrent_reviews_all_move_a_shared_memory(store: &dyn Store) {
+    let project = ProjectId::from("together/moves");
     insert(store, &project, new_trace("t-given"), Intake::Unreviewed).await;
     judge(store, &project, "t-given", Verdict::Pass).await;
     let run = async |id: &str| {
@@ -40,8 +50,8 @@ pub(super) async fn concurrent_reviews_all_move_a_shared_memory(store: &dyn Stor
     assert_eq!(history.memory.q_value.to_bits(), utility.to_bits());
 }
 
-pub(super) async fn concurrent_changes_and_withdrawals_leave_what_a_replay_does(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/changes");
+async fn concurrent_changes_and_withdrawals_leave_what_a_replay_does(store: &dyn Store) {
+    let project = ProjectId::from("together/changes");
     for id in ["t-a", "t-b"] {
         insert(store, &project, new_trace(id), Intake::Unreviewed).await;
         judge(store, &project, id, Verdict::Pass).await;
@@ -84,8 +94,8 @@ pub(super) async fn concurrent_changes_and_withdrawals_leave_what_a_replay_does(
     }
 }
 
-pub(super) async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/verdicts");
+async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn Store) {
+    let project = ProjectId::from("together/verdicts");
     insert(store, &project, new_trace("t-twice"), Intake::Unreviewed).await;
     let judged = async |verdict| apply(store, &project, "t-twice", Basis::Fresh, verdict).await;
     let (pass, fail) = tokio::join!(judged(Verdict::Pass), judged(Verdict::Fail));
@@ -94,8 +104,8 @@ pub(super) async fn concurrent_reviews_of_one_trace_leave_one_memory(store: &dyn
     assert_eq!(store.stats(&project).await.unwrap().memories, 1);
 }
 
-pub(super) async fn concurrent_claims_never_share_a_job(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/jobs");
+async fn concurrent_claims_never_share_a_job(store: &dyn Store) {
+    let project = ProjectId::from("together/jobs");
     for n in 0..8 {
         let queued = Intake::Queued(review(&format!("r-{n}"), Verdict::Pass));
         insert(store, &project, new_trace(&format!("t-{n}")), queued).await;
@@ -117,8 +127,8 @@ pub(super) async fn concurrent_claims_never_share_a_job(store: &dyn Store) {
     drain(store).await;
 }
 
-pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/following");
+async fn a_reader_that_follows_concurrent_writers_misses_nothing(store: &dyn Store) {
+    let project = ProjectId::from("together/following");
     let write = async |name: &str| {
         for n in 0..5 {
             let id = format!("t-{name}-{n}");
@@ -144,8 +154,8 @@ pub(super) async fn a_reader_that_follows_concurrent_writers_misses_nothing(stor
     );
 }
 
-pub(super) async fn a_reader_that_follows_stored_traces_misses_none(store: &dyn Store) {
-    let project = ProjectId::from("conformance/together/traces");
+async fn a_reader_that_follows_stored_traces_misses_none(store: &dyn Store) {
+    let project = ProjectId::from("together/traces");
     let first = NewTrace {
         creates_project: true,
         ..new_trace("t-first")

@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn Store) {
-    let project = ProjectId::from("conformance/withdraw");
+on_every_store! {
+    a_withdrawn_review_leaves_no_move_and_no_memory,
+    a_queued_review_can_be_withdrawn,
+    a_withdrawn_review_of_a_model_leaves_its_verdict,
+}
+
+async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn Store) {
+    let project = ProjectId::from("withdraw");
     history(
         store,
         &project,
@@ -49,8 +55,8 @@ pub(super) async fn a_withdrawn_review_leaves_no_move_and_no_memory(store: &dyn 
     );
 }
 
-pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
-    let project = ProjectId::from("conformance/withdraw queued");
+async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
+    let project = ProjectId::from("withdraw queued");
     let queued = Intake::Queued(review("r-t-unqueue", Verdict::Pass));
     insert(store, &project, new_trace("t-unqueue"), queued).await;
     let taken = store
@@ -66,39 +72,40 @@ pub(super) async fn a_queued_review_can_be_withdrawn(store: &dyn Store) {
     assert_eq!(store.stats(&project).await.unwrap().memories, 0);
 }
 
-pub(super) async fn a_withdrawn_review_of_a_model_leaves_its_verdict(store: &dyn Store) {
-    let project = ProjectId::from("conformance/withdrawn verdict");
+async fn a_withdrawn_review_of_a_model_leaves_its_verdict(store: &dyn Store) {
+    let project = ProjectId::from("withdrawn verdict");
     insert(store, &project, new_trace("t-note"), Intake::Unreviewed).await;
     let left = async || {
         let trace = trace(store, &project, "t-note").await;
         trace.withdrawn_verdict
     };
-    let judged = async |reviewer: Reviewer, overruled: Option<ModelVerdict>, verdict| {
-        let mut lesson = lesson("t-note", verdict);
-        lesson.memory.id = MemoryId::new(crate::id::new_id());
-        lesson.review.reviewer = reviewer.clone();
-        lesson.review.overruled = overruled.clone();
-        lesson.review.key_id = Some("key-1".into());
-        let done = learn(store, &project, "t-note", Basis::Fresh, lesson).await;
-        assert_eq!(done, Ok(()));
-        let review = trace(store, &project, "t-note").await.review.unwrap();
-        assert_eq!(review.reviewer, Some(reviewer));
-        assert_eq!(review.overruled, overruled);
-        assert_eq!(review.key_id, Some("key-1".into()));
-        assert_eq!(withdraw(store, &project, "t-note").await, Ok(()));
-    };
+    let judged =
+        async |memory: &str, reviewer: Reviewer, overruled: Option<ModelVerdict>, verdict| {
+            let mut lesson = lesson("t-note", verdict);
+            lesson.memory.id = memory.into();
+            lesson.review.reviewer = reviewer.clone();
+            lesson.review.overruled = overruled.clone();
+            lesson.review.key_id = Some("key-1".into());
+            let done = learn(store, &project, "t-note", Basis::Fresh, lesson).await;
+            assert_eq!(done, Ok(()));
+            let review = trace(store, &project, "t-note").await.review.unwrap();
+            assert_eq!(review.reviewer, Some(reviewer));
+            assert_eq!(review.overruled, overruled);
+            assert_eq!(review.key_id, Some("key-1".into()));
+            assert_eq!(withdraw(store, &project, "t-note").await, Ok(()));
+        };
     let said = |result| {
         Some(ModelVerdict {
             model: "m".to_owned(),
             result,
         })
     };
-    judged(Reviewer::Human, None, Verdict::Pass).await;
+    judged("m-1", Reviewer::Human, None, Verdict::Pass).await;
     assert_eq!(left().await, None);
-    judged(Reviewer::model("m"), None, Verdict::Fail).await;
+    judged("m-2", Reviewer::model("m"), None, Verdict::Fail).await;
     assert_eq!(left().await, said(Verdict::Fail));
-    judged(Reviewer::Human, None, Verdict::Pass).await;
+    judged("m-3", Reviewer::Human, None, Verdict::Pass).await;
     assert_eq!(left().await, said(Verdict::Fail));
-    judged(Reviewer::Human, said(Verdict::Pass), Verdict::Fail).await;
+    judged("m-4", Reviewer::Human, said(Verdict::Pass), Verdict::Fail).await;
     assert_eq!(left().await, said(Verdict::Pass));
 }

@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
-    let project = ProjectId::from("conformance/change");
+on_every_store! {
+    a_changed_review_replays_what_it_moved,
+    a_review_replaces_one_whose_job_is_claimed,
+    an_overtaken_attempt_is_refused,
+}
+
+async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
+    let project = ProjectId::from("change");
     let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Pass];
     history(store, &project, "change", verdicts).await;
     let basis = |review: &str| replacing(review, Verdict::Pass);
@@ -72,8 +78,8 @@ pub(super) async fn a_changed_review_replays_what_it_moved(store: &dyn Store) {
     assert_eq!(none, Err(Refusal::NoReview));
 }
 
-pub(super) async fn a_review_replaces_one_whose_job_is_claimed(store: &dyn Store) {
-    let project = ProjectId::from("conformance/take over");
+async fn a_review_replaces_one_whose_job_is_claimed(store: &dyn Store) {
+    let project = ProjectId::from("take over");
     let queued = Intake::Queued(review("r-t-over", Verdict::Pass));
     insert(store, &project, new_trace("t-over"), queued).await;
     let claims = store
@@ -93,8 +99,8 @@ pub(super) async fn a_review_replaces_one_whose_job_is_claimed(store: &dyn Store
     assert_eq!(store.stats(&project).await.unwrap().memories, 1);
 }
 
-pub(super) async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
-    let project = ProjectId::from("conformance/overtaken");
+async fn an_overtaken_attempt_is_refused(store: &dyn Store) {
+    let project = ProjectId::from("overtaken");
     let id = TraceId::from("t-overtaken");
     let later = || setback("the model is away", NextAttempt::At(now()));
     let claim = async |owner: &str| {

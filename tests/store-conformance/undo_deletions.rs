@@ -3,6 +3,14 @@
 use super::undo::{by_key, change_review, is_known, teach, undo};
 use super::*;
 
+on_every_store! {
+    a_review_that_its_runs_author_changed_comes_back_without_the_run,
+    an_author_deletes_only_memories_it_has_taught,
+    an_administrator_deletes_the_memories_of_withdrawn_reviews_too,
+    a_deleted_memory_stays_deleted,
+    a_deletion_leaves_copies_in_other_projects_alone,
+}
+
 /// A run of the thief's that was given a memory, and that the owner reviewed.
 async fn reviewed_run(store: &dyn Store, project: &ProjectId, id: &str) {
     teach(store, project, new_trace("base"), "owner", Verdict::Pass).await;
@@ -20,12 +28,10 @@ async fn all_memories(store: &dyn Store, project: &ProjectId) -> Vec<MemoryHisto
     store.list_memories(project, &list).await.unwrap().items
 }
 
-pub(super) async fn a_review_that_its_runs_author_changed_comes_back_without_the_run(
-    store: &dyn Store,
-) {
+async fn a_review_that_its_runs_author_changed_comes_back_without_the_run(store: &dyn Store) {
     for with_memories in [false, true] {
         for withdraws in [false, true] {
-            let name = format!("conformance/deleted by author {with_memories} {withdraws}");
+            let name = format!("deleted by author {with_memories} {withdraws}");
             let project = ProjectId::new(name);
             reviewed_run(store, &project, "run").await;
             let before = all_memories(store, &project).await;
@@ -54,8 +60,8 @@ pub(super) async fn a_review_that_its_runs_author_changed_comes_back_without_the
     }
 }
 
-pub(super) async fn an_author_deletes_only_memories_it_has_taught(store: &dyn Store) {
-    let project = ProjectId::from("conformance/delete own memories");
+async fn an_author_deletes_only_memories_it_has_taught(store: &dyn Store) {
+    let project = ProjectId::from("delete own memories");
     reviewed_run(store, &project, "others").await;
     teach(store, &project, new_trace("own"), "thief", Verdict::Pass).await;
     let ids = ["others", "own"];
@@ -65,10 +71,8 @@ pub(super) async fn an_author_deletes_only_memories_it_has_taught(store: &dyn St
     assert!(!is_known(store, &project, "m-own").await);
 }
 
-pub(super) async fn an_administrator_deletes_the_memories_of_withdrawn_reviews_too(
-    store: &dyn Store,
-) {
-    let project = ProjectId::from("conformance/delete withdrawn");
+async fn an_administrator_deletes_the_memories_of_withdrawn_reviews_too(store: &dyn Store) {
+    let project = ProjectId::from("delete withdrawn");
     teach(
         store,
         &project,
@@ -85,8 +89,8 @@ pub(super) async fn an_administrator_deletes_the_memories_of_withdrawn_reviews_t
     assert!(!is_known(store, &project, "m-set-aside").await);
 }
 
-pub(super) async fn a_deleted_memory_stays_deleted(store: &dyn Store) {
-    let project = ProjectId::from("conformance/undo, memory deleted");
+async fn a_deleted_memory_stays_deleted(store: &dyn Store) {
+    let project = ProjectId::from("undo, memory deleted");
     reviewed_run(store, &project, "run").await;
     let before = q(store, &project, "m-base").await;
     let deleted = store
@@ -107,8 +111,8 @@ pub(super) async fn a_deleted_memory_stays_deleted(store: &dyn Store) {
     assert_eq!(restored.review.unwrap().key_id, Some("owner".into()));
 }
 
-pub(super) async fn a_deletion_leaves_copies_in_other_projects_alone(store: &dyn Store) {
-    let names = ["conformance/original", "conformance/copy"];
+async fn a_deletion_leaves_copies_in_other_projects_alone(store: &dyn Store) {
+    let names = ["original", "copy"];
     let [original, copy] = names.map(ProjectId::from);
     for project in [&original, &copy] {
         reviewed_run(store, project, "copied").await;

@@ -5,6 +5,10 @@ use super::undo_waiting::learn_waiting;
 use super::undo_worlds::attacked;
 use super::*;
 
+on_every_store! {
+    an_undo_after_an_import_changes_what_it_would_have_before,
+}
+
 /// Everything that an export has of a project.
 async fn archive(
     store: &dyn Store,
@@ -50,11 +54,11 @@ async fn move_to(store: &dyn Store, from: &ProjectId, to: &ProjectId) {
     assert_eq!(archive(store, to).await, (memories, traces));
 }
 
-pub(super) async fn an_undo_after_an_import_changes_what_it_would_have_before(store: &dyn Store) {
+async fn an_undo_after_an_import_changes_what_it_would_have_before(store: &dyn Store) {
     let mut past_reviews = 0;
     for seed in 16..28 {
-        let original = ProjectId::new(format!("conformance/exported {seed}"));
-        let copy = ProjectId::new(format!("conformance/imported {seed}"));
+        let original = ProjectId::new(format!("exported {seed}"));
+        let copy = ProjectId::new(format!("imported {seed}"));
         attacked(store, &original, seed).await;
         move_to(store, &original, &copy).await;
         let (_, traces) = archive(store, &copy).await;

@@ -4,6 +4,15 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+on_every_store! {
+    spans_are_kept_in_order_until_their_trace_is_due,
+    spans_that_come_again_or_too_late_are_recognised,
+    a_trace_that_nobody_finished_is_claimed_again,
+    a_trace_is_of_one_key_and_of_one_project,
+    a_trace_has_limits,
+    concurrent_requests_and_claims_lose_and_share_nothing,
+}
+
 /// Spans with these ids that make the trace due at 60 s, or at 5 s with its root.
 fn batch(trace_id: &str, ids: &[&str], has_root: bool) -> SpanBatch {
     let part = |id: &&str| SpanPart {
@@ -39,16 +48,16 @@ fn ids(trace: &SpanTrace) -> Vec<&str> {
 }
 
 fn counts(added: u64, repeated: u64, late: u64, over_limit: u64) -> SpanCounts {
-    SpanCounts {
-        added,
-        repeated,
-        late,
-        over_limit,
-    }
+    let mut counts = SpanCounts::default();
+    counts.added = added;
+    counts.repeated = repeated;
+    counts.late = late;
+    counts.over_limit = over_limit;
+    counts
 }
 
-pub(super) async fn spans_are_kept_in_order_until_their_trace_is_due(store: &dyn Store) {
-    let project = ProjectId::from("conformance/spans");
+async fn spans_are_kept_in_order_until_their_trace_is_due(store: &dyn Store) {
+    let project = ProjectId::from("spans");
     let first = add(store, &project, vec![batch("t-1", &["c", "b"], false)]).await;
     assert_eq!(first, counts(2, 0, 0, 0));
     let claims = store
@@ -75,8 +84,8 @@ pub(super) async fn spans_are_kept_in_order_until_their_trace_is_due(store: &dyn
     assert_eq!(claim(store, 999, 1_000).await, []);
 }
 
-pub(super) async fn spans_that_come_again_or_too_late_are_recognised(store: &dyn Store) {
-    let project = ProjectId::from("conformance/late-spans");
+async fn spans_that_come_again_or_too_late_are_recognised(store: &dyn Store) {
+    let project = ProjectId::from("late-spans");
     add(store, &project, vec![batch("t-2", &["a", "b"], true)]).await;
     let claimed = claim(store, 5, 35).await;
     let sent = || vec![batch("t-2", &["b", "c"], false), batch("t-3", &["x"], true)];
@@ -97,8 +106,8 @@ pub(super) async fn spans_that_come_again_or_too_late_are_recognised(store: &dyn
     store.close_span_trace(claimed[0].key, None).await.unwrap();
 }
 
-pub(super) async fn a_trace_that_nobody_finished_is_claimed_again(store: &dyn Store) {
-    let project = ProjectId::from("conformance/held-spans");
+async fn a_trace_that_nobody_finished_is_claimed_again(store: &dyn Store) {
+    let project = ProjectId::from("held-spans");
     add(store, &project, vec![batch("t-4", &["a"], true)]).await;
     let first = claim(store, 5, 35).await;
     assert_eq!(claim(store, 34, 64).await, []);
@@ -108,11 +117,8 @@ pub(super) async fn a_trace_that_nobody_finished_is_claimed_again(store: &dyn St
     store.close_span_trace(second[0].key, None).await.unwrap();
 }
 
-pub(super) async fn a_trace_is_of_one_key_and_of_one_project(store: &dyn Store) {
-    let (one, other) = (
-        ProjectId::from("conformance/a"),
-        ProjectId::from("conformance/b"),
-    );
+async fn a_trace_is_of_one_key_and_of_one_project(store: &dyn Store) {
+    let (one, other) = (ProjectId::from("a"), ProjectId::from("b"));
     for project in [&one, &other] {
         add(store, project, vec![batch("t-5", &["a"], true)]).await;
     }
@@ -122,7 +128,7 @@ pub(super) async fn a_trace_is_of_one_key_and_of_one_project(store: &dyn Store) 
         .insert_spans(&one, &author, spans.clone())
         .await
         .unwrap();
-    let absent = ProjectId::from("conformance/absent");
+    let absent = ProjectId::from("absent");
     let refused = store.insert_spans(&absent, &author, spans).await;
     assert!(matches!(refused, Err(Error::NoProject(id)) if id == absent));
     assert!(store.delete_project(&other).await.unwrap());
@@ -135,8 +141,8 @@ pub(super) async fn a_trace_is_of_one_key_and_of_one_project(store: &dyn Store) 
     }
 }
 
-pub(super) async fn a_trace_has_limits(store: &dyn Store) {
-    let project = ProjectId::from("conformance/many-spans");
+async fn a_trace_has_limits(store: &dyn Store) {
+    let project = ProjectId::from("many-spans");
     let all: Vec<String> = (0..SpanBatch::MAX_PARTS + 2)
         .map(|n| format!("s{n}"))
         .collect();
@@ -163,8 +169,8 @@ pub(super) async fn a_trace_has_limits(store: &dyn Store) {
 }
 
 /// Whatever was accepted is in the trace that somebody claimed.
-pub(super) async fn concurrent_requests_and_claims_lose_and_share_nothing(store: &dyn Store) {
-    let project = ProjectId::from("conformance/spans-together");
+async fn concurrent_requests_and_claims_lose_and_share_nothing(store: &dyn Store) {
+    let project = ProjectId::from("spans-together");
     let (mut accepted, mut found, mut keys) = (0, 0, BTreeSet::new());
     for round in 0..10 {
         let (first, second) = (format!("t-8-{round}"), format!("t-9-{round}"));

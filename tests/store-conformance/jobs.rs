@@ -5,8 +5,16 @@ use std::collections::HashMap;
 
 use super::*;
 
-pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
-    let project = ProjectId::from("conformance/lease");
+on_every_store! {
+    a_job_is_held_by_one_owner_at_a_time,
+    a_job_that_failed_comes_back_or_is_given_up,
+    a_released_job_counts_as_never_claimed,
+    jobs_of_all_projects_are_claimed_in_the_order_of_their_submission,
+    a_job_whose_lease_has_expired_is_claimed_alone,
+}
+
+async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
+    let project = ProjectId::from("lease");
     for n in 0..3 {
         let queued = Intake::Queued(review(&format!("r-lease-{n}"), Verdict::Pass));
         insert(store, &project, new_trace(&format!("t-lease-{n}")), queued).await;
@@ -72,8 +80,8 @@ pub(super) async fn a_job_is_held_by_one_owner_at_a_time(store: &dyn Store) {
     assert_eq!(claim("two", 999, 1_000, 9).await, (String::new(), None));
 }
 
-pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Store) {
-    let project = ProjectId::from("conformance/failing");
+async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Store) {
+    let project = ProjectId::from("failing");
     let id = TraceId::from("t-failing");
     let queued = Intake::Queued(review("r-t-failing", Verdict::Fail));
     insert(store, &project, new_trace("t-failing"), queued).await;
@@ -154,8 +162,8 @@ pub(super) async fn a_job_that_failed_comes_back_or_is_given_up(store: &dyn Stor
     assert_eq!(absent, Err(Refusal::NoTrace));
 }
 
-pub(super) async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
-    let project = ProjectId::from("conformance/release");
+async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
+    let project = ProjectId::from("release");
     let queued = Intake::Queued(review("r-t-release", Verdict::Pass));
     insert(store, &project, new_trace("t-release"), queued).await;
     let claim = async |owner| {
@@ -179,10 +187,8 @@ pub(super) async fn a_released_job_counts_as_never_claimed(store: &dyn Store) {
     drain(store).await;
 }
 
-pub(super) async fn jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(
-    store: &dyn Store,
-) {
-    let project = |n| ProjectId::from(format!("conformance/order/{}", n % 3));
+async fn jobs_of_all_projects_are_claimed_in_the_order_of_their_submission(store: &dyn Store) {
+    let project = |n| ProjectId::from(format!("order/{}", n % 3));
     for n in 0..6 {
         let id = format!("t-order-{n}");
         let queued = Intake::Queued(review(&format!("r-{id}"), Verdict::Pass));
@@ -216,8 +222,8 @@ pub(super) async fn jobs_of_all_projects_are_claimed_in_the_order_of_their_submi
     assert_eq!(listed(IngestStatus::Completed).await.len(), 6);
 }
 
-pub(super) async fn a_job_whose_lease_has_expired_is_claimed_alone(store: &dyn Store) {
-    let project = ProjectId::from("conformance/expired");
+async fn a_job_whose_lease_has_expired_is_claimed_alone(store: &dyn Store) {
+    let project = ProjectId::from("expired");
     let queue = async |n| {
         let id = format!("t-expired-{n}");
         let queued = Intake::Queued(review(&format!("r-{id}"), Verdict::Pass));

@@ -3,6 +3,18 @@
 use super::undo::{by_key, change_review, teach, undo};
 use super::*;
 
+on_every_store! {
+    an_edit_sets_fields_and_is_recorded_with_its_key,
+    a_quarantined_memory_is_set_aside_and_keeps_learning,
+    a_deleted_memory_leaves_a_record_without_text,
+    a_memory_deleted_with_its_trace_leaves_the_same_record,
+    a_repeated_change_is_recorded_once,
+    an_edit_of_words_that_were_edited_meanwhile_is_a_conflict,
+    a_changed_memory_takes_its_skill_along,
+    a_skill_of_memories_that_changed_meanwhile_is_not_stored,
+    an_archive_carries_the_changes,
+}
+
 pub(super) fn edit(edit: &ReflectionEdit) -> MemoryUpdate {
     MemoryUpdate {
         reflection: Some(edit.clone()),
@@ -58,8 +70,8 @@ async fn best(store: &dyn Store, project: &ProjectId) -> Vec<String> {
     best.iter().map(|memory| memory.id.to_string()).collect()
 }
 
-pub(super) async fn an_edit_sets_fields_and_is_recorded_with_its_key(store: &dyn Store) {
-    let project = ProjectId::from("conformance/edit");
+async fn an_edit_sets_fields_and_is_recorded_with_its_key(store: &dyn Store) {
+    let project = ProjectId::from("edit");
     teach(store, &project, new_trace("edited"), "owner", Verdict::Pass).await;
     let before = memory_of(store, &project, "m-edited").await.memory;
     let update = MemoryUpdate {
@@ -88,15 +100,15 @@ pub(super) async fn an_edit_sets_fields_and_is_recorded_with_its_key(store: &dyn
     assert_eq!(changes(store, &project).await, edited.changes);
     let absent = update_memory(store, &project, "m-absent", &update, "editor").await;
     assert_eq!(absent, None);
-    let nowhere = ProjectId::from("conformance/no such project");
+    let nowhere = ProjectId::from("no such project");
     assert_eq!(
         update_memory(store, &nowhere, "m-edited", &update, "editor").await,
         None
     );
 }
 
-pub(super) async fn a_quarantined_memory_is_set_aside_and_keeps_learning(store: &dyn Store) {
-    let project = ProjectId::from("conformance/quarantine");
+async fn a_quarantined_memory_is_set_aside_and_keeps_learning(store: &dyn Store) {
+    let project = ProjectId::from("quarantine");
     for id in ["aside", "other"] {
         teach(store, &project, new_trace(id), "owner", Verdict::Pass).await;
     }
@@ -150,8 +162,8 @@ pub(super) async fn a_quarantined_memory_is_set_aside_and_keeps_learning(store: 
     );
 }
 
-pub(super) async fn a_deleted_memory_leaves_a_record_without_text(store: &dyn Store) {
-    let project = ProjectId::from("conformance/delete memory");
+async fn a_deleted_memory_leaves_a_record_without_text(store: &dyn Store) {
+    let project = ProjectId::from("delete memory");
     teach(store, &project, new_trace("doomed"), "owner", Verdict::Pass).await;
     let given = using("given-doomed", &["m-doomed"]);
     teach(store, &project, given, "owner", Verdict::Pass).await;
@@ -196,9 +208,9 @@ pub(super) async fn a_deleted_memory_leaves_a_record_without_text(store: &dyn St
     assert_eq!(back.changes, []);
 }
 
-pub(super) async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store: &dyn Store) {
-    let alone = ProjectId::from("conformance/deleted alone");
-    let with_trace = ProjectId::from("conformance/deleted with its trace");
+async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store: &dyn Store) {
+    let alone = ProjectId::from("deleted alone");
+    let with_trace = ProjectId::from("deleted with its trace");
     for project in [&alone, &with_trace] {
         teach(store, project, new_trace("both"), "owner", Verdict::Pass).await;
         update_memory(store, project, "m-both", &edit_summary("new"), "editor").await;
@@ -230,8 +242,8 @@ pub(super) async fn a_memory_deleted_with_its_trace_leaves_the_same_record(store
     assert_eq!(left[0].key_id, Some("thief".into()));
 }
 
-pub(super) async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
-    let project = ProjectId::from("conformance/repeat");
+async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
+    let project = ProjectId::from("repeat");
     teach(store, &project, new_trace("again"), "owner", Verdict::Pass).await;
     for (key, count) in [("a", 2), ("a", 2), ("b", 4), ("a", 6)] {
         let update = MemoryUpdate {
@@ -243,8 +255,8 @@ pub(super) async fn a_repeated_change_is_recorded_once(store: &dyn Store) {
     }
 }
 
-pub(super) async fn an_edit_of_words_that_were_edited_meanwhile_is_a_conflict(store: &dyn Store) {
-    let project = ProjectId::from("conformance/edit conflict");
+async fn an_edit_of_words_that_were_edited_meanwhile_is_a_conflict(store: &dyn Store) {
+    let project = ProjectId::from("edit conflict");
     teach(store, &project, new_trace("text"), "owner", Verdict::Pass).await;
     let known = edit_summary("what text taught").reflection;
     let words = |summary| MemoryUpdate {
@@ -261,8 +273,8 @@ pub(super) async fn an_edit_of_words_that_were_edited_meanwhile_is_a_conflict(st
     assert_eq!(Some(memory_of(store, &project, "m-text").await), first);
 }
 
-pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
-    let project = ProjectId::from("conformance/changed skill");
+async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
+    let project = ProjectId::from("changed skill");
     for id in ["source", "unused"] {
         teach(store, &project, new_trace(id), "owner", Verdict::Pass).await;
     }
@@ -309,8 +321,8 @@ pub(super) async fn a_changed_memory_takes_its_skill_along(store: &dyn Store) {
     assert!(!is_there().await);
 }
 
-pub(super) async fn a_skill_of_memories_that_changed_meanwhile_is_not_stored(store: &dyn Store) {
-    let project = ProjectId::from("conformance/outdated skill");
+async fn a_skill_of_memories_that_changed_meanwhile_is_not_stored(store: &dyn Store) {
+    let project = ProjectId::from("outdated skill");
     teach(store, &project, new_trace("read"), "owner", Verdict::Pass).await;
     let best = async || store.best_memories(&project, true, 9).await.unwrap();
     let put = async |read: &[MemoryRecord]| {
@@ -350,9 +362,9 @@ async fn restore(store: &dyn Store, project: &ProjectId, memory: impl Into<Archi
     assert_eq!(stored.unwrap(), 1);
 }
 
-pub(super) async fn an_archive_carries_the_changes(store: &dyn Store) {
-    let from = ProjectId::from("conformance/archived changes");
-    let to = ProjectId::from("conformance/imported changes");
+async fn an_archive_carries_the_changes(store: &dyn Store) {
+    let from = ProjectId::from("archived changes");
+    let to = ProjectId::from("imported changes");
     teach(store, &from, new_trace("moved"), "owner", Verdict::Pass).await;
     update_memory(store, &from, "m-moved", &edit_summary("old"), "owner").await;
     let rewrite = lesson("moved", Verdict::Fail);

@@ -1,10 +1,15 @@
 //! Lists for people.
 
 use super::*;
-use crate::store::{TraceFilter, TraceSearch};
+use reflect_engine::store::{TraceFilter, TraceSearch};
 
-pub(super) async fn traces_are_found_by_words_kind_and_model(store: &dyn Store) {
-    let project = ProjectId::from("conformance/browse");
+on_every_store! {
+    traces_are_found_by_words_kind_and_model,
+    traces_wait_for_people_with_what_is_known_about_their_memories,
+}
+
+async fn traces_are_found_by_words_kind_and_model(store: &dyn Store) {
+    let project = ProjectId::from("browse");
     let add = async |id: &str, task: &str, model: &str| {
         let trace = NewTrace {
             task: task.to_owned(),
@@ -82,7 +87,7 @@ pub(super) async fn traces_are_found_by_words_kind_and_model(store: &dyn Store) 
         .unwrap();
     assert_eq!(find("refund", None, None).await, ["browse-b"]);
     // Words of a deleted project are forgotten with it, and other projects have their own.
-    let other = ProjectId::from("conformance/browse-other");
+    let other = ProjectId::from("browse-other");
     let search = TraceSearch {
         text: "refunds".to_owned(),
         ..TraceSearch::default()
@@ -100,10 +105,8 @@ pub(super) async fn traces_are_found_by_words_kind_and_model(store: &dyn Store) 
     assert!(find("refunds", None, None).await.is_empty());
 }
 
-pub(super) async fn traces_wait_for_people_with_what_is_known_about_their_memories(
-    store: &dyn Store,
-) {
-    let project = ProjectId::from("conformance/waiting");
+async fn traces_wait_for_people_with_what_is_known_about_their_memories(store: &dyn Store) {
+    let project = ProjectId::from("waiting");
     insert(store, &project, new_trace("wait-1"), Intake::Unreviewed).await;
     judge(store, &project, "wait-1", Verdict::Pass).await;
     insert(

@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) async fn a_review_put_aside_can_be_retried(store: &dyn Store) {
-    let project = ProjectId::from("conformance/aside");
+on_every_store! {
+    a_review_put_aside_can_be_retried,
+    a_review_put_aside_replaces_another_once_learned,
+    a_failed_review_with_a_next_attempt_is_claimed_again,
+}
+
+async fn a_review_put_aside_can_be_retried(store: &dyn Store) {
+    let project = ProjectId::from("aside");
     let id = TraceId::from("t-aside");
     let aside = async |verdict| {
         let kept = review("r-aside", verdict);
@@ -34,8 +40,8 @@ pub(super) async fn a_review_put_aside_can_be_retried(store: &dyn Store) {
     assert_eq!(aside(Verdict::Pass).await, reviewed);
 }
 
-pub(super) async fn a_review_put_aside_replaces_another_once_learned(store: &dyn Store) {
-    let project = ProjectId::from("conformance/wait");
+async fn a_review_put_aside_replaces_another_once_learned(store: &dyn Store) {
+    let project = ProjectId::from("wait");
     let verdicts = [Verdict::Pass, Verdict::Fail, Verdict::Pass];
     history(store, &project, "wait", verdicts).await;
     let (id, given) = (TraceId::from("t-wait-1"), "m-t-wait-0");
@@ -101,8 +107,8 @@ pub(super) async fn a_review_put_aside_replaces_another_once_learned(store: &dyn
     assert_eq!(claim(1_000).await.len(), 0, "the job has ended");
 }
 
-pub(super) async fn a_failed_review_with_a_next_attempt_is_claimed_again(store: &dyn Store) {
-    let project = ProjectId::from("conformance/failed until");
+async fn a_failed_review_with_a_next_attempt_is_claimed_again(store: &dyn Store) {
+    let project = ProjectId::from("failed until");
     let claim = async |at| {
         let claims = store
             .claim_jobs(JobKind::Reflection, seconds(at), &lease("one", at + 60), 9)

@@ -2,6 +2,15 @@
 
 use super::*;
 
+on_every_store! {
+    a_judgement_is_queued_with_its_trace_and_ends_with_a_review,
+    a_parked_judgement_is_not_queued_again,
+    a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt,
+    only_traces_that_wait_for_a_review_are_judged,
+    an_outage_does_not_count_as_an_attempt,
+    the_kinds_are_claimed_apart,
+}
+
 async fn judgements(store: &dyn Store, owner: &str, at: i64) -> Vec<ClaimedJob> {
     let lease = lease(owner, at + 60);
     let claims = store.claim_jobs(JobKind::Judgement, seconds(at), &lease, 1_000);
@@ -21,8 +30,8 @@ fn ids(jobs: &[ClaimedJob]) -> Vec<String> {
     jobs.iter().map(trace_of).collect()
 }
 
-pub(super) async fn a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store: &dyn Store) {
-    let project = ProjectId::from("conformance/judgement");
+async fn a_judgement_is_queued_with_its_trace_and_ends_with_a_review(store: &dyn Store) {
+    let project = ProjectId::from("judgement");
     for id in ["t-judge-0", "t-judge-1"] {
         let status = insert(store, &project, new_trace(id), Intake::Unjudged).await;
         assert_eq!(status, IngestStatus::Completed);
@@ -51,9 +60,9 @@ pub(super) async fn a_judgement_is_queued_with_its_trace_and_ends_with_a_review(
     assert_eq!(judgements(store, "two", 1_000).await, []);
 }
 
-pub(super) async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
+async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
     park_all(store).await;
-    let project = ProjectId::from("conformance/parked");
+    let project = ProjectId::from("parked");
     insert(store, &project, new_trace("t-parked"), Intake::Unjudged).await;
     let jobs = judgements(store, "one", 0).await;
     let never = setback("", NextAttempt::Never);
@@ -71,11 +80,9 @@ pub(super) async fn a_parked_judgement_is_not_queued_again(store: &dyn Store) {
     judge(store, &project, "t-parked", Verdict::Pass).await;
 }
 
-pub(super) async fn a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(
-    store: &dyn Store,
-) {
+async fn a_restart_gives_a_judgement_parked_by_an_error_one_more_attempt(store: &dyn Store) {
     park_all(store).await;
-    let project = ProjectId::from("conformance/given up");
+    let project = ProjectId::from("given up");
     insert(store, &project, new_trace("t-given-up"), Intake::Unjudged).await;
     let jobs = judgements(store, "one", 0).await;
     let never = setback("cut off", NextAttempt::Never);
@@ -92,9 +99,9 @@ pub(super) async fn a_restart_gives_a_judgement_parked_by_an_error_one_more_atte
     store.finish_job("one", again[0].key).await.unwrap();
 }
 
-pub(super) async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn Store) {
+async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn Store) {
     park_all(store).await;
-    let project = ProjectId::from("conformance/to judge");
+    let project = ProjectId::from("to judge");
     let insert = async |id: &str, intake| insert(store, &project, new_trace(id), intake).await;
     insert("t-waits", Intake::Unreviewed).await;
     insert(
@@ -127,8 +134,8 @@ pub(super) async fn only_traces_that_wait_for_a_review_are_judged(store: &dyn St
     drain(store).await;
 }
 
-pub(super) async fn an_outage_does_not_count_as_an_attempt(store: &dyn Store) {
-    let project = ProjectId::from("conformance/outage");
+async fn an_outage_does_not_count_as_an_attempt(store: &dyn Store) {
+    let project = ProjectId::from("outage");
     insert(store, &project, new_trace("t-outage"), Intake::Unjudged).await;
     for (counts, attempts) in [(false, 1), (false, 1), (true, 1), (false, 2)] {
         let jobs = judgements(store, "one", 0).await;
@@ -147,8 +154,8 @@ pub(super) async fn an_outage_does_not_count_as_an_attempt(store: &dyn Store) {
     store.finish_job("two", jobs[0].key).await.unwrap();
 }
 
-pub(super) async fn the_kinds_are_claimed_apart(store: &dyn Store) {
-    let project = ProjectId::from("conformance/kinds");
+async fn the_kinds_are_claimed_apart(store: &dyn Store) {
+    let project = ProjectId::from("kinds");
     insert(store, &project, new_trace("t-kinds-0"), Intake::Unjudged).await;
     let queued = Intake::Queued(review("r-t-kinds-1", Verdict::Pass));
     insert(store, &project, new_trace("t-kinds-1"), queued).await;

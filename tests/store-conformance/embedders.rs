@@ -2,19 +2,19 @@
 
 use super::*;
 
-pub(super) async fn all(store: &dyn Store) {
-    each_embedder_has_a_vector_of_its_own(store).await;
-    vectors_of_another_length_are_of_another_space(store).await;
-    a_changed_task_takes_the_vectors_of_all_embedders_along(store).await;
-    a_vector_of_an_old_task_is_not_stored(store).await;
-    an_embedder_is_building_until_it_is_complete(store).await;
-    vectors_that_no_engine_uses_are_deleted_in_parts(store).await;
-    one_re_embedding_of_each_embedder_is_claimed(store).await;
+on_every_store! {
+    each_embedder_has_a_vector_of_its_own,
+    vectors_of_another_length_are_of_another_space,
+    a_changed_task_takes_the_vectors_of_all_embedders_along,
+    a_vector_of_an_old_task_is_not_stored,
+    an_embedder_is_building_until_it_is_complete,
+    vectors_that_no_engine_uses_are_deleted_in_parts,
+    one_re_embedding_of_each_embedder_is_claimed,
 }
 
 /// Memories of new traces of a project, and their keys.
 async fn learned(store: &dyn Store, name: &str, count: usize) -> (ProjectId, Vec<i64>) {
-    let project = ProjectId::from(format!("conformance/{name}").as_str());
+    let project = ProjectId::from(format!("{name}").as_str());
     for n in 0..count {
         let id = format!("t-{name}-{n}");
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;

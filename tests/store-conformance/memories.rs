@@ -2,8 +2,15 @@
 
 use super::*;
 
-pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
-    let project = ProjectId::from("conformance/memories");
+on_every_store! {
+    memories_are_listed_with_their_moves,
+    the_best_memories_come_first,
+    a_skill_counts_its_versions,
+    stats_count_every_state,
+}
+
+async fn memories_are_listed_with_their_moves(store: &dyn Store) {
+    let project = ProjectId::from("memories");
     history(
         store,
         &project,
@@ -49,8 +56,8 @@ pub(super) async fn memories_are_listed_with_their_moves(store: &dyn Store) {
     assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "before"));
 }
 
-pub(super) async fn the_best_memories_come_first(store: &dyn Store) {
-    let project = ProjectId::from("conformance/best");
+async fn the_best_memories_come_first(store: &dyn Store) {
+    let project = ProjectId::from("best");
     history(
         store,
         &project,
@@ -69,8 +76,8 @@ pub(super) async fn the_best_memories_come_first(store: &dyn Store) {
     assert_eq!(best(false, 9).await, "m-t-best-2");
 }
 
-pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
-    let project = ProjectId::from("conformance/skill");
+async fn a_skill_counts_its_versions(store: &dyn Store) {
+    let project = ProjectId::from("skill");
     assert_eq!(store.skill(&project).await.unwrap(), None);
     store.create_project(&project).await.unwrap();
     let version = |version| Skill {
@@ -87,8 +94,8 @@ pub(super) async fn a_skill_counts_its_versions(store: &dyn Store) {
     assert_eq!(store.skill(&project).await.unwrap(), Some(version(2)));
 }
 
-pub(super) async fn stats_count_every_state(store: &dyn Store) {
-    let project = ProjectId::from("conformance/numbers");
+async fn stats_count_every_state(store: &dyn Store) {
+    let project = ProjectId::from("numbers");
     assert_eq!(
         store.stats(&project).await.unwrap(),
         reflect_types::Stats::default()
@@ -135,7 +142,7 @@ pub(super) async fn stats_count_every_state(store: &dyn Store) {
     let stats = store.stats(&project).await.unwrap();
     assert_eq!((stats.traces, stats.pending, stats.queued), (7, 1, 0));
     assert_eq!((stats.passed, stats.failed, stats.ingest_failed), (4, 1, 1));
-    let other = ProjectId::from("conformance/other-numbers");
+    let other = ProjectId::from("other-numbers");
     store.create_project(&other).await.unwrap();
     let none = reflect_types::Stats::default();
     let id = TraceId::from("t-count-lost");

@@ -5,6 +5,10 @@ use super::undo::{by_key, teach, undo};
 use super::undo_waiting::{learn_waiting, wait};
 use super::*;
 
+on_every_store! {
+    an_undone_key_leaves_the_bank_as_if_it_never_existed,
+}
+
 /// Numbers that look random and are the same in every run.
 struct Dice(u64);
 
@@ -319,10 +323,10 @@ pub(super) async fn attacked(store: &dyn Store, project: &ProjectId, seed: u64) 
     live(store, project, seed, None, false).await;
 }
 
-pub(super) async fn an_undone_key_leaves_the_bank_as_if_it_never_existed(store: &dyn Store) {
+async fn an_undone_key_leaves_the_bank_as_if_it_never_existed(store: &dyn Store) {
     for seed in 0..16 {
-        let attacked = ProjectId::new(format!("conformance/attacked {seed}"));
-        let peaceful = ProjectId::new(format!("conformance/peaceful {seed}"));
+        let attacked = ProjectId::new(format!("attacked {seed}"));
+        let peaceful = ProjectId::new(format!("peaceful {seed}"));
         let found = live(store, &attacked, seed, None, true).await;
         live(store, &peaceful, seed, Some(found), true).await;
         let expected = bank(store, &peaceful).await;

@@ -2,8 +2,12 @@
 
 use super::*;
 
-pub(super) async fn waiting_jobs_and_revisions_are_counted(store: &dyn Store) {
-    let project = ProjectId::from("conformance/monitoring");
+on_every_store! {
+    waiting_jobs_and_revisions_are_counted,
+}
+
+async fn waiting_jobs_and_revisions_are_counted(store: &dyn Store) {
+    let project = ProjectId::from("monitoring");
     drain(store).await;
     let empty = store.queue(JobKind::Reflection).await.unwrap();
     assert_eq!((empty.jobs, empty.oldest), (0, None));
