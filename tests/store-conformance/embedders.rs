@@ -14,7 +14,7 @@ on_every_store! {
 
 /// Memories of new traces of a project, and their keys.
 async fn learned(store: &dyn Store, name: &str, count: usize) -> (ProjectId, Vec<i64>) {
-    let project = ProjectId::from(format!("{name}").as_str());
+    let project = ProjectId::from(name);
     for n in 0..count {
         let id = format!("t-{name}-{n}");
         insert(store, &project, new_trace(&id), Intake::Unreviewed).await;
