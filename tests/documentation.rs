@@ -3,6 +3,9 @@
 //! Every block of `sh` or `console` is run, page by page in order, but for those of [`NOT_RUN`]. In a block with
 //! prompts (`$ `), and in a block of `text` after commands, the other lines are what the commands print.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+#![cfg(unix)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -168,7 +171,7 @@ fn shell_commands_of_the_documentation_work() {
                 let (run, shown) = block.session();
                 commands.push_str(&run);
                 printed.extend(shown);
-            } else if block.language == "text" && page != "docs/reference.md" {
+            } else if block.language == "text" && page != "reflect-cli/REFERENCE.md" {
                 let is_command = |line: &&str| {
                     let program = line.split(' ').next();
                     program
