@@ -1,4 +1,4 @@
-//! The reference of commands, flags and variables in `docs/reference.md`, which is made from the
+//! The reference of commands, flags and variables in `REFERENCE.md`, which is made from the
 //! command line and must not differ from it.
 
 use std::fmt::Write as _;
@@ -42,14 +42,14 @@ fn the_reference_is_that_of_the_command_line() {
     );
     made.push_str(MODELS);
     describe(&mut made, &command);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("REFERENCE.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &made).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap();
     assert!(
         written == made,
-        "docs/reference.md is out of date: UPDATE_DOCS=1 cargo test -p reflect-cli reference"
+        "REFERENCE.md is out of date: UPDATE_DOCS=1 cargo test -p reflect-cli reference"
     );
 }
 

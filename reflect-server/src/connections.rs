@@ -309,6 +309,32 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn unfinished_handshake_does_not_delay_the_shutdown() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (certificate, key) = (folder.path().join("a.pem"), folder.path().join("a.key"));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let tls = Tls::load(certificate, key).unwrap();
+        let (address, stop, server) = start(Settings {
+            tls: Some(tls),
+            ..Settings::default()
+        })
+        .await;
+        let _silent = TcpStream::connect(address).await.unwrap();
+        // Connections are accepted in order, so the silent one is in its handshake once this one is refused.
+        let mut refused = TcpStream::connect(address).await.unwrap();
+        refused.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let _ = refused.read_to_end(&mut Vec::new()).await;
+        // From here, the clock moves only if everything waits for it.
+        tokio::time::pause();
+        let begun = tokio::time::Instant::now();
+        drop(stop);
+        server.await.unwrap();
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test]
     async fn silent_connections_do_not_lock_out_others() {
         let limits = [(4, 256), (256, 4)];
         for (max_connections, max_connections_per_address) in limits {

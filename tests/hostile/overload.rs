@@ -1,10 +1,9 @@
 //! A server at the limits of its machine: files, disk.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -45,12 +44,15 @@ fn silent_connections_up_to_the_file_limit_do_not_lock_out_others() {
     let silent: Vec<TcpStream> = (0..252)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    let asked = Instant::now();
     let (status, _) = request(&server, "GET", "/v1/projects/support/traces", "");
     assert_eq!(status, 200);
-    // Before the silent ones time out.
-    assert!(asked.elapsed() < Duration::from_secs(8), "{asked:?}");
-    drop(silent);
+    // The answer did not wait until the silent ones had timed out.
+    let is_open = |stream: &TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        let read = stream.peek(&mut [0]);
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    assert!(silent.iter().any(is_open));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod postgres;
 mod python;
 mod run;
 mod steps;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ The project's own commands.
     cargo xtask dist              builds the program as it is released, and checks its size
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
     cargo xtask postgres stop     stops it
+    cargo xtask weigh [--check]   production lines, twins across the stores, arrows up, circles and long files;
+                                  `--at REV` of a revision, `--column NAME` the files that name a column
     cargo xtask outage [ROUNDS]   kills servers and their PostgreSQL under load, ten times by default
     cargo xtask help              this text
 
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["bench", "console"] => exit(browser::bench()),
         ["compile-time"] => only(&compile_time::STEP),
+        ["weigh", options @ ..] => exit(weigh::run(options)),
         ["dist"] => exit(dist::run()),
         ["postgres"] => exit(postgres::start()),
         ["postgres", "stop"] => exit(postgres::stop()),

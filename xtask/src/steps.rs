@@ -8,10 +8,16 @@ use crate::package;
 use crate::postgres;
 use crate::python;
 use crate::run::{Outcome, Step, all, cargo, command, target};
+use crate::weigh;
 
 pub(crate) const ALL: &[Step] = &[
     Step::new("format", "the code is formatted", format),
     Step::new("locks", "every Cargo.lock is up to date", locks),
+    Step::new(
+        "weigh",
+        "no circles between the engine's modules",
+        weigh::check,
+    ),
     Step::new("budget", "the default SDK stays light", budget::check),
     Step::new(
         "package",

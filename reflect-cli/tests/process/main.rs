@@ -5,7 +5,6 @@
 
 mod bundle;
 mod demo;
-mod docs;
 mod doctor;
 mod eval;
 mod import_from;

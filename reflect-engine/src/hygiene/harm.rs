@@ -113,39 +113,6 @@ mod tests {
         f64::from(u32::try_from(aside.count()).unwrap()) / 40.0
     }
 
-    /// In how many of 200 histories the memory is set aside, and by which run in half of these.
-    fn shown(with: f64, without: f64, similarity: f64) -> String {
-        let after = (0..200).filter_map(|seed| set_aside_after(with, without, similarity, seed));
-        let mut after: Vec<_> = after.collect();
-        after.sort_unstable();
-        let share = format!("{} %", after.len().div_ceil(2));
-        if with < without {
-            format!("{share}, run {}", after[after.len() / 2])
-        } else {
-            share
-        }
-    }
-
-    #[test]
-    fn the_page_shows_how_often_a_memory_is_set_aside() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/memories.md");
-        let page = std::fs::read_to_string(page).unwrap();
-        let rates = [(20, 80), (30, 60), (10, 40), (20, 20), (50, 50), (5, 5)];
-        let rows = rates.map(|(with, without)| {
-            let cell = |similarity| {
-                let (with, without) = (f64::from(with) / 100.0, f64::from(without) / 100.0);
-                shown(with, without, similarity)
-            };
-            format!(
-                "| {with} % / {without} % | {} | {} |\n",
-                cell(0.8),
-                cell(1.0)
-            )
-        });
-        let table = rows.concat();
-        assert!(page.contains(&table), "docs/memories.md has not\n{table}");
-    }
-
     #[test]
     fn a_memory_that_hurts_is_set_aside_and_one_that_makes_no_difference_stays() {
         assert!(share(0.2, 0.8, 0.8) > 0.95);

@@ -1,7 +1,7 @@
 //! Durable storage: the [`Store`] port, its data, the [`Sqlite`] adapter, and with the feature `postgres`
 //! the one of PostgreSQL.
 //!
-//! Another adapter implements [`Store`] and passes the suite behind the feature `conformance`. It
+//! Another adapter implements [`Store`] and passes the tests of `tests/store-conformance`. It
 //! needs no rule of reviews or utilities: see [`review`](crate::review).
 
 mod archive;
@@ -9,15 +9,6 @@ mod archive;
 #[allow(clippy::panic, reason = "it is a part of tests")]
 mod audit;
 mod browse;
-#[cfg(any(test, feature = "conformance"))]
-#[doc(hidden)]
-#[allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::float_cmp,
-    reason = "it is a test, which a store of another crate may run too"
-)]
-pub mod conformance;
 mod encoded_trace;
 mod find;
 mod job;
@@ -71,21 +62,3 @@ pub use trace::{Intake, NewTrace, TraceDeletion};
 pub use undecoded::{LongFields, TraceRecord, Undecoded};
 pub use undo_run::{NewUndoRecord, UndoRun};
 pub use vectors::{KnownEmbedder, UnembeddedMemory, UnusedVectors, VectorSpace, Vectors};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn sqlite_in_memory_conforms() {
-        conformance::all(&Sqlite::in_memory().unwrap()).await;
-    }
-
-    #[tokio::test]
-    async fn sqlite_on_a_file_conforms() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Sqlite::open(folder.path().join("reflect.db")).unwrap();
-        conformance::all(&store).await;
-        store.close().await.unwrap();
-    }
-}

@@ -299,7 +299,6 @@ async fn waiting_write_does_not_block_authentication() {
 
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let begun = std::time::Instant::now();
     let waiting = keys.clone();
     let write = tokio::spawn(async move { waiting.create_master(CreateApiKey::new("late")).await });
     // Each is looked up, because unknown keys are not cached.
@@ -308,7 +307,6 @@ async fn waiting_write_does_not_block_authentication() {
         assert!(keys.recognise(&unknown).await.unwrap().caller().is_none());
     }
     assert!(!write.is_finished());
-    assert!(begun.elapsed() < std::time::Duration::from_secs(4));
     other.execute_batch("COMMIT").unwrap();
     write.await.unwrap().unwrap();
 }

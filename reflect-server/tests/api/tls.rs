@@ -78,30 +78,6 @@ async fn client_that_is_silent_during_the_handshake_delays_no_other() {
     assert!(received.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unfinished_handshake_does_not_delay_the_shutdown() {
-    let folder = tempfile::tempdir().unwrap();
-    let files = Files::write(folder.path(), "a.pem");
-    let service = serving(Tls::load(&files.certificate, &files.key).unwrap()).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(reflect_server::serve(
-        listener,
-        service.app.clone(),
-        async move { drop(stopped.await) },
-    ));
-    let begun = std::time::Instant::now();
-    let _silent = tokio::net::TcpStream::connect(address).await.unwrap();
-    // Connections are accepted in order, so the silent one is in its handshake after this one.
-    let health = files.client().get(format!("https://{address}/health"));
-    assert_eq!(health.send().await.unwrap().status(), 200);
-    drop(stop);
-    server.await.unwrap();
-    // The handshake times out after 10 s.
-    assert!(begun.elapsed() < std::time::Duration::from_secs(8));
-}
-
 #[tokio::test]
 async fn renewed_certificate_is_served_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();

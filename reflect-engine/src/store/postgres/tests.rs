@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use reflect_types::{Metadata, ProjectId};
 use tokio_postgres::Client;
 
-use super::super::conformance;
 use super::scratch::scratch_database as database;
 use super::{Postgres, Store as _, migrations};
 use crate::store::{Intake, NewTrace, Proposals as _, VectorSpace, Vectors as _};
@@ -35,48 +34,6 @@ async fn refusal(address: &str) -> String {
     let text = format!("{refused} {refused:?}");
     assert!(!text.contains("secret-password"), "{text}");
     refused.to_string()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_conforms() {
-    let store = Postgres::connect(&database("conforms").await)
-        .await
-        .unwrap();
-    conformance::all(&store).await;
-}
-
-#[tokio::test]
-#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_keeps_texts_with_nul() {
-    let store = Postgres::connect(&database("nul").await).await.unwrap();
-    let project = ProjectId::from("p");
-    let trace = NewTrace {
-        id: "t".into(),
-        task: "a\0b".to_owned(),
-        trajectory: Vec::new(),
-        final_response: "\0".to_owned(),
-        retrieved_memory_ids: vec!["m\0".into()],
-        model: None,
-        metadata: [("k\0".to_owned(), "v\0".into())].into_iter().collect(),
-        reference_context: None,
-        arm: None,
-        idempotency_key: Some("i\0".to_owned()),
-        key_id: None,
-        creates_project: true,
-        created_at: Timestamp::UNIX_EPOCH,
-    };
-    for _ in 0..2 {
-        let stored = store.insert_trace(&project, trace.clone(), Intake::Unreviewed);
-        assert_eq!(stored.await.unwrap().trace_id.as_str(), "t");
-    }
-    let found = store.trace(&project, &"t".into()).await.unwrap().unwrap();
-    assert_eq!(
-        (found.task, found.final_response),
-        (trace.task, trace.final_response)
-    );
-    assert_eq!(found.metadata, trace.metadata);
-    assert_eq!(found.retrieved_memory_ids, trace.retrieved_memory_ids);
 }
 
 #[tokio::test]
@@ -274,57 +231,4 @@ async fn postgres_migrates_the_vectors_of_an_older_format() {
     }
     let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9, 2).await;
     assert_eq!(nearest.unwrap().memories, [(2, 1.0)]);
-}
-
-#[tokio::test]
-#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_finds_in_parts_what_one_connection_finds() {
-    let address = database("parts").await;
-    let alone = Postgres::connect_with(&address, 1).await.unwrap();
-    let filled = "INSERT INTO project (id, revision) VALUES ('p', 300); \
-         INSERT INTO embedder (id, dims, seen_at) VALUES ('turn', 64, 0); \
-         INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, alpha, \
-             metadata, task, reflection) \
-         SELECT p.key, 'm-' || n, 't-' || n, true, 0.5, n, '2026-01-01T00:00:00Z', 0.3, '{}', 'a', '{}' \
-             FROM project p, generate_series(1, 300) n; \
-         INSERT INTO embedding (memory, embedder, vector) \
-         SELECT m.key, e.key, (SELECT array_agg(sin(m.key * at)) FROM generate_series(1, 64) at)::vector \
-             FROM memory m, embedder e";
-    let connection = alone.pool().get().await.unwrap();
-    connection.batch_execute(filled).await.unwrap();
-
-    let several = Postgres::connect_with(&address, 4).await.unwrap();
-    let (project, space) = (ProjectId::from("p"), VectorSpace::new("turn", 64));
-    let probe: Vec<f32> = (1..=64u8).map(|at| (f32::from(at) * 7.5).sin()).collect();
-    let exact: Vec<(i64, f64)> = connection
-        .query(
-            "SELECT memory, 1 - (vector <=> $1) FROM embedding ORDER BY 2 DESC",
-            &[&pgvector::Vector::from(probe.clone())],
-        )
-        .await
-        .unwrap()
-        .iter()
-        .map(|row| (row.get(0), row.get(1)))
-        .collect();
-    drop(connection);
-    for count in [1, 9, 150, 299, 300, 400] {
-        let by_one = alone.nearest(&project, &space, &probe, count, 300).await;
-        let by_several = several.nearest(&project, &space, &probe, count, 300).await;
-        let (found, by_several) = (by_one.unwrap(), by_several.unwrap());
-        assert_eq!(found, by_several, "{count}");
-        assert!(
-            found.memories.len() <= count && !found.memories.is_empty(),
-            "{count}"
-        );
-        for ((_, near), (_, exact)) in found.memories.iter().zip(&exact) {
-            assert!((near - exact).abs() <= found.margin, "{count}");
-        }
-        let next = exact.get(found.memories.len()).map(|(_, exact)| *exact);
-        assert!(
-            next <= found.others.map(|others| others + found.margin),
-            "{count}"
-        );
-    }
-    assert_eq!(alone.pool().status().size, 1);
-    assert!(several.pool().status().size > 1, "it was not divided");
 }

@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::*;
 use crate::error::Error;
 use crate::review::NewReview;
-use crate::store::{Archive as _, Vectors as _};
+use crate::store::Vectors as _;
 
 mod groups;
 
@@ -184,57 +184,6 @@ fn a_new_file_is_private_to_its_owner() {
         let mode = file.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{:?}", file.file_name());
     }
-}
-
-#[tokio::test]
-async fn json_nested_too_deeply_to_be_read_is_refused() {
-    let (_folder, store) = store();
-    let nested = |levels: usize| {
-        let mut value = serde_json::json!(["[{\"\\"]);
-        for _ in 1..levels {
-            value = serde_json::json!([value]);
-        }
-        let mut trace = run(&format!("t-{levels}"), "done");
-        trace.metadata.insert("tree".to_owned(), value);
-        trace
-    };
-    let stored = insert(&store, nested(110), Intake::Unreviewed)
-        .await
-        .unwrap();
-    let read = store.trace(&ProjectId::default(), &stored.trace_id).await;
-    assert!(read.unwrap().is_some());
-    let refused = insert(&store, nested(130), Intake::Unreviewed)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(&refused, Error::Invalid(field) if field.field == "metadata"),
-        "{refused}"
-    );
-}
-
-#[tokio::test]
-async fn a_page_of_long_traces_ends_early() {
-    let (_folder, store) = store();
-    let long = "x".repeat(crate::store::page::PAGE_BYTES / 2);
-    for id in ["t-0", "t-1", "t-2", "t-3"] {
-        insert(&store, run(id, &long), Intake::Unreviewed)
-            .await
-            .unwrap();
-    }
-    let (project, mut list) = (ProjectId::default(), ListTraces::default());
-    let mut seen = Vec::new();
-    loop {
-        let page = store.list_traces(&project, &list).await.unwrap();
-        assert!(page.items.len() <= 2);
-        list.before = page.cursor().map(|trace| trace.id.clone());
-        seen.extend(page.into_iter().map(|trace| trace.id));
-        if list.before.is_none() {
-            break;
-        }
-    }
-    assert_eq!(seen, ["t-3", "t-2", "t-1", "t-0"]);
-    let archived = store.archived_traces(&project, None, 9).await.unwrap();
-    assert_eq!(archived.len(), 2);
 }
 
 #[tokio::test]
