@@ -37,7 +37,7 @@ async fn since(
 
 /// The memories among these without a vector of a space.
 async fn lacking(store: &dyn Store, space: &VectorSpace, keys: &[i64]) -> Vec<UnembeddedMemory> {
-    let mut found = store.unembedded(space, 0, 10_000).await.unwrap();
+    let mut found = store.unembedded(space, ProjectRow::default(), 10_000).await.unwrap();
     found.retain(|memory| keys.contains(&memory.key));
     found
 }
@@ -64,12 +64,13 @@ async fn each_embedder_has_a_vector_of_its_own(store: &dyn Store) {
         );
         let tasks = left.iter().map(|memory| memory.task.as_str());
         assert!(tasks.eq((0..3).map(|n| format!("the task of t-embedders-{n}"))));
-        let page = store.unembedded(&other, keys[0], 1).await.unwrap();
+        let page = store.unembedded(&other, left[0].row(), 1).await.unwrap();
         assert_eq!((page.len(), page[0].key), (1, keys[1]));
         let count = store.count_unembedded(&other, Some(&project)).await;
         assert_eq!(count.unwrap(), 3);
 
         let missing = UnembeddedMemory {
+            project: left[0].project,
             key: -1,
             task: "gone".to_owned(),
         };
@@ -81,7 +82,11 @@ async fn each_embedder_has_a_vector_of_its_own(store: &dyn Store) {
         let all = store.count_unembedded(&other, None).await.unwrap();
         assert_eq!(
             all,
-            store.unembedded(&other, 0, 10_000).await.unwrap().len() as u64
+            store
+                .unembedded(&other, ProjectRow::default(), 10_000)
+                .await
+                .unwrap()
+                .len() as u64
         );
         let found = store.vectors(&project, &other, &keys).await.unwrap();
         assert_eq!(found, [(keys[0], vec![1.0, 0.0])]);
@@ -215,6 +220,7 @@ async fn an_embedder_is_building_until_it_is_complete(store: &dyn Store) {
 async fn vectors_that_no_engine_uses_are_deleted_in_parts(store: &dyn Store) {
     let (project, keys) = learned(store, "unused vectors", 5).await;
     let (old, new) = (VectorSpace::new("old", 2), VectorSpace::new("new", 3));
+    let rows = lacking(store, &old, &keys).await;
     embed(store, &old, &keys, 5).await;
     embed(store, &new, &keys, 4).await;
     let announced = store.announce_embedder(&old, true, seconds(100));
@@ -229,11 +235,13 @@ async fn vectors_that_no_engine_uses_are_deleted_in_parts(store: &dyn Store) {
         deleted.unwrap()
     };
     let left = async || store.vectors(&project, &old, &keys).await.unwrap().len();
-    assert_eq!(delete(99, 0).await, None);
+    let rows: Vec<ProjectRow> = rows.iter().map(UnembeddedMemory::row).collect();
+    let first = ProjectRow::default();
+    assert_eq!(delete(99, first).await, None);
     assert_eq!(left().await, 5, "it was seen since");
-    assert_eq!(delete(100, 0).await, Some(keys[2]));
+    assert_eq!(delete(100, first).await, Some(rows[2]));
     assert_eq!(left().await, 2);
-    assert_eq!(delete(100, keys[2]).await, None);
+    assert_eq!(delete(100, rows[2]).await, None);
     assert_eq!(left().await, 1, "the last has no vector of the new one");
     let is_known = async || {
         let known = store.embedders().await.unwrap();
@@ -242,7 +250,7 @@ async fn vectors_that_no_engine_uses_are_deleted_in_parts(store: &dyn Store) {
     assert!(is_known().await);
     embed(store, &new, &keys, 1).await;
     store.queue_reembedding("old", now(), false).await.unwrap();
-    assert_eq!(delete(100, 0).await, None);
+    assert_eq!(delete(100, first).await, None);
     assert!(left().await == 0 && !is_known().await);
     assert_eq!(store.vectors(&project, &new, &keys).await.unwrap().len(), 5);
     let lease = lease("one", 60);

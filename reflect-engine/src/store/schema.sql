@@ -136,7 +136,7 @@ CREATE TABLE queue (
     FOREIGN KEY (project, trace) REFERENCES trace (project, key) ON DELETE CASCADE
 ){TABLE_OFTEN_UPDATED};
 
-CREATE INDEX queue_by_due ON queue (kind, due_at, project, key);
+CREATE INDEX queue_by_due ON queue (kind, due_at, key);
 
 CREATE TABLE memory (
     {KEY_IN_PROJECT},
@@ -335,7 +335,7 @@ CREATE TABLE span_trace (
     UNIQUE (project, key_id, trace_id)
 ){TABLE};
 
-CREATE INDEX span_trace_by_due ON span_trace (state, due_at, project, key);
+CREATE INDEX span_trace_by_due ON span_trace (state, due_at, key);
 
 -- The spans and events of these traces, in the order in which they came.
 CREATE TABLE span_part (

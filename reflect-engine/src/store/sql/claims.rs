@@ -45,7 +45,7 @@ pub(super) async fn claim(
     limit: usize,
 ) -> Result<Vec<ClaimedRow>, Fault> {
     let due = "SELECT project, key, trace, attempts + 1 AS attempts, owner IS NOT NULL AS has_expired \
-         FROM queue WHERE kind = $1 AND due_at <= $2 ORDER BY due_at, project, key LIMIT $3 \
+         FROM queue WHERE kind = $1 AND due_at <= $2 ORDER BY due_at, key LIMIT $3 \
          FOR UPDATE SKIP LOCKED";
     let rows = db
         .query(due, &params![kind.as_str(), now.as_millisecond(), limit])

@@ -174,7 +174,7 @@ async fn claim(
             "UPDATE span_trace SET state = 'closing', due_at = $2, attempts = attempts + 1 \
              WHERE (project, key) IN (SELECT project, key FROM span_trace \
                  WHERE state IN ('open', 'closing') AND due_at <= $1 \
-                 ORDER BY due_at, project, key LIMIT $3 FOR UPDATE SKIP LOCKED) \
+                 ORDER BY due_at, key LIMIT $3 FOR UPDATE SKIP LOCKED) \
              RETURNING project, key, attempts",
             &params![now, until, limit],
         )
