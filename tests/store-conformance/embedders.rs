@@ -69,11 +69,8 @@ async fn each_embedder_has_a_vector_of_its_own(store: &dyn Store) {
         let count = store.count_unembedded(&other, Some(&project)).await;
         assert_eq!(count.unwrap(), 3);
 
-        let missing = UnembeddedMemory {
-            project: left[0].project,
-            key: -1,
-            task: "gone".to_owned(),
-        };
+        let mut missing = left[0].clone();
+        missing.key = -1;
         let vectors = vec![(left[0].clone(), vec![1.0, 0.0]), (missing, vec![0.0, 0.0])];
         store.set_vectors(&other, vectors, now()).await.unwrap();
         assert_eq!(lacking(store, &other, &keys).await, left[1..]);
