@@ -223,7 +223,7 @@ fn shell_commands_of_the_documentation_work() {
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut pages = Vec::new();
-    let mut folders = vec![String::new()];
+    let mut folders = vec![String::new(), "docs/design/".to_owned()];
     for entry in std::fs::read_dir(&root).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if entry.path().is_dir() && !name.starts_with('.') && name != "target" {

@@ -13,9 +13,6 @@ pub mod report {}
 #[doc = include_str!("../docs/reviews-from-elsewhere.md")]
 pub mod reviews_from_elsewhere {}
 
-#[doc = include_str!("../docs/rust-frameworks.md")]
-pub mod rust_frameworks {}
-
 #[cfg(test)]
 mod links;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `cargo xtask bench load 60` runs each kind of request for 60 seconds (3 by default), queries at 10,000 and at 100,000
 //! memories, and fails if any request fails. `growth` varies the number of clients and the size of runs, and mixes all kinds
 //! of requests. `scale` compares SQLite with one to three servers on the PostgreSQL of `DATABASE_URL`, and writes the
-//! table of `docs/scale.md`: `cargo xtask bench scale`.
+//! table of `docs/design/serving.md`: `cargo xtask bench scale`.
 
 #![expect(clippy::unwrap_used, reason = "a bench may")]
 

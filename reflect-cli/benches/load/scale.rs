@@ -110,7 +110,7 @@ fn said(program: &str, arguments: &[&str]) -> String {
 
 /// Writes the table into its page.
 fn keep(table: &str) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scale.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/design/serving.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let (before, rest) = text.split_once("<!-- table -->\n").unwrap();
     let (_, after) = rest.split_once("<!-- end -->\n").unwrap();

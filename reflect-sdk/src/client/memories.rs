@@ -273,7 +273,8 @@ impl<A: HasQuery, M> Call<A, M> {
     }
 
     /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
+    /// `score = (1 - lambda) * similarity + lambda * q_value`. Any other value selects
+    /// the classic ranking.
     pub fn lambda(self, lambda: f64) -> Self {
         self.set_query(|query| query.lambda = lambda)
     }

@@ -92,7 +92,8 @@ impl TraceBuilder {
     }
 
     /// The weight of utility against similarity in the classic ranking, from 0 to 1; 0.5 by default:
-    /// `score = (1 - lambda) * similarity + lambda * q_value`. Another value asks for that ranking.
+    /// `score = (1 - lambda) * similarity + lambda * q_value`. Any other value selects
+    /// the classic ranking.
     pub fn lambda(mut self, lambda: f64) -> Self {
         self.query.lambda = lambda;
         self
@@ -157,7 +158,7 @@ impl TraceBuilder {
         self
     }
 
-    /// How to record a [`run_async`](Self::run_async) that is cancelled.
+    /// How to record a [`run_async`](Self::run_async) that is cancelled. A guard ignores it.
     pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
         self.options.on_cancel = on_cancel;
         self

@@ -59,9 +59,7 @@ const PARTS: &[Part] = &[
     Part {
         title: "How cost grows",
         about: "A whole query through the engine from a file, answers compared with the exact ranking; a million in the \
-                world of tasks. The index keeps vectors in groups and skips those that are too far: a curve grows in \
-                proportion where few groups can be skipped, and less where many can \
-                ([how cost grows](growth.md)).",
+                world of tasks. [How cost grows](growth.md) says what follows.",
         command: "cargo bench --workspace --bench growth",
         plots: curves::by_memories,
     },
@@ -85,14 +83,14 @@ const PARTS: &[Part] = &[
     Part {
         title: "Learning",
         about: "Points of pass rate against MemRL's rule, with a simulated agent and one seed; \
-                [how memories are ranked](ranking.md) has more seeds.",
+                [experiments](design/experiments.md) has more seeds.",
         command: "cargo xtask bench learn --seeds 1",
         plots: |_| Vec::new(),
     },
     Part {
         title: "With a real model",
         about: "A short exam: a model sorts messages into topics, alone and with memories. \
-                [Ranking](ranking.md#with-a-real-model) has a longer one.",
+                [Experiments](design/experiments.md#with-a-real-model) has a longer one.",
         command: "cargo xtask bench exam --seeds 1 --messages 60 --arm alone --arm compact",
         plots: |_| Vec::new(),
     },
@@ -101,7 +99,7 @@ const PARTS: &[Part] = &[
 /// What this run leaves out, and where it is.
 const ELSEWHERE: &str = "\
 Not measured here: networks and other machines, a million memories of other worlds than tasks \
-(`cargo bench --workspace --bench growth -- 1000000`), several servers on PostgreSQL ([scale](scale.md)), and the \
+(`cargo bench --workspace --bench growth -- 1000000`), several servers on PostgreSQL ([serving](design/serving.md)), and the \
 console with 100,000 traces (`cargo xtask bench console`).";
 
 /// Runs all of them and writes the page. One that fails is named, and the others go on.
