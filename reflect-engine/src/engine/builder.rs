@@ -10,20 +10,17 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
-use crate::backfill::Backfill;
 use crate::clock::{self, Clock};
-use crate::core::Core;
+use crate::core::task::compute;
+use crate::core::{Core, Embedders, SettingsReads, SpanWork};
 use crate::error::{Error, Result};
 use crate::index::Indexes;
-use crate::ingest;
+use crate::jobs;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
 use crate::recall;
-use crate::settings::SettingsReads;
-use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
-use crate::task::compute;
 
 impl Engine {
     /// A builder with defaults that need no key, server or download.
@@ -138,7 +135,7 @@ impl Builder {
 
     /// The cosine similarity below which memories are left out, for queries that do not set one.
     /// Default: the embedder's noise floor, below which only memories are given that reviews show to help
-    /// whatever the task.
+    /// at any task.
     #[must_use]
     pub fn similarity_floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
@@ -247,7 +244,7 @@ impl Builder {
             imported: Notify::new(),
             spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
-            backfill: Backfill::default(),
+            embedders: Embedders::default(),
             stopping: watch::Sender::new(false),
             held: Mutex::default(),
             calls: watch::Sender::new(0),
@@ -255,7 +252,7 @@ impl Builder {
         let background = if core.background {
             let _runtime = runtime.enter();
             recall::clean_up(&core);
-            ingest::start(&core, &runtime)
+            jobs::start(&core, &runtime)
         } else {
             Vec::new()
         };

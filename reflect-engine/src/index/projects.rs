@@ -264,7 +264,14 @@ impl ProjectIndex {
 
     /// The decisions about memories that the store does not have yet.
     pub(crate) fn decisions(&self) -> Vec<AsideWrite> {
-        self.read().upkeep.decisions()
+        let decisions = self.read().upkeep.decisions().into_iter();
+        let stored = decisions.map(|decision| AsideWrite {
+            key: decision.key,
+            status: decision.hidden_as,
+            merged_into: decision.merged_into,
+            reason: decision.reason,
+        });
+        stored.collect()
     }
 
     /// Why a snapshot is due; `None` if it is not, or is being written. If it is, the caller saves it, and calls

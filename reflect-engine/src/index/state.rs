@@ -7,8 +7,8 @@ use reflect_types::MemoryId;
 
 use super::members::Members;
 use super::{Codes, Index};
-use crate::credit::{Credit, ReviewedRun, Unread};
-use crate::hygiene::Upkeep;
+use crate::learn::hygiene::{Facts, Upkeep};
+use crate::learn::{Credit, ReviewedRun, Unread};
 use crate::rank::Learned;
 use crate::snapshot::{Cutter, Joiner, Stamp};
 use crate::store::{IndexedMemory, MemoryKey, RecallSettings, Revision, VectorSpace};
@@ -36,7 +36,7 @@ impl State {
             index: Members::Held(index),
             learned: Learned::from(&credit),
             credit,
-            upkeep: Upkeep::new(&settings),
+            upkeep: Upkeep::new(settings.max_memories, settings.role),
             settings,
             revision: Revision::default(),
         }
@@ -68,7 +68,7 @@ impl State {
         };
         let given = memory.given.iter().map(MemoryId::as_str);
         self.credit.put(*key, &run, given);
-        self.upkeep.put(memory, task);
+        self.upkeep.put(&facts(memory, task));
     }
 
     pub(super) fn remove(&mut self, key: MemoryKey) {
@@ -162,11 +162,31 @@ impl State {
     }
 }
 
+/// What decides about a memory, whose vector has this fingerprint.
+fn facts(memory: &IndexedMemory, vector: u64) -> Facts<'_> {
+    Facts {
+        key: memory.key,
+        passed: memory.passed,
+        metadata: &memory.metadata,
+        task: memory.task,
+        text: memory.text,
+        vector,
+        hidden_as: memory.aside.as_ref(),
+        merged_into: memory.merged_into,
+        merge_into: memory.merge_into,
+        quarantined: memory.quarantined,
+        needs_approval: memory.needs_approval,
+        q: memory.q,
+        uses: memory.uses,
+        uses_at_restore: memory.excused,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::hash::Fnv;
-    use crate::sketch::Sketch;
+    use crate::learn::sketch::Sketch;
 
     /// A memory of a run that was given some of those before it.
     fn memory(key: MemoryKey) -> IndexedMemory {
@@ -223,7 +243,7 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION").len();
         assert_eq!(
             (bytes - version, digest.finish()),
-            (103_790, 2_382_772_884_413_516_641),
+            (103_806, 2_382_772_884_413_516_641),
             "raise FORMAT in snapshot/mod.rs, and change these numbers"
         );
     }

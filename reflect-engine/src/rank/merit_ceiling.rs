@@ -2,7 +2,7 @@
 
 use super::merit::Merit;
 use super::rule::Rule;
-use crate::credit::Ceiling;
+use crate::learn::Ceiling;
 
 /// An upper bound of the merits of several memories.
 #[derive(Clone, Copy, Debug)]

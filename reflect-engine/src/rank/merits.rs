@@ -1,7 +1,7 @@
 //! The merits of many memories, number by number.
 
 use super::merit::Merit;
-use crate::credit::Effects;
+use crate::learn::Effects;
 use crate::snapshot::saved;
 
 /// The merits of consecutive rows, so that a scan computes with several at once.

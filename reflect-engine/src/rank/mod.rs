@@ -28,7 +28,7 @@ pub(crate) use merits::Merits;
 pub use rule::{Learned, Rule};
 use vector::Direction;
 
-use crate::credit::LEVEL;
+use crate::learn::LEVEL;
 
 /// The parameters of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use reflect_types::{QueryMemories, Ranking};
 
 use super::merit::Merit;
 use super::merits::Merits;
-use crate::credit::{Ceiling, Credit, logistic};
+use crate::learn::{Ceiling, Credit, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]

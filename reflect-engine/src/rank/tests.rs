@@ -4,7 +4,7 @@ use reflect_types::{Dropped, QueryMemories};
 use serde_json::json;
 
 use super::*;
-use crate::credit::Effect;
+use crate::learn::Effect;
 
 const CLASSIC: Rule = Rule::Classic { lambda: 0.5 };
 

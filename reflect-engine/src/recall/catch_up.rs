@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::credit::Unread;
 use crate::error::Result;
 use crate::index::{Codes, ProjectIndex};
-use crate::store::{AsideWrite, Revision, VectorSpace};
+use crate::store::{AsideWrite, MemoryChanges, Revision, VectorSpace};
 use crate::task::{compute, finish};
 
 use super::snapshot;
@@ -22,7 +22,7 @@ pub(super) async fn current_index(
     core: &Arc<Core>,
     project: &ProjectId,
 ) -> Result<Option<Arc<ProjectIndex>>> {
-    core.ensure_embedded().await?;
+    core.role().await?;
     // Held from here on: another query may drop it to make room, and changes are asked for by its
     // revision.
     let space = core.space();
@@ -30,10 +30,7 @@ pub(super) async fn current_index(
     let loaded = core.indexes.get(project, dims);
     let since = loaded.as_ref().map(|index| index.revision());
     // Mostly there is nothing new, and this is all it takes.
-    let news = core
-        .store
-        .memory_changes(project, &space, since.unwrap_or_default(), 1)
-        .await?;
+    let news = changes(core, project, &space, since.unwrap_or_default(), 1).await?;
     if news.revision.epoch == 0 {
         core.indexes.remove(project);
         return Ok(None);
@@ -118,6 +115,20 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
     }
 }
 
+/// The next changes, for an engine that decides about memories or follows another one.
+async fn changes(
+    core: &Core,
+    project: &ProjectId,
+    space: &VectorSpace,
+    since: Revision,
+    limit: usize,
+) -> Result<MemoryChanges> {
+    let read = core.store.memory_changes(project, space, since, limit);
+    let mut page = read.await?;
+    page.settings.role = core.embedders.role().unwrap_or_default();
+    Ok(page)
+}
+
 /// Applies all changes that the index lacks.
 async fn catch_up(
     core: &Core,
@@ -126,12 +137,10 @@ async fn catch_up(
     index: &Arc<ProjectIndex>,
 ) -> Result<()> {
     if index.is_new() {
-        let news = core
-            .store
-            .memory_changes(project, space, Revision::default(), 1);
+        let news = changes(core, project, space, Revision::default(), 1);
         snapshot::load(core, project, space, news.await?.settings, index).await;
     }
-    let after = |revision| core.store.memory_changes(project, space, revision, PAGE);
+    let after = |revision| changes(core, project, space, revision, PAGE);
     let mut page = after(index.revision()).await?;
     if !index.has_settings(&page.settings) {
         index.start_over(page.settings);

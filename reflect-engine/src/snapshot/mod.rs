@@ -14,7 +14,7 @@ pub(crate) use parts::{Cutter, Joiner};
 
 /// To raise with every change of what is saved, and of what the learned ranking or the index compute: a snapshot is
 /// used only by what would have computed the same.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What a snapshot depends on besides the memories: the program, the machine, and settings.
 #[derive(Debug, PartialEq, Eq)]

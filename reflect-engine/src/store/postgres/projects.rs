@@ -133,6 +133,7 @@ pub(super) async fn recalled(
         max_memories: row::optional_count(&found, 2)?,
         ranking: row::optional_name(&found, 3)?,
         approve: row::optional_name(&found, 4)?,
+        ..RecallSettings::default()
     };
     Ok(Some((found.get(0)?, found.get(1)?, settings)))
 }

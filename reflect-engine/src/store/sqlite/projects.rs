@@ -105,6 +105,7 @@ pub(super) fn recall_settings(db: &Connection, key: i64) -> Result<RecallSetting
         max_memories: row::optional_count(found, 0)?,
         ranking: row::optional_name(found, 1)?,
         approve: row::optional_name(found, 2)?,
+        ..RecallSettings::default()
     })
 }
 
