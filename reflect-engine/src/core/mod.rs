@@ -30,7 +30,8 @@ pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) settings: SettingsReads,
     pub(crate) embedder: Arc<dyn Embedder>,
-    pub(crate) reflector: Arc<dyn ReflectionWriter>,
+    /// `None` if reflections are extracted without a model.
+    pub(crate) reflector: Option<Arc<dyn ReflectionWriter>>,
     /// `None` if skills are extracted without a model.
     pub(crate) skill_writer: Option<Arc<dyn SkillWriter>>,
     /// `None` if traces are left to people.

@@ -1,9 +1,11 @@
-//! Tokio tasks that contain panics and outlive their callers.
+//! CPU work on blocking threads, and tokio tasks that contain panics and outlive their callers.
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinError;
 
 use super::Core;
@@ -17,6 +19,25 @@ pub(crate) async fn compute<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .map_err(engine_panicked)
+}
+
+/// Like [`compute`], with no more of it at a time than there are processors: for work that comes in great numbers,
+/// which would otherwise take a blocking thread each.
+pub(crate) async fn on_cpu<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    static PROCESSORS: LazyLock<Semaphore> = LazyLock::new(|| {
+        let processors = available_parallelism().map_or(1, NonZero::get);
+        Semaphore::new(processors)
+    });
+    // It is never closed.
+    let permit = PROCESSORS.acquire().await.ok();
+    compute(move || {
+        // Held by the thread: a caller that has gone does not end its work.
+        let _permit = permit;
+        work()
+    })
+    .await
 }
 
 /// Runs work of the engine in its own task: a dropped caller does not leave it half done.
@@ -121,4 +142,35 @@ fn panic_message(error: JoinError) -> Option<String> {
 
 fn runtime_stopping() -> Error {
     Error::unavailable("the runtime is shutting down: try again when it is back")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn cpu_work_leaves_the_runtime_and_takes_as_many_threads_as_there_are_processors() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        let runtime = thread::current().id();
+        let work = |_| {
+            on_cpu(move || {
+                let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+                // Long enough for others to begin.
+                (0..100).for_each(|_| thread::yield_now());
+                RUNNING.fetch_sub(1, Ordering::SeqCst);
+                (running, thread::current().id())
+            })
+        };
+        let processors = available_parallelism().map_or(1, NonZero::get);
+        for done in join_all((0..200).map(work)).await {
+            let (running, thread) = done.unwrap();
+            assert!(running <= processors, "{running} at a time");
+            assert_ne!(thread, runtime);
+        }
+    }
 }

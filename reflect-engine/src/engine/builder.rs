@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::index::Indexes;
 use crate::jobs;
 use crate::key_limits::KeyLimits;
-use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
+use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
 use crate::recall;
 use crate::store::{Sqlite, Store};
@@ -223,7 +223,7 @@ impl Builder {
                 None => Arc::new(Sqlite::in_memory()?),
             },
             settings: SettingsReads::default(),
-            reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
+            reflector: self.reflector,
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
             key_limits: self.key_limits,
@@ -277,7 +277,7 @@ fn within(field: &'static str, value: f64, lowest: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HashedEmbedder;
+    use crate::model::{Extractive, HashedEmbedder};
 
     #[tokio::test]
     async fn only_bundled_models_process_many_reviews_concurrently() {

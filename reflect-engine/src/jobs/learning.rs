@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use reflect_types::{CreateTrace, MemoryId, ProjectId, Trace, neutral};
+use reflect_types::{AuthoredReflection, CreateTrace, MemoryId, ProjectId, Trace, neutral};
 
 use crate::core::Core;
-use crate::core::task::isolate;
+use crate::core::task::{isolate, on_cpu};
 use crate::error::{Error, Result};
 use crate::id::new_id;
-use crate::model::{self, JudgedRun, PersonalValues, Reflection};
+use crate::model::{self, Extractive, JudgedRun, PersonalValues, Reflection};
 use crate::review::{LearnedReview, NewMemory, NewReview};
 use crate::store::NewTrace;
 
@@ -25,34 +25,29 @@ pub(super) async fn keeps_personal(core: &Core, project: &ProjectId) -> Result<b
 /// Writes the reflection of a reviewed trace, unless the review brings its own, and embeds its task.
 pub(super) async fn learn(
     core: &Core,
-    trace: &Trace,
+    trace: Trace,
     review: NewReview,
     keeps_personal: bool,
 ) -> Result<LearnedReview> {
-    let run = JudgedRun {
-        task: &trace.task,
-        messages: &trace.trajectory,
-        final_response: &trace.final_response,
-        verdict: review.verdict,
-        feedback: feedback(&review),
-        reference_context: trace.reference_context.as_deref(),
-    };
-    let reflection = if let Some(authored) = &review.reflection {
-        Reflection::from(authored.clone())
-    } else {
-        let mut reflection = core.reflector.reflect(&run).await?;
-        if reflection.written_by.is_empty() {
-            core.reflector.id().clone_into(&mut reflection.written_by);
+    let run = Arc::new((trace, review));
+    let source = match (&run.1.reflection, &core.reflector) {
+        (Some(authored), _) => Source::Author(authored.clone()),
+        (None, Some(writer)) => {
+            let mut reflection = writer.reflect(&judged(&run.0, &run.1)).await?;
+            if reflection.written_by.is_empty() {
+                writer.id().clone_into(&mut reflection.written_by);
+            }
+            Source::Model(reflection)
         }
-        model::finish(reflection, &run)
+        (None, None) => Source::Extraction,
     };
-    let personal = (!keeps_personal).then(|| PersonalValues::of(&run, &reflection));
-    let reflection = match &personal {
-        Some(personal) if review.reflection.is_none() => personal.replace(reflection),
-        _ => reflection,
-    };
-    let memory = memory(core, &trace.task, personal.as_ref(), reflection).await?;
-    Ok(LearnedReview { review, memory })
+    let work = Arc::clone(&run);
+    let texts = on_cpu(move || Texts::of(&judged(&work.0, &work.1), source, keeps_personal));
+    let memory = memory(core, texts.await?).await?;
+    Ok(LearnedReview {
+        review: run.1.clone(),
+        memory,
+    })
 }
 
 /// Like [`learn`], for a new trace with a review that brings its own reflection.
@@ -62,53 +57,101 @@ pub(crate) async fn learn_authored(
     trace: &NewTrace,
     review: &NewReview,
 ) -> Result<LearnedReview> {
-    let run = JudgedRun {
-        task: &trace.task,
-        messages: &trace.trajectory,
-        final_response: &trace.final_response,
-        verdict: review.verdict,
-        feedback: None,
-        reference_context: None,
-    };
     let keeps_personal = keeps_personal(core, project).await?;
-    let reflection = review.reflection.clone().map(Reflection::from);
-    let reflection = reflection.unwrap_or_default();
-    let personal = (!keeps_personal).then(|| PersonalValues::of(&run, &reflection));
-    let (core, task, review) = (Arc::clone(core), trace.task.clone(), review.clone());
+    let source = Source::Author(review.reflection.clone().unwrap_or_default());
+    let (task, verdict) = (trace.task.clone(), review.verdict);
+    // Only values are looked for in these.
+    let (messages, final_response) = if keeps_personal {
+        (Vec::new(), String::new())
+    } else {
+        (trace.trajectory.clone(), trace.final_response.clone())
+    };
+    let texts = on_cpu(move || {
+        let run = JudgedRun {
+            task: &task,
+            messages: &messages,
+            final_response: &final_response,
+            verdict,
+            feedback: None,
+            reference_context: None,
+        };
+        Texts::of(&run, source, keeps_personal)
+    });
+    let texts = texts.await?;
+    let (core, review) = (Arc::clone(core), review.clone());
     isolate(LEARNING, async move {
-        let memory = memory(&core, &task, personal.as_ref(), reflection).await?;
+        let memory = memory(&core, texts).await?;
         Ok::<_, Error>(LearnedReview { review, memory })
     })
     .await
 }
 
-fn feedback(review: &NewReview) -> Option<&str> {
-    let text = review.feedback.as_deref();
-    text.filter(|text| !text.trim().is_empty())
+fn judged<'a>(trace: &'a Trace, review: &'a NewReview) -> JudgedRun<'a> {
+    let feedback = review.feedback.as_deref();
+    JudgedRun {
+        task: &trace.task,
+        messages: &trace.trajectory,
+        final_response: &trace.final_response,
+        verdict: review.verdict,
+        feedback: feedback.filter(|text| !text.trim().is_empty()),
+        reference_context: trace.reference_context.as_deref(),
+    }
 }
 
-/// The memory of a run: the one place where a memory is made, so that every text of it is neutral,
-/// whoever wrote it. Some clients put it into prompts as it is. The trace stays as it was sent.
-async fn memory(
-    core: &Core,
-    task: &str,
-    personal: Option<&PersonalValues>,
+/// Where the reflection of a run comes from.
+enum Source {
+    /// The caller, whose words stay as they are.
+    Author(AuthoredReflection),
+    Model(Reflection),
+    /// It is extracted from the run.
+    Extraction,
+}
+
+/// The texts of a memory. This is the only place where they are made, so every text of a memory is neutral, whoever
+/// wrote it: some clients put it into prompts as it is. The trace stays as it was sent.
+struct Texts {
+    task: String,
     reflection: Reflection,
-) -> Result<NewMemory> {
-    // A trace of an older version may have a longer one.
-    let shown = neutral::excerpt(task, CreateTrace::MAX_TASK);
-    let shown = match personal {
-        Some(personal) => personal.replace_in(&shown),
-        None => shown.into_owned(),
-    };
+}
+
+impl Texts {
+    fn of(run: &JudgedRun<'_>, source: Source, keeps_personal: bool) -> Self {
+        let is_authored = matches!(source, Source::Author(_));
+        let reflection = match source {
+            Source::Author(authored) => authored.into(),
+            Source::Model(written) => model::finish(written, run),
+            Source::Extraction => model::finish(Extractive.write(run), run),
+        };
+        let shown = neutral::excerpt(run.task, CreateTrace::MAX_TASK);
+        let (task, reflection) = if keeps_personal {
+            (shown.into_owned(), reflection)
+        } else {
+            let personal = PersonalValues::of(run, &reflection);
+            let task = personal.replace_in(&shown);
+            let reflection = if is_authored {
+                reflection
+            } else {
+                personal.replace(reflection)
+            };
+            (task, reflection)
+        };
+        Self {
+            task: neutral::for_prompt(&task).into_owned(),
+            reflection: reflection.neutral(),
+        }
+    }
+}
+
+/// Embeds the task as it is stored, as an import and an engine with another embedder do: the same memory has the same
+/// vector, whoever embeds it.
+async fn memory(core: &Core, texts: Texts) -> Result<NewMemory> {
+    let vector = core.embed_one(&texts.task).await?;
     Ok(NewMemory {
         id: MemoryId::new(new_id()),
-        task: neutral::for_prompt(&shown).into_owned(),
-        reflection: reflection.neutral(),
+        task: texts.task,
+        reflection: texts.reflection,
         embedder: core.embedder.id().to_owned(),
-        // Of the task as it was sent, because that of a query has its values too. An import and another embedder
-        // later get the stored task, with roles for its values; the bundled embedder has no eye for most of them.
-        vector: core.embed_one(task).await?,
+        vector,
         created_at: core.now(),
     })
 }

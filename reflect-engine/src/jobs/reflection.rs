@@ -83,7 +83,7 @@ impl ReflectionWork {
         keeps_personal: bool,
     ) -> Result<Decision> {
         let (id, core) = (trace.id.clone(), Arc::clone(&self.core));
-        let work = async move { learn(&core, &trace, review, keeps_personal).await };
+        let work = async move { learn(&core, trace, review, keeps_personal).await };
         let Some(learned) = job.keep_during(work).await else {
             return Ok(Err(Refusal::LeaseLost));
         };

@@ -95,7 +95,7 @@ async fn learn_or_defer(
     let mut attempt = JoinSet::new();
     let (context, given) = (Arc::clone(&core), review.clone());
     let keeps_personal = keeps_personal(&core, &project).await?;
-    attempt.spawn(async move { learn(&context, &trace, given, keeps_personal).await });
+    attempt.spawn(async move { learn(&context, trace, given, keeps_personal).await });
     let outcome = tokio::select! {
         Some(ended_with) = attempt.join_next() => {
             ended_with.map_err(|error| model_panicked(LEARNING, error)).flatten()
@@ -107,7 +107,7 @@ async fn learn_or_defer(
         Err(error) => {
             let setback = setback(&core, &error, 1);
             let error = stored(error, setback.next);
-            let action = Action::PutAside {
+            let action = Action::Defer {
                 basis,
                 review,
                 setback,

@@ -315,14 +315,13 @@ async fn one_of_two_embedders_decides_what_is_merged(home: &Home) {
     let old = home.builder().embedder(Arc::new(Alike)).start().unwrap();
     active(home, 1, &old).await;
     let mut learned = Vec::new();
-    for task in ["Refund the broken lamp", "The lamp came broken, refund it"] {
-        let trace = old.create_trace(&project(), reviewed_run(task, Review::fail(WHY)));
-        let trace = until(
-            &old,
-            &trace.await.unwrap().trace_id,
-            IngestStatus::Completed,
-        )
-        .await;
+    for task in [
+        "Refund the broken lamp that came with the order of yesterday",
+        "Refund the broken lamp that came with the order of today",
+    ] {
+        let run = reviewed_run(task, Review::fail(WHY));
+        let receipt = old.create_trace(&project(), run).await.unwrap();
+        let trace = until(&old, &receipt.trace_id, IngestStatus::Completed).await;
         learned.push((trace.created_memory_id.unwrap(), task));
     }
     let [(first, task), (second, _)] = &learned[..] else {

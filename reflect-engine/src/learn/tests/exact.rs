@@ -163,8 +163,7 @@ fn the_kinds_are_near_those_of_exact_enumeration() {
         #[expect(clippy::cast_precision_loss, reason = "they are few")]
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         let worst = errors.into_iter().fold(0.0, f64::max);
-        eprintln!("{memories} memories, {runs} runs: {mean:.4}, {worst:.4}");
-        assert!(mean < 0.025, "{memories} memories, {runs} runs: {mean}");
+        assert!(mean < 0.035, "{memories} memories, {runs} runs: {mean}");
         assert!(worst < 0.15, "{memories} memories, {runs} runs: {worst}");
     }
 }

@@ -13,7 +13,7 @@ pub type RowKey = i64;
 
 /// Everything a decision about a trace's review depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct ReviewContext {
     /// The trace.
     pub trace: TraceState,
     /// The trace's review.
@@ -28,9 +28,9 @@ pub struct Standing {
     pub undone: Vec<PastUndo>,
 }
 
-impl Standing {
-    /// The standing of a trace that is being inserted.
-    pub fn unreviewed(given: Vec<GivenMemory>) -> Self {
+impl ReviewContext {
+    /// The context of a trace that is being inserted.
+    pub fn unreviewed(given: Vec<ShownMemory>) -> Self {
         Self {
             trace: TraceState::default(),
             review: None,
@@ -103,14 +103,14 @@ pub struct JobState {
 pub enum AffectedMemories {
     /// Of a trace that has no review or is not [`reviewed`](TraceState::reviewed): the memories it
     /// was given, in order.
-    Given(Vec<GivenMemory>),
+    Given(Vec<ShownMemory>),
     /// Of a trace that is reviewed: the memories of its project with an event of its review.
     Moved(Vec<MovedMemory>),
 }
 
 /// A memory that a trace was given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GivenMemory {
+pub struct ShownMemory {
     /// The memory's id, as the trace names it.
     pub id: MemoryId,
     /// The memory's utility; `None` where the project has no such memory.
