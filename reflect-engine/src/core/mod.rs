@@ -21,7 +21,7 @@ use crate::model::{self, Embedder, Judge, ReflectionWriter, SkillWriter};
 use crate::rank::Floor;
 use crate::store::{KnownEmbedder, Lease, Store, VectorSpace};
 
-pub(crate) use embedders::Embedders;
+pub(crate) use embedders::{ANNOUNCE, Embedders};
 pub(crate) use settings::SettingsReads;
 pub use span_work::SpanTotals;
 pub(crate) use span_work::SpanWork;
@@ -64,6 +64,7 @@ pub(crate) struct Core {
     pub(crate) background: bool,
     /// How far it has come with that, and whether an engine with another embedder decides.
     pub(crate) embedders: Embedders,
+    pub(crate) started_at: Timestamp,
     /// Whether the engine is shutting down.
     pub(crate) stopping: watch::Sender<bool>,
     /// The owners of the jobs in progress.
@@ -177,17 +178,9 @@ impl Core {
         }
     }
 
-    /// Finds out who decides about memories among engines with these embedders: those whose embedder was the first to
-    /// be complete. So the decisions stand while another embedder replaces it, until its vectors are deleted.
+    /// Finds out who decides about memories among engines with these embedders.
     pub(crate) fn note_embedders(&self, known: &[KnownEmbedder]) -> Role {
-        let complete = known.iter().filter(|one| one.completed_at.is_some());
-        let decider = complete
-            .min_by_key(|one| one.completed_at)
-            .or(known.first());
-        let role = match decider {
-            Some(decider) if !self.space().includes(&decider.space) => Role::Follows,
-            _ => Role::Decides,
-        };
+        let role = embedders::role(&self.space(), known, self.started_at, self.now());
         self.embedders.set_role(role);
         role
     }

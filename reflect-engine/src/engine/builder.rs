@@ -217,6 +217,7 @@ impl Builder {
             _ => Self::DEFAULT_CONCURRENCY,
         };
         let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
+        let clock = self.clock.unwrap_or_else(|| Arc::new(clock::System));
         let core = Arc::new(Core {
             store: match self.store {
                 Some(store) => store,
@@ -227,7 +228,8 @@ impl Builder {
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
             key_limits: self.key_limits,
-            clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
+            started_at: clock.now(),
+            clock,
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
             ranking: self.ranking,

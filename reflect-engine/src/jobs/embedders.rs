@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::core::Core;
+use crate::core::{ANNOUNCE, Core};
 use crate::error::Result;
 use crate::recall;
 use crate::store::{KnownEmbedder, UnusedVectors, VectorSpace};
@@ -15,9 +15,6 @@ use crate::store::{KnownEmbedder, UnusedVectors, VectorSpace};
 /// How long the vectors of an embedder are kept after an engine with it was last seen, and after those of another one
 /// were complete: the time for a way back.
 const KEEP: Duration = Duration::from_secs(3_600);
-
-/// How often an engine announces its embedder while there are others.
-const ANNOUNCE: Duration = Duration::from_secs(600);
 
 /// The number of vectors that are deleted in one transaction.
 const BATCH: usize = 500;

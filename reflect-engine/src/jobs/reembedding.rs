@@ -41,9 +41,8 @@ pub(super) struct ReembeddingWork {
     /// Whether this engine has queued the work before. The first time ends the back-off of an earlier
     /// process, whose embedder may have been another.
     queued: AtomicBool,
-    /// The memory up to which the current pass has found nothing left, so that a long one does not read again and
-    /// again what it has done.
-    passed: AtomicI64,
+    /// The memory up to which the current pass has found nothing left: a long pass does not read again what it has done.
+    cursor: AtomicI64,
     /// Whether a pass has ended. From then on, memories lack a vector only if other embedders are in use.
     looked: AtomicBool,
     /// The number of memories embedded since there was last nothing to do.
@@ -57,7 +56,7 @@ impl ReembeddingWork {
         Self {
             core: Arc::clone(core),
             queued: AtomicBool::new(false),
-            passed: AtomicI64::new(0),
+            cursor: AtomicI64::new(0),
             looked: AtomicBool::new(false),
             done: AtomicU64::new(0),
             pause: Mutex::new(Self::POLL),
@@ -67,12 +66,12 @@ impl ReembeddingWork {
     /// Whether a memory lacks a vector. At the end of a pass, another one begins: a task may have changed behind it.
     async fn is_lacking(&self, space: &VectorSpace) -> Result<bool> {
         let (store, embedders) = (&self.core.store, &self.core.embedders);
-        let after = self.passed.load(Ordering::Relaxed);
+        let after = self.cursor.load(Ordering::Relaxed);
         if after > 0 {
             if !store.unembedded(space, after, 1).await?.is_empty() {
                 return Ok(true);
             }
-            self.passed.store(0, Ordering::Relaxed);
+            self.cursor.store(0, Ordering::Relaxed);
         }
         let is_lacking = !store.unembedded(space, 0, 1).await?.is_empty();
         let lacking = if is_lacking {
@@ -199,7 +198,7 @@ struct Batch {
 impl ReembeddingWork {
     async fn batch(&self, failed: bool) -> Result<Batch> {
         let core = &self.core;
-        let after = self.passed.load(Ordering::Relaxed);
+        let after = self.cursor.load(Ordering::Relaxed);
         let lacking = core.store.unembedded(&core.space(), after, BATCH).await?;
         if lacking.is_empty() {
             return Ok(Batch {
@@ -219,7 +218,7 @@ impl ReembeddingWork {
             .set_vectors(&core.space(), done, core.now())
             .await?;
         if let Some(last) = last.filter(|_| is_complete) {
-            self.passed.store(last, Ordering::Relaxed);
+            self.cursor.store(last, Ordering::Relaxed);
         }
         Ok(Batch {
             embedded,

@@ -28,7 +28,7 @@ const SETUP: Backoff = Backoff {
     jitter: 0.5,
 };
 
-/// What happens to a review after so many attempts, the last of which failed with `error`.
+/// What happens to a review after this number of attempts, the last of which failed with `error`.
 pub(crate) fn setback(core: &Core, error: &Error, attempts: u32) -> Setback {
     let after = |delay| later(core.now(), delay);
     let next = match error {

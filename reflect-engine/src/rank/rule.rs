@@ -32,7 +32,7 @@ const LEAST: f64 = -0.1;
 /// assumed.
 const RUNS_TO_LEAVE_OUT: f64 = 100.0;
 /// The score from which a memory is given to tasks that have nothing in common with its own. Only one that is known to
-/// help whatever the task has it there.
+/// help at any task has it there.
 const HELPS_ANYWHERE: f64 = 0.15;
 /// The weight of similarity among memories of the same effect, and of what exceeds [`NEAR`]: where the effect does
 /// not rise any more, the nearer memory is the safer choice.

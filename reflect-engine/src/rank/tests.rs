@@ -107,7 +107,7 @@ fn what_is_below_the_floor_is_out_however_useful() {
 }
 
 #[test]
-fn what_helps_whatever_the_task_may_be_below_the_noise() {
+fn what_helps_at_any_task_may_be_below_the_noise() {
     let of = |key, vector, lift| Candidate {
         merit: Merit {
             q: 0.5,

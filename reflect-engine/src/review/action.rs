@@ -116,7 +116,7 @@ pub struct NewMemory {
     pub reflection: Reflection,
     /// The embedder of the vector.
     pub embedder: String,
-    /// The vector of the trace's task.
+    /// The vector of the task.
     pub vector: Vec<f32>,
     /// The time of learning.
     pub created_at: Timestamp,
