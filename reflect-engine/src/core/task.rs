@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinError;
+use tokio::task::{JoinError, JoinSet};
 
 use super::Core;
 use crate::error::{Error, Result};
@@ -63,6 +63,19 @@ where
     }
 }
 
+/// Like [`isolate`], but dropping the future ends the work.
+pub(crate) async fn attempt<T: Send + 'static>(
+    model: &str,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(work);
+    match tasks.join_next().await {
+        Some(joined) => joined.map_err(|error| model_panicked(model, error)),
+        None => Err(runtime_stopping()),
+    }
+}
+
 /// Like [`isolate`], and a shutdown waits for it. The result is logged if the caller has gone.
 pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
     core: &Arc<Core>,
@@ -102,7 +115,7 @@ fn engine_panicked(error: JoinError) -> Error {
 }
 
 /// The error of a task that called a model and did not finish.
-pub(crate) fn model_panicked(model: &str, error: JoinError) -> Error {
+fn model_panicked(model: &str, error: JoinError) -> Error {
     match panic_message(error) {
         Some(message) => Error::Model(model::Error {
             message: format!("{model} panicked{message}"),

@@ -1,12 +1,11 @@
 //! A claimed job: its lease, and how it ends.
 
+use std::pin::pin;
 use std::sync::Arc;
-
-use tokio::task::JoinSet;
 
 use crate::clock::later;
 use crate::core::Core;
-use crate::core::task::model_panicked;
+use crate::core::task::attempt;
 use crate::error::Result;
 use crate::review::Setback;
 use crate::store::{ClaimedJob, JobKey};
@@ -46,16 +45,11 @@ impl LeasedJob {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<Result<T>> {
         let core = &self.core;
-        // In a task, so that a panic ends only the attempt; in a set, so that it ends with this
-        // future.
-        let mut attempt = JoinSet::new();
-        attempt.spawn(work);
+        let mut attempt = pin!(attempt(self.model, work));
         loop {
             let renewal = later(core.now(), core.lease / 3);
             tokio::select! {
-                Some(joined) = attempt.join_next() => {
-                    return Some(joined.map_err(|error| model_panicked(self.model, error)));
-                }
+                ended = &mut attempt => return Some(ended),
                 () = core.clock.sleep_until(renewal) => {
                     if !self.renew().await {
                         return None;

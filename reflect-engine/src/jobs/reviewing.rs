@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use reflect_types::{InvalidField, KeyId, ModelVerdict, ProjectId, Review, ReviewMode, Trace};
-use tokio::task::JoinSet;
 
 use super::learning::{LEARNING, keeps_personal, learn};
 use super::setback::setback;
 use super::worker::grace_over;
 use crate::core::Core;
-use crate::core::task::{model_panicked, run_to_end};
+use crate::core::task::{attempt, run_to_end};
 use crate::error::{Error, Result};
 use crate::id::new_id;
 use crate::review::{Action, Basis, NewReview, NextAttempt, Refusal};
@@ -91,15 +90,11 @@ async fn learn_or_defer(
     basis: Basis,
 ) -> Result<ReviewResult> {
     let id = trace.id.clone();
-    // In a task, so that a panic ends only the attempt; in a set, so that it ends with this future.
-    let mut attempt = JoinSet::new();
-    let (context, given) = (Arc::clone(&core), review.clone());
     let keeps_personal = keeps_personal(&core, &project).await?;
-    attempt.spawn(async move { learn(&context, trace, given, keeps_personal).await });
+    let (context, given) = (Arc::clone(&core), review.clone());
+    let work = async move { learn(&context, trace, given, keeps_personal).await };
     let outcome = tokio::select! {
-        Some(ended_with) = attempt.join_next() => {
-            ended_with.map_err(|error| model_panicked(LEARNING, error)).flatten()
-        }
+        ended = attempt(LEARNING, work) => ended.flatten(),
         () = grace_over(&core) => Err(Error::unavailable("the engine is shutting down")),
     };
     let (action, deferred_by) = match outcome {

@@ -23,7 +23,7 @@
 //!   that it sent before. That is expectation propagation with discrete sites (Minka, *Expectation Propagation for
 //!   approximate Bayesian inference*, 2001), stopped after a few updates a run.
 //! - **The other memories of a run** by a normal distribution with the mean and variance of their cavities. Its
-//!   logistic integral is that of a scaled mean (MacKay, *The evidence framework applied to classification networks*,
+//!   logistic integral is that of a scaled mean (`MacKay`, *The evidence framework applied to classification networks*,
 //!   1992): the expected value of `logistic(x)` is near `logistic(mean / sqrt(1 + pi / 8 * variance))`.
 //! - **The ease** `b + d(t)` by its most probable value, not by its distribution. In the dual form of a Gaussian process
 //!   classifier (Rasmussen & Williams, *Gaussian Processes for Machine Learning*, 2006, section 3.4), `ease = EASE +

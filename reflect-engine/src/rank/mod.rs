@@ -145,8 +145,8 @@ pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec
         })
         .collect();
     keep_best(&mut pool, params.pool());
-    let turns = variety::choose(&pool, params);
-    turns.iter().map(|turn| pool[turn.place].ranked).collect()
+    let (chosen, _) = variety::choose(&pool, params);
+    chosen.iter().map(|turn| pool[turn.place].ranked).collect()
 }
 
 /// A candidate with its numbers.

@@ -336,13 +336,16 @@ async fn one_of_two_embedders_decides_what_is_merged(home: &Home) {
         )
     };
     let merged = (MemoryStatus::Merged, Some(first.clone()), 1);
-    assert_eq!(every_answer(&old, task).await, [first.clone()]);
+    assert_eq!(every_answer(&old, task).await, std::slice::from_ref(first));
     assert_eq!(status().await, merged);
     // To this one, the tasks are not alike.
     let new = home.engine();
     active(home, 2, &new).await;
     for engine in [&new, &old, &new] {
-        assert_eq!(every_answer(engine, task).await, [first.clone()]);
+        assert_eq!(
+            every_answer(engine, task).await,
+            std::slice::from_ref(first)
+        );
         assert_eq!(status().await, merged);
     }
 }
