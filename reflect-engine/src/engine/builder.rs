@@ -19,7 +19,6 @@ use crate::ingest;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
-use crate::recall;
 use crate::settings::SettingsReads;
 use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
@@ -253,8 +252,6 @@ impl Builder {
             calls: watch::Sender::new(0),
         });
         let background = if core.background {
-            let _runtime = runtime.enter();
-            recall::clean_up(&core);
             ingest::start(&core, &runtime)
         } else {
             Vec::new()
