@@ -96,7 +96,7 @@ proptest! {
     #[test]
     fn each_query_of_a_pass_reads_its_own_exact_pool(
         (memories, probe) in memories(),
-        others in prop::collection::vec((any::<prop::sample::Index>(), params(), filter()), 1..20),
+        others in prop::collection::vec((any::<prop::sample::Index>(), params(), filter()), 1..8),
     ) {
         let index = index_of(probe.len(), &memories);
         let probes = others.iter().map(|(which, ..)| {
