@@ -21,7 +21,6 @@ pub mod report;
 pub mod review;
 mod settings;
 pub mod sketch;
-mod snapshot;
 mod span_work;
 pub mod statistics;
 pub mod store;

@@ -5,7 +5,6 @@ use super::kinds::{GENERAL_HELP, HARM, Kinds, Weights};
 use super::noise::{Noise, seen};
 use super::observation::Observation;
 use super::worlds::World;
-use crate::snapshot::saved;
 
 /// The log-odds of a pass without memories, before anything is learned.
 const EASE: f64 = -0.5;
@@ -27,16 +26,6 @@ pub(super) struct Belief {
     noise: Noise,
 }
 
-saved!(Belief {
-    world,
-    log_likelihood,
-    runs,
-    memories,
-    of_task,
-    of_all,
-    noise,
-});
-
 /// What was found about a run.
 struct Solved {
     /// What the model did not expect of the verdict, from -1 to 1, by its weight.
@@ -44,8 +33,6 @@ struct Solved {
     /// What the run says about the kind of each of its memories.
     evidence: Box<[Weights]>,
 }
-
-saved!(Solved { residual, evidence });
 
 /// What is known about a memory without one of its runs.
 struct Cavity {

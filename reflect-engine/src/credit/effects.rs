@@ -2,7 +2,6 @@
 
 use super::Effect;
 use super::curves;
-use crate::snapshot::saved;
 
 /// The effects of consecutive rows.
 #[derive(Clone, Default)]
@@ -10,8 +9,6 @@ pub(crate) struct Effects {
     lifts: Vec<i16>,
     fits: [Vec<u16>; curves::COUNT],
 }
-
-saved!(Effects { lifts, fits });
 
 impl Effects {
     pub(crate) fn get(&self, at: usize) -> Effect {

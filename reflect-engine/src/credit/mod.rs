@@ -18,7 +18,6 @@
 
 mod attribution;
 mod belief;
-mod ceiling;
 mod curves;
 mod effect;
 mod effects;
@@ -38,7 +37,6 @@ use pace::Pace;
 use reflect_types::Review;
 
 pub(crate) use belief::logistic;
-pub(crate) use ceiling::Ceiling;
 pub(crate) use curves::LEVEL;
 pub(crate) use effect::Effect;
 pub(crate) use effects::Effects;
@@ -46,7 +44,6 @@ pub(crate) use kinds::Kinds;
 pub(crate) use unread::Unread;
 
 use crate::hash::KeyedHash;
-use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
 /// The number of runs whose vectors are read at a time, where they have to be read. Tests read often.
@@ -77,22 +74,6 @@ pub(crate) struct Credit {
     hash: KeyedHash,
 }
 
-saved!(Credit {
-    runs,
-    given,
-    attribution,
-    places,
-    keys,
-    merged,
-    last,
-    outdated,
-    hash,
-} unsaved {
-    recomputing: None,
-    waits: false,
-    pace: Pace::default(),
-});
-
 /// A reviewed run, as the project's memories tell it.
 pub(crate) struct ReviewedRun<'a> {
     /// The id of the memory that was learned from it.
@@ -116,14 +97,6 @@ struct Run {
     given: Box<[u64]>,
 }
 
-saved!(Run {
-    memory,
-    task,
-    passed,
-    weight,
-    given,
-});
-
 /// What is known about a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Account {
@@ -143,8 +116,6 @@ pub(crate) struct PassCount {
     pub(crate) runs: u32,
     pub(crate) passed: u32,
 }
-
-saved!(PassCount { runs, passed });
 
 impl PassCount {
     fn add(&mut self, passed: bool) {

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::wording::{Part, Wording};
 use crate::credit::Unread;
-use crate::snapshot::saved;
 use crate::store::MemoryKey;
 
 /// The least share of words and pairs of words that two texts have in common.
@@ -41,19 +40,6 @@ pub(super) struct Merges {
     /// Those that are merged into another memory than the last call of `settle` has told.
     moved: BTreeMap<MemoryKey, Option<MemoryKey>>,
 }
-
-saved!(Merges {
-    wordings,
-    standing,
-    repeating,
-    into,
-    kept,
-} unsaved {
-    youngest: MemoryKey::MAX,
-    due: BTreeSet::new(),
-    changed: BTreeMap::new(),
-    moved: BTreeMap::new(),
-});
 
 impl Merges {
     /// A memory is new or has changed; `None` if it is gone or says nothing.
@@ -124,11 +110,6 @@ impl Merges {
             }
         }
         Ok(std::mem::take(&mut self.moved).into_iter().collect())
-    }
-
-    /// Whether nothing is left to decide.
-    pub(super) fn is_settled(&self) -> bool {
-        self.due.is_empty() && self.changed.is_empty() && self.moved.is_empty()
     }
 
     /// The memories that are merged.

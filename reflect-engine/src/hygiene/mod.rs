@@ -11,9 +11,7 @@ mod merges;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Read, Write};
 
-use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::MemoryStatus;
 
 use by_hand::ByHand;
@@ -23,7 +21,6 @@ use wording::Wording;
 
 use crate::credit::{Credit, Unread};
 use crate::hash::KeyedHash;
-use crate::snapshot::saved;
 use crate::store::merges::BY_HAND;
 use crate::store::{AsideWrite, IndexedMemory, MemoryKey, RecallSettings, STAGED};
 
@@ -47,19 +44,6 @@ pub(crate) struct Upkeep {
     due: BTreeMap<MemoryKey, AsideWrite>,
 }
 
-saved!(Upkeep {
-    known,
-    touched,
-    suspects,
-    harmful,
-    cap,
-    merges,
-    by_hand,
-    hash,
-} unsaved {
-    due: BTreeMap::new(),
-});
-
 /// Of a memory that is not known, the default holds.
 #[derive(Debug, Default)]
 struct Known {
@@ -73,31 +57,6 @@ struct Known {
     q: f64,
     uses: u64,
     excused: Option<u64>,
-}
-
-impl BorshSerialize for Known {
-    fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
-        let aside = self.aside.as_ref().map(MemoryStatus::as_str);
-        (aside, self.merged_into, self.waits, self.quarantined).serialize(out)?;
-        (self.q, self.uses, self.excused).serialize(out)
-    }
-}
-
-impl BorshDeserialize for Known {
-    fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
-        let aside: Option<String> = BorshDeserialize::deserialize_reader(input)?;
-        let (merged_into, waits, quarantined) = BorshDeserialize::deserialize_reader(input)?;
-        let (q, uses, excused) = BorshDeserialize::deserialize_reader(input)?;
-        Ok(Self {
-            aside: aside.as_deref().map(MemoryStatus::from),
-            merged_into,
-            waits,
-            quarantined,
-            q,
-            uses,
-            excused,
-        })
-    }
 }
 
 impl Upkeep {
@@ -200,11 +159,6 @@ impl Upkeep {
     /// The decisions that differ from the stored ones, by key.
     pub(crate) fn decisions(&self) -> Vec<AsideWrite> {
         self.due.values().cloned().collect()
-    }
-
-    /// Whether nothing is left to decide or to store.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.due.is_empty() && self.touched.is_empty() && self.merges.is_settled()
     }
 
     /// The memory used, approximately.

@@ -126,8 +126,9 @@ fn sums<S: Simd, const SOME: usize, const COUNT: usize>(
                 let fourth = (words >> 12) & lowest;
                 for probe in 0..SOME {
                     let ProbeChunk(quarters) = &probes[probe][chunk];
-                    let of =
-                        |part: usize| S::i16s::from_slice(simd, &quarters[part][at..][..S::i16s::LEN]);
+                    let of = |part: usize| {
+                        S::i16s::from_slice(simd, &quarters[part][at..][..S::i16s::LEN])
+                    };
                     sums[probe][row] = sums[probe][row]
                         + first.pairwise_dot_product(of(0))
                         + second.pairwise_dot_product(of(1))

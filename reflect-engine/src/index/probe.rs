@@ -104,13 +104,7 @@ impl Probe {
         reason = "only what is inlined is compiled for the instruction set"
     )]
     #[inline(always)]
-    fn coarse_highs_inlined(
-        &self,
-        dots: &[i32],
-        steps: &[f32],
-        errors: &[f32],
-        highs: &mut [f64],
-    ) {
+    fn coarse_highs_inlined(&self, dots: &[i32], steps: &[f32], errors: &[f32], highs: &mut [f64]) {
         let offset = COARSE_OFFSET * self.sum;
         let rows = dots.iter().zip(steps).zip(errors);
         for (high, ((dot, step), error)) in highs.iter_mut().zip(rows) {

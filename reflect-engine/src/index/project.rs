@@ -62,14 +62,17 @@ impl ProjectIndex {
 
     /// Whether something has to be learned although the store has nothing new, and nobody is at it.
     pub(crate) fn is_due(&self) -> bool {
-        let learning = || self.state.try_lock().is_ok_and(|state| state.credit.is_due());
+        let learning = || {
+            self.state
+                .try_lock()
+                .is_ok_and(|state| state.credit.is_due())
+        };
         !self.published().is_settled && learning()
     }
 
     /// The memories that may rank among the best, by the next pass over the codes.
     pub(crate) async fn shortlist(self: &Arc<Self>, asked: Asked) -> Result<Shortlist> {
-        let refused =
-            |error: Refused| Error::internal("the index refused the query", error);
+        let refused = |error: Refused| Error::internal("the index refused the query", error);
         self.published().check(&asked.probe).map_err(refused)?;
         waiting::answer(self, asked).await
     }

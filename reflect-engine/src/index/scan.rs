@@ -26,7 +26,10 @@ pub struct Sought<'a> {
 
 /// The rows that may be in each query's pool. See [`Index::shortlists`](super::Index::shortlists).
 pub(super) fn scan(blocks: &[Arc<Block>], queries: &[Sought<'_>]) -> Vec<Shortlist> {
-    let probes: Vec<_> = queries.iter().map(|query| Probe::new(query.probe)).collect();
+    let probes: Vec<_> = queries
+        .iter()
+        .map(|query| Probe::new(query.probe))
+        .collect();
     let chunks: Vec<_> = probes.iter().map(Probe::chunks).collect();
     let mut scans: Vec<_> = queries.iter().map(Scan::new).collect();
     let mut dots = vec![[0; ROWS]; queries.len()];

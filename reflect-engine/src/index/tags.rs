@@ -67,7 +67,8 @@ impl Shared {
 
     /// Gives back a memory's metadata, which is removed after its last use.
     pub(super) fn release(&mut self, tags: Option<&Tags>) {
-        let Some((tags, memories)) = tags.and_then(|tags| Some((tags, self.known.get_mut(tags)?))) else {
+        let Some((tags, memories)) = tags.and_then(|tags| Some((tags, self.known.get_mut(tags)?)))
+        else {
             return;
         };
         *memories -= 1;

@@ -44,11 +44,7 @@ pub(crate) async fn query(
 }
 
 /// Reads the exact vectors that decide the ranking, and ranks their memories.
-async fn ranked(
-    core: &Core,
-    project: &ProjectId,
-    mut shortlist: Shortlist,
-) -> Result<Vec<Ranked>> {
+async fn ranked(core: &Core, project: &ProjectId, mut shortlist: Shortlist) -> Result<Vec<Ranked>> {
     let space = core.space();
     let mut vectors = Vec::new();
     let mut next = shortlist.next_batch();

@@ -20,10 +20,7 @@ fn bounds(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
         low: -1.0,
         high: highs[0],
     };
-    [
-        coarse,
-        probe.bounds(dot, &code.fine, code.step, code.error),
-    ]
+    [coarse, probe.bounds(dot, &code.fine, code.step, code.error)]
 }
 
 fn component() -> impl Strategy<Value = f32> {
