@@ -15,7 +15,6 @@ pub mod rank;
 mod recall;
 pub mod report;
 pub mod review;
-mod snapshot;
 pub mod statistics;
 pub mod store;
 

@@ -97,15 +97,6 @@ pub(crate) async fn run_to_end<T: Debug + Send + 'static>(
     receiver.await.map_err(|_| runtime_stopping())?
 }
 
-/// Runs work in its own task, which a shutdown waits for.
-pub(crate) fn keep_running(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
-    let running = RunningCall::new(core);
-    tokio::spawn(async move {
-        work.await;
-        drop(running);
-    });
-}
-
 /// The error of a task of the engine that did not finish.
 fn engine_panicked(error: JoinError) -> Error {
     match panic_message(error) {

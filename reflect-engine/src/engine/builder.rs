@@ -19,7 +19,6 @@ use crate::jobs;
 use crate::key_limits::KeyLimits;
 use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
-use crate::recall;
 use crate::store::{Sqlite, Store};
 
 impl Engine {
@@ -252,8 +251,6 @@ impl Builder {
             calls: watch::Sender::new(0),
         });
         let background = if core.background {
-            let _runtime = runtime.enter();
-            recall::clean_up(&core);
             jobs::start(&core, &runtime)
         } else {
             Vec::new()

@@ -9,7 +9,6 @@ use jiff::Timestamp;
 
 use crate::core::{ANNOUNCE, Core};
 use crate::error::Result;
-use crate::recall;
 use crate::store::{KnownEmbedder, UnusedVectors, VectorSpace};
 
 /// How long the vectors of an embedder are kept after an engine with it was last seen, and after those of another one
@@ -114,7 +113,6 @@ async fn delete(core: &Core, unused: &UnusedVectors) -> Result<()> {
             .delete_unused_vectors(unused, memory, BATCH)
             .await?;
     }
-    recall::delete_unused(core).await?;
     tracing::info!(
         embedder = unused.space.embedder,
         dims = unused.space.dims,

@@ -9,7 +9,6 @@ use super::effect::{Effect, Sum};
 use super::exposure::{Exposure, Observation};
 use super::kinds::Kinds;
 use super::worlds::{COUNT, WORLDS};
-use crate::snapshot::saved;
 
 /// The number of earlier runs that are solved again with a new one.
 const REPEATED: u64 = 3;
@@ -33,26 +32,12 @@ pub(super) struct Attribution {
     changed: Vec<usize>,
 }
 
-saved!(Attribution {
-    runs,
-    given,
-    tally,
-    informed,
-    tasks,
-    memories,
-    worlds,
-    next_comparison,
-    changed,
-});
-
 /// A world that may be the right one.
 struct Considered {
     belief: Belief,
     /// How likely it is the right one, when they were last compared.
     share: f64,
 }
-
-saved!(Considered { belief, share });
 
 /// A run to add.
 pub(super) struct NewRun {
@@ -69,8 +54,6 @@ struct Memory {
     uses: PassCount,
     is_changed: bool,
 }
-
-saved!(Memory { uses, is_changed });
 
 impl Attribution {
     pub(super) fn new() -> Self {

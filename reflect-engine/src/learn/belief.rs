@@ -6,7 +6,6 @@ use super::exposure::Observation;
 use super::kinds::{GENERAL_HELP, HARM, Kinds, Weights};
 use super::noise::{Noise, seen};
 use super::worlds::World;
-use crate::snapshot::saved;
 
 /// The log-odds of a pass without memories, before anything is learned.
 pub(super) const EASE: f64 = -0.5;
@@ -28,16 +27,6 @@ pub(super) struct Belief {
     noise: Noise,
 }
 
-saved!(Belief {
-    world,
-    log_likelihood,
-    runs,
-    memories,
-    of_task,
-    of_all,
-    noise,
-});
-
 /// What was found about a run.
 struct Solved {
     /// The slope of its log-likelihood over the ease, from -1 to 1: what was not expected of the verdict.
@@ -45,8 +34,6 @@ struct Solved {
     /// The message to each of its memories: the log-likelihood of each kind, up to a common term.
     evidence: Box<[Weights]>,
 }
-
-saved!(Solved { residual, evidence });
 
 /// What is known about a memory of a run without that run.
 struct Cavity {

@@ -12,13 +12,8 @@ use super::effect::Effect;
 use super::exposure::Exposure;
 use super::kinds::Kinds;
 use super::pace::Pace;
-use super::unread::Unread;
 use crate::hash::KeyedHash;
 use crate::id::MemoryKey;
-use crate::snapshot::saved;
-
-/// The number of runs whose vectors are read at a time, where they have to be read. Tests read often.
-const READ_AHEAD: usize = if cfg!(test) { 4 } else { 512 };
 
 /// The reviewed runs of a project and what they say about its memories.
 pub(crate) struct Credit {
@@ -37,29 +32,9 @@ pub(crate) struct Credit {
     last: Option<MemoryKey>,
     /// Whether the attribution covers a run that is no longer there or has changed.
     outdated: bool,
-    /// When a computation from all runs began that is not finished.
-    recomputing: Option<Instant>,
-    /// Whether a computation waits for vectors.
-    waits: bool,
     pace: Pace,
     hash: KeyedHash,
 }
-
-saved!(Credit {
-    runs,
-    given,
-    attribution,
-    places,
-    keys,
-    merged,
-    last,
-    outdated,
-    hash,
-} unsaved {
-    recomputing: None,
-    waits: false,
-    pace: Pace::default(),
-});
 
 /// A reviewed run, as the project's memories tell it.
 pub(crate) struct ReviewedRun<'a> {
@@ -84,14 +59,6 @@ struct Run {
     given: Box<[u64]>,
 }
 
-saved!(Run {
-    memory,
-    task,
-    passed,
-    weight,
-    given,
-});
-
 /// What is known about a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Account {
@@ -111,8 +78,6 @@ pub(crate) struct PassCount {
     pub(crate) runs: u32,
     pub(crate) passed: u32,
 }
-
-saved!(PassCount { runs, passed });
 
 impl PassCount {
     pub(super) fn add(&mut self, passed: bool) {
@@ -140,8 +105,6 @@ impl Credit {
             merged: HashMap::new(),
             last: None,
             outdated: false,
-            recomputing: None,
-            waits: false,
             pace: Pace::default(),
             hash: KeyedHash::default(),
         }
@@ -208,50 +171,44 @@ impl Credit {
 
     /// Whether [`settle`](Self::settle) has something to do, and may.
     pub(crate) fn is_due(&self) -> bool {
-        self.waits || (self.outdated && self.pace.allows(Instant::now()))
+        self.outdated && self.pace.allows(Instant::now())
     }
 
     /// Brings the state up to date; returns the memories whose effect has changed. After a change of an old
     /// run it is computed from all runs, and if they are many, the next such change waits: until then,
     /// the state is the one before it.
     ///
-    /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know. Where it
-    /// has to be read first, the next call goes on from there.
+    /// `similarity` is that of two memories' tasks, and `None` for a memory that it does not know.
     pub(crate) fn settle(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
-    ) -> Result<Vec<(MemoryKey, Effect)>, Unread> {
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Vec<(MemoryKey, Effect)> {
         let begun = Instant::now();
-        if self.outdated {
+        let starts_over = self.outdated;
+        if starts_over {
             if !self.pace.allows(begun) {
-                return Ok(Vec::new());
+                return Vec::new();
             }
             self.attribution = Attribution::new();
             self.places.clear();
             self.keys.clear();
             self.last = None;
             self.outdated = false;
-            self.recomputing = Some(begun);
         }
-        self.waits = true;
-        self.add_news(similarity)?;
-        self.waits = false;
+        self.add_news(similarity);
         let mut changed = self.attribution.take_changed();
-        if let Some(begun) = self.recomputing.take() {
+        if starts_over {
             let now = Instant::now();
             self.pace.took(self.runs.len(), now - begun, now);
             // Also those that no run was given any more.
             changed = (0..self.keys.len()).collect();
         }
         let effect = |place: usize| (self.keys[place], self.attribution.effect(place));
-        Ok(changed.into_iter().map(effect).collect())
+        changed.into_iter().map(effect).collect()
     }
 
     /// Adds the runs that the state does not cover.
-    fn add_news(
-        &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
-    ) -> Result<(), Unread> {
+    fn add_news(&mut self, similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>) {
         let news = match self.last {
             Some(last) => self.runs.range(last + 1..),
             None => self.runs.range(..),
@@ -262,16 +219,14 @@ impl Credit {
                 let standing = self.merged.get(id).and_then(|into| self.places.get(into));
                 standing.or_else(|| self.places.get(id)).copied()
             });
-            let mut given = Vec::new();
-            for place in places {
-                match similarity(*key, self.keys[place]) {
-                    Ok(known) => given.extend(known.map(|similarity| Exposure {
-                        memory: place,
-                        similarity,
-                    })),
-                    Err(_) => return Err(self.next_unread(*key)),
-                }
-            }
+            let given = places.filter_map(|place| {
+                let similarity = similarity(*key, self.keys[place])?;
+                Some(Exposure {
+                    memory: place,
+                    similarity,
+                })
+            });
+            let mut given: Vec<_> = given.collect();
             // Hashes come in another order in every process.
             given.sort_unstable_by_key(|given| given.memory);
             given.dedup_by_key(|given| given.memory);
@@ -285,20 +240,6 @@ impl Credit {
             self.keys.push(*key);
             self.last = Some(*key);
         }
-        Ok(())
-    }
-
-    /// The memories whose similarities the next runs ask for.
-    fn next_unread(&self, from: MemoryKey) -> Unread {
-        let mut keys = Vec::new();
-        for (key, run) in self.runs.range(from..).take(READ_AHEAD) {
-            keys.push(*key);
-            let standing = run.given.iter().filter_map(|id| self.merged.get(id));
-            let places = run.given.iter().chain(standing);
-            let places = places.filter_map(|id| self.places.get(id));
-            keys.extend(places.map(|place| self.keys[*place]));
-        }
-        Unread::of(keys)
     }
 
     /// The number of reviewed runs that were given memories, each by its weight.

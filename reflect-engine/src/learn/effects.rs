@@ -2,16 +2,13 @@
 
 use super::Effect;
 use super::curves;
-use crate::snapshot::saved;
 
 /// The effects of consecutive rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Effects {
     lifts: Vec<i16>,
     fits: [Vec<u16>; curves::COUNT],
 }
-
-saved!(Effects { lifts, fits });
 
 impl Effects {
     pub(crate) fn get(&self, at: usize) -> Effect {
@@ -38,6 +35,11 @@ impl Effects {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.lifts.truncate(len);
         self.fits.iter_mut().for_each(|fits| fits.truncate(len));
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.lifts.shrink_to_fit();
+        self.fits.iter_mut().for_each(Vec::shrink_to_fit);
     }
 
     /// Each effect with its similarity.

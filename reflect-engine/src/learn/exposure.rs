@@ -1,7 +1,5 @@
 //! A reviewed run, as the model sees it.
 
-use crate::snapshot::saved;
-
 pub(super) struct Observation {
     /// The place of its task.
     pub(super) task: usize,
@@ -11,13 +9,6 @@ pub(super) struct Observation {
     pub(super) given: Box<[Exposure]>,
 }
 
-saved!(Observation {
-    task,
-    passed,
-    weight,
-    given,
-});
-
 /// A memory that a run was given.
 #[derive(Clone)]
 pub(super) struct Exposure {
@@ -26,5 +17,3 @@ pub(super) struct Exposure {
     /// Of the memory's task to the run's.
     pub(super) similarity: f64,
 }
-
-saved!(Exposure { memory, similarity });

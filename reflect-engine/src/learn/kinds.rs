@@ -1,7 +1,5 @@
 //! The three kinds of memories.
 
-use crate::snapshot::saved;
-
 /// How likely a memory is of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Kinds {
@@ -12,12 +10,6 @@ pub(crate) struct Kinds {
     /// It helps with tasks like its own, and hurts with others.
     pub(crate) specific: f64,
 }
-
-saved!(Kinds {
-    harmful,
-    general,
-    specific,
-});
 
 /// The effect of a harmful memory on the log-odds of a pass.
 pub(super) const HARM: f64 = -0.6;
@@ -50,12 +42,6 @@ pub(super) struct Weights {
     pub(super) general: f64,
     pub(super) specific: f64,
 }
-
-saved!(Weights {
-    harmful,
-    general,
-    specific,
-});
 
 impl Weights {
     pub(super) fn of(kinds: Kinds) -> Self {

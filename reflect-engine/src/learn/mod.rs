@@ -40,7 +40,6 @@
 
 mod attribution;
 mod belief;
-mod ceiling;
 mod credit;
 mod curves;
 mod effect;
@@ -52,7 +51,6 @@ mod noise;
 mod pace;
 pub(crate) mod review_value;
 pub mod sketch;
-mod unread;
 mod utility;
 mod worlds;
 
@@ -60,12 +58,10 @@ mod worlds;
 mod tests;
 
 pub(crate) use belief::logistic;
-pub(crate) use ceiling::Ceiling;
 pub(crate) use credit::{Account, Credit, PassCount, ReviewedRun};
 pub(crate) use curves::LEVEL;
 pub(crate) use effect::Effect;
 pub(crate) use effects::Effects;
 pub use hygiene::Role;
 pub use review_value::ReviewReason;
-pub(crate) use unread::Unread;
 pub use utility::{INITIAL, Move, Step, replay};

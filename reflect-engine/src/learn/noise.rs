@@ -1,7 +1,5 @@
 //! The share of reviews that are wrong.
 
-use crate::snapshot::saved;
-
 /// The shares that are considered.
 const SHARES: [f64; 7] = [0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3];
 
@@ -10,8 +8,6 @@ pub(super) struct Noise {
     logs: [f64; SHARES.len()],
     share: f64,
 }
-
-saved!(Noise { logs, share });
 
 impl Noise {
     pub(super) fn new() -> Self {

@@ -5,10 +5,7 @@
 //! have sketches, so they are the same on every platform and in every version.
 
 use std::fmt;
-use std::io::{self, Read, Write};
 use std::str::FromStr;
-
-use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::hash::Fnv;
 
@@ -93,21 +90,6 @@ fn note<const SLOTS: usize>(least: &mut [u32; SLOTS], feature: u64) {
 
 const fn upper(hash: u64) -> u32 {
     (hash >> 32) as u32
-}
-
-impl<const SLOTS: usize> BorshSerialize for Sketch<SLOTS> {
-    fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
-        self.slots.serialize(out)?;
-        self.numbers.serialize(out)
-    }
-}
-
-impl<const SLOTS: usize> BorshDeserialize for Sketch<SLOTS> {
-    fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
-        let slots = BorshDeserialize::deserialize_reader(input)?;
-        let numbers = BorshDeserialize::deserialize_reader(input)?;
-        Ok(Self { slots, numbers })
-    }
 }
 
 impl<const SLOTS: usize> fmt::Display for Sketch<SLOTS> {

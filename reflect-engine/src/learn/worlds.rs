@@ -2,7 +2,6 @@
 
 use super::curves;
 use super::kinds::Kinds;
-use crate::snapshot::saved;
 
 /// One version of what memories and tasks are like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,12 +13,6 @@ pub(super) struct World {
     /// How far tasks differ in how easy they are, as a variance.
     pub(super) task_variance: f64,
 }
-
-saved!(World {
-    curve,
-    kinds,
-    task_variance,
-});
 
 /// Few memories help at any task, or many.
 const KINDS: [Kinds; 2] = [

@@ -8,7 +8,6 @@ mod explain;
 mod filter;
 mod floor;
 mod merit;
-mod merit_ceiling;
 mod merits;
 mod rule;
 mod variety;
@@ -23,7 +22,6 @@ pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
 pub use floor::Floor;
 pub use merit::Merit;
-pub(crate) use merit_ceiling::MeritCeiling;
 pub(crate) use merits::Merits;
 pub use rule::{Learned, Rule};
 use vector::Direction;
@@ -90,11 +88,6 @@ impl Params {
     #[inline]
     pub(crate) fn is_near(&self, similarity: f64, score: f64) -> bool {
         similarity >= self.floor.similarity() || score >= self.waiver()
-    }
-
-    /// A score that no memory below the ceiling exceeds, up to this similarity.
-    pub(crate) fn highest_score(&self, similarity: f64, merits: &MeritCeiling) -> f64 {
-        merits.highest_score(&self.rule, similarity)
     }
 }
 

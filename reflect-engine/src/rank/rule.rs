@@ -4,7 +4,7 @@ use reflect_types::{QueryMemories, Ranking};
 
 use super::merit::Merit;
 use super::merits::Merits;
-use crate::learn::{Ceiling, Credit, logistic};
+use crate::learn::{Credit, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,14 +109,6 @@ impl Rule {
                     *score = by_effect(similarity, effect.at(similarity));
                 }
             }
-        }
-    }
-
-    /// A score that no memory exceeds whose merit is not above these, up to this similarity.
-    pub(super) fn highest_score(&self, similarity: f64, q: f64, effects: &Ceiling) -> f64 {
-        match self {
-            Self::Classic { lambda } => by_utility(weight(*lambda), similarity, q),
-            Self::Learned(_) => by_effect(similarity, effects.at(similarity)),
         }
     }
 

@@ -318,7 +318,8 @@ proptest! {
         for rule in [Rule::Classic { lambda }, Rule::Learned(Learned { least: 0.0 })] {
             let mut scores = vec![0.0; rows.len()];
             dispatch!(Level::new(), _simd => rule.scores(&similarities, &merits, &mut scores));
-            let each: Vec<f64> = merits.iter().zip(&similarities).map(|(m, s)| rule.score(*s, m)).collect();
+            let each = similarities.iter().enumerate().map(|(at, s)| rule.score(*s, merits.get(at)));
+            let each: Vec<f64> = each.collect();
             prop_assert_eq!(scores, each);
         }
     }

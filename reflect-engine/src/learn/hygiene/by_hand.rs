@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::merges::Merges;
 use crate::id::MemoryKey;
-use crate::snapshot::saved;
 
 /// What people have merged, as far as it holds: a merge into a memory that is gone does not.
 #[derive(Debug, Default)]
@@ -18,12 +17,6 @@ pub(super) struct ByHand {
     /// The memories that are merged while there is a merge by hand, and what stands for each.
     standing: BTreeMap<MemoryKey, MemoryKey>,
 }
-
-saved!(ByHand {
-    asked,
-    into,
-    standing,
-});
 
 impl ByHand {
     /// A memory is new or has changed, or is gone. It is merged into that one, or into none.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::id::MemoryKey;
-use crate::snapshot::saved;
 
 /// Divides memories into those that are kept and those beyond the number. Restored ones come first, then
 /// those of the highest utility, then the newest.
@@ -17,13 +16,6 @@ pub(super) struct Cap {
     beyond: BTreeSet<Rank>,
 }
 
-saved!(Cap {
-    most,
-    ranks,
-    kept,
-    beyond,
-});
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// Whether a person has restored it.
@@ -32,12 +24,6 @@ struct Rank {
     utility: u64,
     key: MemoryKey,
 }
-
-saved!(Rank {
-    restored,
-    utility,
-    key,
-});
 
 impl Cap {
     pub(super) fn new(most: Option<usize>) -> Self {

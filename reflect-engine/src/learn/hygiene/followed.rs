@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::MemoryKey;
-use crate::snapshot::saved;
 
 /// The stored merges, as far as they have come.
 #[derive(Debug, Default)]
@@ -14,8 +13,6 @@ pub(super) struct Followed {
     /// Those that have changed since they were last told.
     moved: BTreeSet<MemoryKey>,
 }
-
-saved!(Followed { into, merged } unsaved { moved: BTreeSet::new() });
 
 impl Followed {
     /// A memory is new or has changed: it is stored as merged into that one, or as standing.
@@ -53,10 +50,6 @@ impl Followed {
             .collect()
     }
 
-    pub(super) fn is_settled(&self) -> bool {
-        self.moved.is_empty()
-    }
-
     /// The memory used, approximately.
     pub(super) fn bytes(&self) -> usize {
         self.into.len() * 2 * size_of::<(MemoryKey, MemoryKey)>()
@@ -73,7 +66,7 @@ mod tests {
         followed.put(2, Some(1));
         assert_eq!(followed.take_moved(), [(2, Some(1))]);
         followed.put(2, Some(1));
-        assert!(followed.is_settled());
+        assert_eq!(followed.take_moved(), []);
         followed.put(1, None);
         assert_eq!(followed.take_moved(), [(2, Some(1))]);
         followed.put(2, None);

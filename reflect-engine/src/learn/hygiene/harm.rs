@@ -97,7 +97,7 @@ mod tests {
         for n in 1..=40 {
             review(&mut credit, 2 * n - 1, with, &["m0"]);
             review(&mut credit, 2 * n, without, &[]);
-            credit.settle(|_, _| Ok(Some(similarity))).unwrap();
+            credit.settle(|_, _| Some(similarity));
             let account = credit.account(0).unwrap();
             if is_evident(&account, credit.tally(), u64::from(account.runs), None) {
                 return Some(account.runs);

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::wording::{Part, Wording};
 use crate::id::MemoryKey;
-use crate::learn::Unread;
-use crate::snapshot::saved;
 
 /// The least share of words and pairs of words that two texts have in common.
 const SAME_TEXT: f64 = 0.9;
@@ -17,9 +15,6 @@ const SAME_TEXT: f64 = 0.9;
 const SAME_TASK: f64 = 0.95;
 /// The number of memories with the same part, the oldest first, that a memory is compared with.
 const MOST_COMPARED: usize = 16;
-
-/// The number of memories whose vectors are read at a time, where they have to be read. Tests read often.
-const READ_AHEAD: usize = if cfg!(test) { 2 } else { 256 };
 
 /// The memories of a project by what they say.
 #[derive(Debug, Default)]
@@ -41,19 +36,6 @@ pub(super) struct Merges {
     /// Those that are merged into another memory than the last call of `settle` has told.
     moved: BTreeMap<MemoryKey, Option<MemoryKey>>,
 }
-
-saved!(Merges {
-    wordings,
-    standing,
-    repeating,
-    into,
-    kept,
-} unsaved {
-    youngest: MemoryKey::MAX,
-    due: BTreeSet::new(),
-    changed: BTreeMap::new(),
-    moved: BTreeMap::new(),
-});
 
 impl Merges {
     /// A memory is new or has changed; `None` if it is gone or says nothing.
@@ -93,17 +75,14 @@ impl Merges {
     }
 
     /// Decides about all that have changed and what depends on them, and returns those that are merged into
-    /// another memory than before, or into none. `similarity` is that of two memories' tasks; where it has to
-    /// be read first, the next call goes on from there.
+    /// another memory than before, or into none. `similarity` is that of two memories' tasks.
     pub(super) fn settle(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
-    ) -> Result<Vec<(MemoryKey, Option<MemoryKey>)>, Unread> {
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
         // By their age: what stands is known of all older ones.
         while let Some(key) = self.due.first().copied() {
-            let Ok(into) = self.find(key, &similarity) else {
-                return Err(self.next_unread());
-            };
+            let into = self.find(key, &similarity);
             self.due.remove(&key);
             let change = self.changed.remove(&key);
             let (before, stood) = (self.standing_for(key), self.stands(key));
@@ -123,12 +102,7 @@ impl Merges {
                 }
             }
         }
-        Ok(std::mem::take(&mut self.moved).into_iter().collect())
-    }
-
-    /// Whether nothing is left to decide.
-    pub(super) fn is_settled(&self) -> bool {
-        self.due.is_empty() && self.changed.is_empty() && self.moved.is_empty()
+        std::mem::take(&mut self.moved).into_iter().collect()
     }
 
     /// The memories that are merged.
@@ -152,11 +126,9 @@ impl Merges {
     fn find(
         &self,
         key: MemoryKey,
-        similarity: &impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
-    ) -> Result<Option<MemoryKey>, Unread> {
-        let Some(wording) = self.to_compare(key) else {
-            return Ok(None);
-        };
+        similarity: &impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
+    ) -> Option<MemoryKey> {
+        let wording = self.to_compare(key)?;
         let mut oldest = MemoryKey::MAX;
         // Parts of memories with the same texts have the same ones.
         let mut compared = Vec::new();
@@ -170,14 +142,14 @@ impl Merges {
                 }
                 compared.push(older);
                 if self.says_the_same(older, wording)
-                    && similarity(older, key)?.is_some_and(|cos| cos >= SAME_TASK)
+                    && similarity(older, key).is_some_and(|cos| cos >= SAME_TASK)
                 {
                     oldest = older;
                     break;
                 }
             }
         }
-        Ok((oldest < MemoryKey::MAX).then_some(oldest))
+        (oldest < MemoryKey::MAX).then_some(oldest)
     }
 
     /// What a memory says, if it may be merged into another one.
@@ -196,25 +168,6 @@ impl Merges {
         self.wordings.get(&key).is_some_and(|other| {
             other.kind == said.kind && other.text.similarity(&said.text) >= SAME_TEXT
         })
-    }
-
-    /// The memories whose similarities the next decisions ask for, as far as it is known.
-    fn next_unread(&self) -> Unread {
-        let mut keys = Vec::new();
-        for key in self.due.iter().take(READ_AHEAD) {
-            let Some(wording) = self.to_compare(*key) else {
-                continue;
-            };
-            for part in wording.parts() {
-                let before = keys.len();
-                let older = self.older(part, *key);
-                keys.extend(older.filter(|older| self.says_the_same(*older, wording)));
-                if keys.len() > before {
-                    keys.push(*key);
-                }
-            }
-        }
-        Unread::of(keys)
     }
 
     /// Files a memory among those that stand or those that repeat one, and no longer among the others.
@@ -291,14 +244,14 @@ mod tests {
         for (key, wording) in &known {
             merges.put(*key, Some(*wording));
         }
-        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
         assert_eq!(moved, [(3, Some(1))]);
         // What is not there leaves its place to the next.
         merges.put(1, None);
-        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
         assert_eq!(moved, [(3, None), (4, Some(3))]);
         merges.put(1, known.get(&1).copied());
-        let moved = merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+        let moved = merges.settle(|a, b| similarity(&known, a, b));
         assert_eq!(moved, [(3, Some(1)), (4, None)]);
     }
 
@@ -316,7 +269,7 @@ mod tests {
                 }),
             );
         }
-        merges.settle(|_, _| Ok(None)).unwrap();
+        merges.settle(|_, _| None);
         let each = merges.bytes() / 1_000;
         assert!((150..=200).contains(&each), "{each}");
     }
@@ -338,15 +291,15 @@ mod tests {
                     None => known.remove(&key),
                 };
                 if settles {
-                    merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+                    merges.settle(|a, b| similarity(&known, a, b));
                 }
             }
-            merges.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+            merges.settle(|a, b| similarity(&known, a, b));
             let mut again = Merges::default();
             for (key, wording) in &known {
                 again.put(*key, Some(*wording));
             }
-            again.settle(|a, b| Ok(similarity(&known, a, b))).unwrap();
+            again.settle(|a, b| similarity(&known, a, b));
             prop_assert_eq!(merges.into, again.into);
             prop_assert_eq!(merges.standing, again.standing);
             prop_assert_eq!(merges.repeating, again.repeating);

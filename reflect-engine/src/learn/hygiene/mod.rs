@@ -15,9 +15,7 @@ mod merges;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Read, Write};
 
-use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::{MemoryStatus, Metadata};
 
 use by_hand::ByHand;
@@ -26,11 +24,10 @@ use followed::Followed;
 use merges::Merges;
 use wording::Wording;
 
+use super::Credit;
 use super::sketch::{TaskSketch, TextSketch};
-use super::{Credit, Unread};
 use crate::hash::KeyedHash;
 use crate::id::MemoryKey;
-use crate::snapshot::saved;
 
 /// Why a memory waits for approval.
 pub(crate) const STAGED: &str = "approval: new memories of the project wait for a person";
@@ -109,20 +106,6 @@ pub(crate) struct Upkeep {
     followed: Option<Followed>,
 }
 
-saved!(Upkeep {
-    known,
-    touched,
-    suspects,
-    harmful,
-    cap,
-    merges,
-    by_hand,
-    hash,
-    followed,
-} unsaved {
-    due: BTreeMap::new(),
-});
-
 /// Of a memory that is not known, the default holds.
 #[derive(Debug, Default)]
 struct Known {
@@ -136,31 +119,6 @@ struct Known {
     q: f64,
     uses: u64,
     uses_at_restore: Option<u64>,
-}
-
-impl BorshSerialize for Known {
-    fn serialize<W: Write>(&self, out: &mut W) -> io::Result<()> {
-        let hidden_as = self.hidden_as.as_ref().map(MemoryStatus::as_str);
-        (hidden_as, self.merged_into, self.waits, self.quarantined).serialize(out)?;
-        (self.q, self.uses, self.uses_at_restore).serialize(out)
-    }
-}
-
-impl BorshDeserialize for Known {
-    fn deserialize_reader<R: Read>(input: &mut R) -> io::Result<Self> {
-        let hidden_as: Option<String> = BorshDeserialize::deserialize_reader(input)?;
-        let (merged_into, waits, quarantined) = BorshDeserialize::deserialize_reader(input)?;
-        let (q, uses, uses_at_restore) = BorshDeserialize::deserialize_reader(input)?;
-        Ok(Self {
-            hidden_as: hidden_as.as_deref().map(MemoryStatus::from),
-            merged_into,
-            waits,
-            quarantined,
-            q,
-            uses,
-            uses_at_restore,
-        })
-    }
 }
 
 impl Upkeep {
@@ -232,26 +190,25 @@ impl Upkeep {
     }
 
     /// Decides which memories repeat others, and returns those that are merged into another one than before,
-    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory. Where
-    /// a similarity has to be read first, the next call goes on from there.
+    /// or into none. `similarity` is that of two memories' tasks, and `stands` whether there is a memory.
     pub(crate) fn merge(
         &mut self,
-        similarity: impl Fn(MemoryKey, MemoryKey) -> Result<Option<f64>, Unread>,
+        similarity: impl Fn(MemoryKey, MemoryKey) -> Option<f64>,
         stands: impl Fn(MemoryKey) -> bool,
-    ) -> Result<Vec<(MemoryKey, Option<MemoryKey>)>, Unread> {
+    ) -> Vec<(MemoryKey, Option<MemoryKey>)> {
         if let Some(followed) = &mut self.followed {
-            return Ok(followed.take_moved());
+            return followed.take_moved();
         }
         for target in self.by_hand.settle(stands) {
             self.merges.keep(target, self.by_hand.is_target(target));
         }
-        let moved = self.merges.settle(similarity)?;
+        let moved = self.merges.settle(similarity);
         let moved = self.by_hand.combine(&self.merges, moved);
         for (key, _) in &moved {
             self.touched.insert(*key);
             self.rank(*key);
         }
-        Ok(moved)
+        moved
     }
 
     /// Decides about all memories, by what the runs say about each and by all runs.
@@ -272,14 +229,6 @@ impl Upkeep {
     /// The decisions that differ from the stored ones, by key.
     pub(crate) fn decisions(&self) -> Vec<HygieneDecision> {
         self.due.values().cloned().collect()
-    }
-
-    /// Whether nothing is left to decide or to store.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.due.is_empty()
-            && self.touched.is_empty()
-            && self.merges.is_settled()
-            && self.followed.as_ref().is_none_or(Followed::is_settled)
     }
 
     /// The memory used, approximately.

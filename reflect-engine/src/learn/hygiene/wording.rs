@@ -2,7 +2,6 @@
 
 use crate::hash::Fnv;
 use crate::learn::sketch::{TaskSketch, TextSketch};
-use crate::snapshot::saved;
 
 /// The number of parts of the sketches, of which one has to agree.
 const PARTS: usize = 4;
@@ -24,14 +23,6 @@ pub(super) struct Wording {
     /// Whether it may be merged into another one, and not only another one into it.
     pub(super) may_be_merged: bool,
 }
-
-saved!(Wording {
-    task,
-    text,
-    kind,
-    vector,
-    may_be_merged,
-});
 
 impl Wording {
     /// The parts of its sketches.

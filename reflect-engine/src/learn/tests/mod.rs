@@ -63,7 +63,7 @@ fn similarity(a: MemoryKey, b: MemoryKey) -> f64 {
 }
 
 fn settle(credit: &mut Credit) -> Vec<(MemoryKey, Effect)> {
-    credit.settle(|a, b| Ok(Some(similarity(a, b)))).unwrap()
+    credit.settle(|a, b| Some(similarity(a, b)))
 }
 
 fn put(credit: &mut Credit, at: usize, told: &Told) {
@@ -120,7 +120,7 @@ fn a_failure_far_from_a_memory_s_task_says_less_against_it_than_one_at_it() {
         let mut credit = Credit::new();
         put(&mut credit, 0, &told(vec![]));
         (1..9).for_each(|at| put(&mut credit, at, &told(vec![0])));
-        credit.settle(|_, _| Ok(Some(similarity))).unwrap();
+        credit.settle(|_, _| Some(similarity));
         credit.accounts()[&key(0)].kinds.harmful
     };
     assert!(harmful(0.2) < harmful(1.0));
@@ -191,7 +191,7 @@ fn the_worlds_that_predicted_the_reviews_say_what_is_expected_of_a_new_memory() 
             let given = if is_alone { Vec::new() } else { vec![at - 2] };
             put(&mut credit, at, &Told::new(at as u64, passed, given));
         }
-        credit.settle(|_, _| Ok(Some(0.7))).unwrap();
+        credit.settle(|_, _| Some(0.7));
         credit.account(key(149)).unwrap().effect.at(0.7)
     };
     let (helpful, useless) = (expected(true), expected(false));
