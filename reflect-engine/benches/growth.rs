@@ -1,5 +1,5 @@
-//! How the cost of a query grows with the number of memories: its CPU time, the memory of the index, and
-//! the time until the first answer, when the index is built and when it was saved.
+//! How the cost of a query grows with the number of memories: its CPU time, alone and among many, the memory of the
+//! index, and the time until the first answer.
 //!
 //! `cargo bench -p reflect-engine --bench growth` measures 1,000 to 100,000 memories, and a million tasks;
 //! `… --bench growth -- 1000000 clusters` other sizes and worlds. A million takes some minutes, 5 GB of memory
@@ -32,6 +32,7 @@ use reflect_types::{Metadata, ProjectId, QueryMemories, Ranking};
 use rustix::time::{ClockId, clock_gettime};
 
 const QUERIES: usize = 40;
+const CLIENTS: usize = 64;
 /// Each takes a scan of all `f64` products.
 const COMPARED: usize = 5;
 
@@ -65,16 +66,15 @@ fn main() {
         .build()
         .expect("a runtime");
     println!(
-        "{:<10} {:>9} {:>13} {:>13} {:>13} {:>13} {:>13} {:>13} {:>13}",
+        "{:<10} {:>9} {:>13} {:>13} {:>13} {:>13} {:>13} {:>13}",
         "world",
         "memories",
         "learned, ms",
+        "among 64, ms",
         "new run, ms",
         "classic, ms",
         "bytes each",
-        "built in, s",
-        "again in, s",
-        "file, each"
+        "first, s"
     );
     for (count, kinds) in sizes {
         for kind in kinds {
@@ -90,9 +90,6 @@ async fn measure(kind: Kind, count: usize) {
     world.write(&path);
     let each = world.index_bytes() / count;
 
-    // The first engine builds the index, and saves it if it is large.
-    let (engine, built) = world.open(&path).await;
-    engine.shutdown().await.expect("a clean end");
     let (engine, first) = world.open(&path).await;
 
     let mut times = [Ranking::Learned, Ranking::Classic].map(|ranking| (ranking, 0.0));
@@ -103,6 +100,7 @@ async fn measure(kind: Kind, count: usize) {
         }
         *ms = cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3 / QUERIES as f64;
     }
+    let together = together(&engine).await;
     for n in 0..COMPARED {
         let found = ask(&engine, n, Ranking::Classic).await;
         assert_eq!(found, world.exact(n), "an answer is not the exact one");
@@ -116,15 +114,29 @@ async fn measure(kind: Kind, count: usize) {
         after_review += cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3 / QUERIES as f64;
     }
     println!(
-        "{:<10} {count:>9} {:>13.3} {after_review:>13.3} {:>13.3} {each:>13} {:>13.3} {:>13.3} {:>13.3}",
+        "{:<10} {count:>9} {:>13.3} {together:>13.3} {after_review:>13.3} {:>13.3} {each:>13} {:>13.3}",
         kind.name(),
         times[0].1,
         times[1].1,
-        built.as_secs_f64(),
         first.as_secs_f64(),
-        bytes_of(&path) as f64 / count as f64,
     );
     engine.shutdown().await.expect("a clean end");
+}
+
+/// The CPU time of a query among many at the same time, in milliseconds.
+async fn together(engine: &Engine) -> f64 {
+    let cpu = cpu_time();
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..CLIENTS {
+        let engine = engine.clone();
+        clients.spawn(async move {
+            for n in 0..QUERIES {
+                ask(&engine, (client + n) % QUERIES, Ranking::Learned).await;
+            }
+        });
+    }
+    clients.join_all().await;
+    cpu_time().saturating_sub(cpu).as_secs_f64() * 1e3 / (CLIENTS * QUERIES) as f64
 }
 
 /// The ids of the answer.
@@ -387,10 +399,6 @@ fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
         *x /= norm;
     }
     vector
-}
-
-fn bytes_of(file: &Path) -> u64 {
-    file.metadata().expect("a file").len()
 }
 
 /// The CPU time of all threads of the process.

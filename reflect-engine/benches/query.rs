@@ -18,12 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fearless_simd::{Level, Simd as _, dispatch};
-use reflect_engine::index::Index;
+use reflect_engine::index::{Index, Sought};
 use reflect_engine::rank::{self, Candidate, Floor, Merit, Params, Ranked, Rule, rank};
 use reflect_types::Metadata;
 use rustix::time::{ClockId, clock_gettime};
 
 const DIMS: usize = 384;
+/// The most queries that the engine answers by one pass.
+const TOGETHER: usize = 16;
 
 /// How many times as fast as a scan of all vectors the defaults have to be, at 10,000 memories.
 const LEAST_RATIO: f64 = 1.5;
@@ -124,6 +126,20 @@ fn run(count: usize, clusters: usize, goal_ms: f64) -> f64 {
             "an answer is not the exact one"
         );
     }
+    let probes: Vec<_> = (0..TOGETHER).map(|_| world.probe(&mut random)).collect();
+    let queries = probes.iter().map(|probe| Sought {
+        probe,
+        params: usual,
+        filter: None,
+    });
+    let queries: Vec<_> = queries.collect();
+    let passes = (0..20).map(|_| ms(timed(|| black_box(index.shortlists(&queries))).1));
+    let (median, p95) = median_and_p95(passes.collect());
+    println!(
+        "a pass for {TOGETHER} queries: {:.3} ({:.3}) each",
+        median / TOGETHER as f64,
+        p95 / TOGETHER as f64
+    );
     ratio_of_defaults
 }
 

@@ -4,15 +4,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use siphasher::sip::SipHasher13;
 
-use crate::snapshot::saved;
-
 /// A hash with a key of its own, so that collisions cannot be forced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyedHash {
     key: [u64; 2],
 }
-
-saved!(KeyedHash { key });
 
 impl KeyedHash {
     pub(crate) fn of(self, bytes: &[u8]) -> u64 {

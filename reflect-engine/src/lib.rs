@@ -1,17 +1,13 @@
 #![doc = include_str!("../README.md")]
 
-mod backfill;
 pub mod clock;
 mod core;
-mod credit;
-mod embedding;
 mod engine;
 mod error;
 mod hash;
-mod hygiene;
 mod id;
 pub mod index;
-mod ingest;
+mod jobs;
 mod key_limits;
 pub mod learn;
 pub mod model;
@@ -19,18 +15,18 @@ pub mod rank;
 mod recall;
 pub mod report;
 pub mod review;
-mod settings;
-pub mod sketch;
-mod snapshot;
-mod span_work;
 pub mod statistics;
 pub mod store;
-mod task;
-mod triage;
 
-pub use engine::{Builder, EmbeddingGauge, Engine, Gauges, QueueGauge};
+pub use core::SpanTotals;
+pub use engine::{Builder, EmbeddingGauge, Engine, Gauges, QueueGauge, QueuedReview};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
+pub use learn::ReviewReason;
 pub use recall::Appraisal;
-pub use span_work::SpanTotals;
-pub use triage::{QueuedReview, ReviewReason};
+
+// The names of rooms that have moved, for files that still use them.
+pub(crate) use core::task;
+pub(crate) use jobs as ingest;
+pub(crate) use learn as credit;
+pub(crate) use learn::sketch;

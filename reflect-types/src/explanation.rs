@@ -21,9 +21,6 @@ pub struct Explanation {
     /// be embedded.
     #[serde(default)]
     pub unembedded: u64,
-    /// Where a query of this project looks for candidates. The answer is the same.
-    #[serde(default)]
-    pub searched_in: SearchedIn,
     /// Up to 1,000 memories with their numbers: the answer in its order, then the others by score.
     pub memories: Vec<ExplainedMemory>,
 }
@@ -77,18 +74,6 @@ pub struct Evidence {
     pub helps: f64,
     /// How likely it helps with tasks like its own only.
     pub helps_if_similar: f64,
-}
-
-wire_enum! {
-    /// Where a query looks for candidates.
-    #[derive(Default)]
-    pub enum SearchedIn {
-        /// In an index of the server's memory.
-        #[default]
-        Memory = "memory",
-        /// In the database, because the project's vectors take more memory than the server has for them.
-        Database = "database",
-    }
 }
 
 wire_enum! {

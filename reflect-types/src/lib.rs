@@ -50,7 +50,7 @@ pub use arm::Arm;
 pub use backoff::Backoff;
 pub use bundle::{BundleCounts, BundleEnding, BundleHeading};
 pub use error::{ErrorBody, ErrorCode};
-pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation, SearchedIn};
+pub use explanation::{Dropped, Evidence, ExplainedMemory, Explanation};
 pub use fnv::fnv_1a;
 pub use id::{KeyId, MemoryId, ProjectId, TraceId};
 pub use key::{ApiKey, CreatedApiKey, Environment, KeyStatus, Scope};

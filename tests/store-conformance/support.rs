@@ -108,7 +108,7 @@ pub(super) async fn put_aside(
     review: NewReview,
     setback: Setback,
 ) -> Decision {
-    let action = Action::PutAside {
+    let action = Action::Defer {
         basis,
         review,
         setback,

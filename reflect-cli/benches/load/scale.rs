@@ -15,9 +15,9 @@ use crate::server::Server;
 use crate::tasks::{query, trace};
 use crate::{CONNECTIONS, rate};
 
-/// The memories that are queried with vectors in memory.
+/// The memories that are queried on all arrangements.
 const MEMORIES: usize = 10_000;
-/// The memories that are queried in the database.
+/// The memories of a large project.
 const MANY_MEMORIES: usize = 100_000;
 
 /// A number that was measured, and what it took.
@@ -54,15 +54,15 @@ pub(crate) async fn run(time: Duration) {
         arrangements.push(measure(&name, &servers, Some(&address), time).await);
     }
     fill(&address, MANY_MEMORIES).await;
-    let servers = [Server::start(&address, &["--index-memory", "0"])];
-    let in_database = queries(&servers, 1, time).await;
+    let servers = [Server::start(&address, &[])];
+    let many = queries(&servers, 1, time).await;
     drop(servers);
-    let table = table(&arrangements, &in_database, time);
+    let table = table(&arrangements, &many, time);
     println!("{table}");
     keep(&table);
 }
 
-fn table(arrangements: &[Arrangement], in_database: &Measured, time: Duration) -> String {
+fn table(arrangements: &[Arrangement], many: &Measured, time: Duration) -> String {
     let mut table = format!(
         "| | traces/s | limit | learned reviews/s | limit | queries/s | limit | query, ms | limit |\n{}|\n",
         "|---".repeat(9)
@@ -86,14 +86,14 @@ fn table(arrangements: &[Arrangement], in_database: &Measured, time: Duration) -
     let sqlite = &arrangements[0].query.value;
     let _ = write!(
         table,
-        "\nMeasured on {} at commit {}. A query one by one at {MEMORIES} memories takes {:.2} times as long on PostgreSQL as on SQLite. In the \
-         database, at {MANY_MEMORIES} memories, it takes {:.1} ms ({}). {CONNECTIONS} connections, {} s a step, {} \
+        "\nMeasured on {} at commit {}. A query one by one at {MEMORIES} memories takes {:.2} times as long on PostgreSQL as on SQLite. At \
+         {MANY_MEMORIES} memories, it takes {:.1} ms ({}). {CONNECTIONS} connections, {} s a step, {} \
          processors.\n",
         said("date", &["-u", "+%F"]),
         said("git", &["rev-parse", "--short", "HEAD"]),
         arrangements[1].query.value / sqlite,
-        in_database.value,
-        in_database.used,
+        many.value,
+        many.used,
         time.as_secs(),
         std::thread::available_parallelism().map_or(0, usize::from),
     );

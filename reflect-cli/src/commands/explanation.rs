@@ -1,6 +1,6 @@
 //! `reflect memories query --explain`.
 
-use reflect_types::{Evidence, ExplainedMemory, Explanation, SearchedIn};
+use reflect_types::{Evidence, ExplainedMemory, Explanation};
 
 use crate::failure::Failure;
 use crate::output;
@@ -29,15 +29,11 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
         &rows,
     )?;
     output::say(format_args!(
-        "{given} in the answer, {} of {} shown, by the {} ranking; least similarity {:.2}{}{}.",
+        "{given} in the answer, {} of {} shown, by the {} ranking; least similarity {:.2}{}.",
         rows.len(),
         output::counted(explanation.considered as u64, "memory"),
         explanation.ranking,
         explanation.floor,
-        match explanation.searched_in {
-            SearchedIn::Database => "; searched in the database",
-            _ => "",
-        },
         match explanation.unembedded {
             0 => String::new(),
             waiting => format!("; {waiting} more wait to be embedded with the server's embedder"),

@@ -150,8 +150,8 @@ struct EngineOptions {
         value_parser = value_parser!(u64).range(1..=86_400)
     )]
     otlp_quiet: u64,
-    /// Memory for the vectors of projects, in MB. On PostgreSQL, a project whose vectors take more is searched
-    /// in the database.
+    /// Memory for what queries read and what was learned of all projects, in MB. The projects that were queried longest
+    /// ago make room for others.
     #[arg(
         long, env = "REFLECT_INDEX_MEMORY", value_name = "MB",
         default_value_t = Builder::DEFAULT_INDEX_ROOM / MEGABYTE

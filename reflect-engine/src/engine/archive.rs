@@ -12,7 +12,6 @@ use super::handle::Engine;
 use super::time;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
-use crate::recall;
 use crate::store::{EmbeddedPiece, Undecoded};
 
 impl Engine {
@@ -110,7 +109,6 @@ impl Engine {
             .await?;
         core.work.notify_one();
         core.imported.notify_one();
-        recall::clean_up(core);
         Ok(ImportReport {
             stored,
             present: asked.saturating_sub(stored),

@@ -4,11 +4,20 @@ use reflect_types::{MemoryId, MemoryRecord, Page, ProjectId, Validate as _};
 
 use super::handle::Engine;
 use crate::error::Result;
-use crate::store::{TraceOverview, TraceSearch};
-use crate::triage::{QueuedReview, most_to_learn_first};
+use crate::learn::review_value::{self, ReviewReason, Tested};
+use crate::store::{TraceOverview, TraceSearch, WaitingTrace};
 
 /// The traces that are compared for the queue: the newest ones.
 const MAX_COMPARED: usize = 500;
+
+/// A trace that waits for a person's review, and what the review would teach.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedReview {
+    /// The trace.
+    pub waiting: WaitingTrace,
+    /// Why it has its place in the queue.
+    pub reason: ReviewReason,
+}
 
 impl Engine {
     /// A page of the traces that match a search, newest first, without their long fields.
@@ -53,6 +62,23 @@ impl Engine {
     pub async fn review_queue(&self, project: &ProjectId) -> Result<Vec<QueuedReview>> {
         let core = self.checked(project, project)?;
         let waiting = core.store.waiting_traces(project, MAX_COMPARED).await?;
-        Ok(most_to_learn_first(waiting))
+        Ok(most_valuable_first(waiting))
     }
+}
+
+/// The traces whose review would teach most first; among equals, in their order.
+fn most_valuable_first(waiting: Vec<WaitingTrace>) -> Vec<QueuedReview> {
+    let valued = waiting.into_iter().map(|waiting| {
+        let tested = waiting.memories.iter().map(|memory| Tested {
+            q_value: memory.q_value,
+            uses: memory.uses,
+        });
+        let tested: Vec<_> = tested.collect();
+        let value = review_value::value(&tested, waiting.suggestion.is_some());
+        let reason = review_value::reason(&tested);
+        (value, QueuedReview { waiting, reason })
+    });
+    let mut valued: Vec<_> = valued.collect();
+    valued.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    valued.into_iter().map(|(_, queued)| queued).collect()
 }

@@ -10,20 +10,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use super::handle::Engine;
-use crate::backfill::Backfill;
 use crate::clock::{self, Clock};
-use crate::core::Core;
+use crate::core::task::compute;
+use crate::core::{Core, Embedders, SettingsReads, SpanWork};
 use crate::error::{Error, Result};
 use crate::index::Indexes;
-use crate::ingest;
+use crate::jobs;
 use crate::key_limits::KeyLimits;
-use crate::model::{Embedder, Extractive, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
+use crate::model::{Embedder, Judge, ReflectionWriter, SkillWriter, StaticEmbedder};
 use crate::rank::Floor;
-use crate::recall;
-use crate::settings::SettingsReads;
-use crate::span_work::SpanWork;
 use crate::store::{Sqlite, Store};
-use crate::task::compute;
 
 impl Engine {
     /// A builder with defaults that need no key, server or download.
@@ -138,7 +134,7 @@ impl Builder {
 
     /// The cosine similarity below which memories are left out, for queries that do not set one.
     /// Default: the embedder's noise floor, below which only memories are given that reviews show to help
-    /// whatever the task.
+    /// at any task.
     #[must_use]
     pub fn similarity_floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
@@ -220,17 +216,19 @@ impl Builder {
             _ => Self::DEFAULT_CONCURRENCY,
         };
         let embedder = self.embedder.unwrap_or_else(|| Arc::new(StaticEmbedder));
+        let clock = self.clock.unwrap_or_else(|| Arc::new(clock::System));
         let core = Arc::new(Core {
             store: match self.store {
                 Some(store) => store,
                 None => Arc::new(Sqlite::in_memory()?),
             },
             settings: SettingsReads::default(),
-            reflector: self.reflector.unwrap_or_else(|| Arc::new(Extractive)),
+            reflector: self.reflector,
             skill_writer: self.skill_writer,
             judge: self.judge.filter(|_| !self.only_on_call),
             key_limits: self.key_limits,
-            clock: self.clock.unwrap_or_else(|| Arc::new(clock::System)),
+            started_at: clock.now(),
+            clock,
             indexes: Indexes::new(self.index_room.unwrap_or(Self::DEFAULT_INDEX_ROOM)),
             alpha: within("alpha", self.alpha.unwrap_or(Review::DEFAULT_ALPHA), 0.0)?,
             ranking: self.ranking,
@@ -247,15 +245,13 @@ impl Builder {
             imported: Notify::new(),
             spans: SpanWork::new(self.span_quiet.unwrap_or(Self::DEFAULT_SPAN_QUIET)),
             background: !self.only_on_call,
-            backfill: Backfill::default(),
+            embedders: Embedders::default(),
             stopping: watch::Sender::new(false),
             held: Mutex::default(),
             calls: watch::Sender::new(0),
         });
         let background = if core.background {
-            let _runtime = runtime.enter();
-            recall::clean_up(&core);
-            ingest::start(&core, &runtime)
+            jobs::start(&core, &runtime)
         } else {
             Vec::new()
         };
@@ -280,7 +276,7 @@ fn within(field: &'static str, value: f64, lowest: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HashedEmbedder;
+    use crate::model::{Extractive, HashedEmbedder};
 
     #[tokio::test]
     async fn only_bundled_models_process_many_reviews_concurrently() {

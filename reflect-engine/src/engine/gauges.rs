@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::handle::Engine;
+use crate::core::SpanTotals;
 use crate::error::Result;
-use crate::span_work::SpanTotals;
 use crate::store::{Connections, JobKind, KnownEmbedder, Queue};
 
 /// The state of an engine and its store.
@@ -63,7 +63,7 @@ impl QueueGauge {
 impl Engine {
     /// How far the engine has come with vectors of its embedder.
     pub fn embedding(&self) -> EmbeddingGauge {
-        let (is_active, lacking) = self.core().backfill.state();
+        let (is_active, lacking) = self.core().embedders.state();
         EmbeddingGauge { is_active, lacking }
     }
 

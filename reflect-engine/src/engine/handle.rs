@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::core::Core;
 use crate::error::Result;
+use crate::model::Extractive;
 
 /// A Reflect engine: stores traces, learns from their reviews and retrieves memories.
 ///
@@ -189,9 +190,11 @@ impl Engine {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reflector = self.core().reflector.as_deref();
+        let reflector = reflector.map_or(Extractive::ID, |writer| writer.id());
         f.debug_struct("Engine")
             .field("embedder", &self.core().embedder.id())
-            .field("reflector", &self.core().reflector.id())
+            .field("reflector", &reflector)
             .finish_non_exhaustive()
     }
 }

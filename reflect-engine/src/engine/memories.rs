@@ -104,7 +104,6 @@ impl Engine {
         if !deleted {
             return Err(no_memory(id));
         }
-        recall::clean_up(core);
         Ok(DeletedMemory {
             memory_id: id.clone(),
         })

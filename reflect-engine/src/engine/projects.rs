@@ -6,7 +6,6 @@ use reflect_types::{
 
 use super::handle::Engine;
 use crate::error::{Error, Result};
-use crate::recall;
 
 impl Engine {
     /// Creates an empty project, unless it exists. The id of a new one has to pass
@@ -62,7 +61,6 @@ impl Engine {
         let core = self.checked(project, project)?;
         let deleted = core.store.delete_project(project).await?;
         core.indexes.remove(project);
-        recall::clean_up(core);
         Ok(DeletedProject {
             project_id: Some(project.clone()),
             deleted,

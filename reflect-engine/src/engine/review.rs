@@ -5,7 +5,7 @@ use reflect_types::{ProjectId, Review, ReviewMode, ReviewRecord, Trace, TraceId,
 use super::handle::Engine;
 use super::traces::no_trace;
 use crate::error::{Error, Result};
-use crate::ingest::{self, Given};
+use crate::jobs::{self, ReviewResult};
 use crate::review::{
     self, Action, Admission, Basis, Decision, Refusal, ReviewVersion, Withdrawal, admit,
     admit_change,
@@ -121,10 +121,10 @@ impl Engine {
         let overruled = review::overruled(&review, &trace);
         let mode = ReviewMode::Deferred;
         let review = self.new_review(project, review, mode, overruled).await?;
-        match ingest::give(self.core(), project, trace, review, basis).await? {
-            Given::Learned => Ok(Ok(())),
-            Given::PutAside(error) => Err(error),
-            Given::Refused(refusal) => Ok(Err(refusal)),
+        match jobs::give(self.core(), project, trace, review, basis).await? {
+            ReviewResult::Learned => Ok(Ok(())),
+            ReviewResult::Deferred(error) => Err(error),
+            ReviewResult::Refused(refusal) => Ok(Err(refusal)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Queries while their indexes are dropped, rebuilt and abandoned.
 
-mod snapshots;
+mod learning;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -8,7 +8,6 @@ use reflect_types::{
 use super::handle::Engine;
 use crate::error::{Error, Result};
 use crate::ingest;
-use crate::recall;
 use crate::review::{NewReview, Refusal};
 use crate::store::{Intake, NewTrace, TraceDeletion, Undecoded};
 
@@ -126,7 +125,6 @@ impl Engine {
             at: core.now(),
         };
         let deleted = core.store.delete_traces(project, deletion).await?;
-        recall::clean_up(core);
         Ok(deleted)
     }
 

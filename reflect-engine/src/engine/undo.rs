@@ -7,7 +7,6 @@ use super::handle::Engine;
 use super::time;
 use crate::error::Result;
 use crate::id::new_id;
-use crate::recall;
 use crate::review::Selection;
 use crate::store::{NewUndoRecord, UndoRun};
 
@@ -50,7 +49,6 @@ impl Engine {
         let report = report.await?;
         if !undo.dry_run {
             core.work.notify_one();
-            recall::clean_up(core);
         }
         Ok(report.bounded())
     }

@@ -32,7 +32,6 @@ pub(super) fn chunks(dims: usize) -> usize {
 
 /// A vector's code.
 pub(super) struct Code {
-    dims: usize,
     pub(super) coarse: Vec<Chunk>,
     pub(super) fine: Vec<FineChunk>,
     pub(super) step: f32,
@@ -42,13 +41,14 @@ pub(super) struct Code {
     pub(super) error: f32,
 }
 
+#[cfg(test)]
 impl Code {
-    pub(super) fn planes(&self) -> Planes<'_> {
+    pub(super) fn planes(&self, dims: usize) -> Planes<'_> {
         Planes {
             coarse: &self.coarse,
             fine: &self.fine,
             step: self.step,
-            dims: self.dims,
+            dims,
         }
     }
 }
@@ -67,9 +67,8 @@ pub(super) fn direction(vector: &[f32]) -> Vec<f64> {
 pub(super) fn encode(direction: &[f64]) -> Code {
     let chunks = chunks(direction.len());
     let mut code = Code {
-        dims: direction.len(),
-        coarse: vec![[0; _]; chunks],
-        fine: vec![[0; _]; chunks],
+        coarse: vec![Chunk([0; _]); chunks],
+        fine: vec![FineChunk([0; _]); chunks],
         step: 0.0,
         coarse_error: 0.0,
         error: 0.0,
@@ -117,8 +116,8 @@ fn fill_words(
     let per_step = 4.0 / step;
     for (i, u) in components.iter().enumerate() {
         let [coarse, fine] = parts(nearest(u * per_step));
-        code.coarse[chunk][i] |= (coarse + COARSE_BIAS) << (4 * quarter);
-        code.fine[chunk][i % FINE_WORDS] |=
+        code.coarse[chunk].0[i] |= (coarse + COARSE_BIAS) << (4 * quarter);
+        code.fine[chunk].0[i % FINE_WORDS] |=
             (fine + FINE_BIAS) << (2 * (2 * quarter + i / FINE_WORDS));
         let coarse = f64::from(coarse);
         let rests = [
@@ -153,6 +152,7 @@ impl<'a> Planes<'a> {
     }
 
     /// The code in quarters of its step.
+    #[cfg(test)]
     pub(super) fn whole(&self) -> Vec<i16> {
         let mut codes: Vec<_> = self
             .chunks()
@@ -173,13 +173,13 @@ fn unpacked(coarse: &Chunk, fine: &FineChunk) -> [i16; CHUNK] {
     let mut codes = [0; CHUNK];
     let (words, _) = codes.as_chunks_mut::<WORDS>();
     for (quarter, codes) in words.iter_mut().enumerate() {
-        for (code, word) in codes.iter_mut().zip(coarse) {
+        for (code, word) in codes.iter_mut().zip(&coarse.0) {
             *code = 4 * (((word >> (4 * quarter)) & 0xf) - COARSE_BIAS);
         }
     }
     let (words, _) = codes.as_chunks_mut::<FINE_WORDS>();
     for (eighth, codes) in words.iter_mut().enumerate() {
-        for (code, word) in codes.iter_mut().zip(fine) {
+        for (code, word) in codes.iter_mut().zip(&fine.0) {
             *code += ((word >> (2 * eighth)) & 0b11) - FINE_BIAS;
         }
     }

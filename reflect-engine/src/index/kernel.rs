@@ -6,24 +6,41 @@ use fearless_simd::{Level, Simd, dispatch, i16x16, i32x8, prelude::*};
 pub(super) const CHUNK: usize = 4 * WORDS;
 /// The number of words in a coarse chunk, a multiple of every register's lanes.
 pub(super) const WORDS: usize = 32;
-/// The number of rows that are read at a time.
-const TOGETHER: usize = 8;
 /// The number of words in a fine chunk.
 pub(super) const FINE_WORDS: usize = 16;
 
-/// Four unsigned parts of 4 bits in a word: bits `4k..4k + 4` of word `i` hold component `32k + i`.
-pub(super) type Chunk = [i16; WORDS];
-/// Eight unsigned parts of 2 bits in a word: bits `2k..2k + 2` of word `i` hold component `16k + i`.
-pub(super) type FineChunk = [i16; FINE_WORDS];
-/// The probe's part for a chunk, in the order of the components.
-pub(super) type ProbeChunk = [[i16; WORDS]; 4];
+/// The number of probes that share the work of unpacking a row.
+const PROBES: usize = 4;
+/// The number of rows whose sums are computed at a time, for so many probes and for one.
+const ROWS_OF_PROBES: usize = 2;
+const ROWS_OF_ONE: usize = 8;
 
-/// The dot products of the probe with coarse rows of as many chunks: the ones at these places.
+/// Four unsigned parts of 4 bits in a word: bits `4k..4k + 4` of word `i` hold component `32k + i`. As long and as
+/// aligned as a line of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Chunk(pub(super) [i16; WORDS]);
+
+/// Eight unsigned parts of 2 bits in a word: bits `2k..2k + 2` of word `i` hold component `16k + i`.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct FineChunk(pub(super) [i16; FINE_WORDS]);
+
+/// The probe's part for a chunk, in the order of the components.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct ProbeChunk(pub(super) [[i16; WORDS]; 4]);
+
+/// The dot products of each probe with every coarse row of as many chunks.
 ///
-/// They fit an `i32` if the absolute values of the probe's components add up to less than
+/// They fit an `i32` if the absolute values of a probe's components add up to less than
 /// 2^31 / 15.
-pub(super) fn dots(probe: &[ProbeChunk], rows: &[Chunk], places: &[usize], dots: &mut [i32]) {
-    dispatch!(Level::new(), simd => dots_with(simd, probe, rows, places, dots));
+pub(super) fn dots<const N: usize>(
+    probes: &[&[ProbeChunk]],
+    rows: &[Chunk],
+    dots: &mut [[i32; N]],
+) {
+    dispatch!(Level::new(), simd => dots_with(simd, probes, rows, dots));
 }
 
 /// The dot product of the probe with a fine row of as many chunks.
@@ -36,56 +53,98 @@ pub(super) fn fine_dot(probe: &[ProbeChunk], row: &[FineChunk]) -> i32 {
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
-fn dots_with<S: Simd>(
+fn dots_with<S: Simd, const N: usize>(
     simd: S,
-    probe: &[ProbeChunk],
+    probes: &[&[ProbeChunk]],
     rows: &[Chunk],
-    places: &[usize],
-    dots: &mut [i32],
+    dots: &mut [[i32; N]],
 ) {
-    // Rows are seldom next to each other, and waiting for one from memory takes longer than computing with it: so
-    // several are asked for at once.
-    let (together, rest) = places.as_chunks::<TOGETHER>();
-    for places in together {
-        dots_together(simd, probe, rows, *places, dots);
+    let (together, rest) = probes.as_chunks::<PROBES>();
+    let (dots_together, dots_rest) = dots.as_chunks_mut::<PROBES>();
+    for (probes, dots) in together.iter().zip(dots_together) {
+        dots_of::<S, PROBES, ROWS_OF_PROBES, N>(simd, *probes, rows, dots);
     }
-    for place in rest {
-        dots_together(simd, probe, rows, [*place], dots);
+    for (probe, dots) in rest.iter().zip(dots_rest) {
+        let dots = std::array::from_mut(dots);
+        dots_of::<S, 1, ROWS_OF_ONE, N>(simd, [*probe], rows, dots);
     }
 }
 
+/// The dot products of some probes with all rows, of which `COUNT` are read at a time.
 #[expect(
     clippy::inline_always,
     reason = "only what is inlined is compiled for the instruction set"
 )]
 #[inline(always)]
-fn dots_together<S: Simd, const COUNT: usize>(
+fn dots_of<S: Simd, const SOME: usize, const COUNT: usize, const N: usize>(
     simd: S,
-    probe: &[ProbeChunk],
+    probes: [&[ProbeChunk]; SOME],
     rows: &[Chunk],
-    places: [usize; COUNT],
-    dots: &mut [i32],
+    dots: &mut [[i32; N]; SOME],
 ) {
+    let chunks = probes[0].len();
+    let mut together = rows.chunks_exact(COUNT * chunks);
+    let mut first = 0;
+    for rows in together.by_ref() {
+        let sums = sums::<S, SOME, COUNT>(simd, probes, rows);
+        for (dots, sums) in dots.iter_mut().zip(sums) {
+            dots[first..][..COUNT].copy_from_slice(&sums);
+        }
+        first += COUNT;
+    }
+    for row in together.remainder().chunks_exact(chunks) {
+        let sums = sums::<S, SOME, 1>(simd, probes, row);
+        for (dots, [sum]) in dots.iter_mut().zip(sums) {
+            dots[first] = sum;
+        }
+        first += 1;
+    }
+}
+
+/// The dot products of each probe with each of `COUNT` rows.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for the instruction set"
+)]
+#[inline(always)]
+fn sums<S: Simd, const SOME: usize, const COUNT: usize>(
+    simd: S,
+    probes: [&[ProbeChunk]; SOME],
+    rows: &[Chunk],
+) -> [[i32; COUNT]; SOME] {
+    let chunks = rows.len() / COUNT;
     let lowest = S::i16s::splat(simd, 0xf);
-    let rows = places.map(|place| &rows[place * probe.len()..][..probe.len()]);
-    let mut sums = [S::i32s::splat(simd, 0); COUNT];
-    for (chunk, [first, second, third, fourth]) in probe.iter().enumerate() {
+    let mut sums = [[S::i32s::splat(simd, 0); COUNT]; SOME];
+    for chunk in 0..chunks {
         for at in (0..WORDS).step_by(S::i16s::LEN) {
-            let of = |part: &[i16; WORDS]| S::i16s::from_slice(simd, &part[at..][..S::i16s::LEN]);
-            let (first, second, third, fourth) = (of(first), of(second), of(third), of(fourth));
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                let words = of(&row[chunk]);
-                *sum = *sum
-                    + (words & lowest).pairwise_dot_product(first)
-                    + ((words >> 4) & lowest).pairwise_dot_product(second)
-                    + ((words >> 8) & lowest).pairwise_dot_product(third)
-                    + ((words >> 12) & lowest).pairwise_dot_product(fourth);
+            for row in 0..COUNT {
+                let Chunk(words) = &rows[row * chunks + chunk];
+                let words = S::i16s::from_slice(simd, &words[at..][..S::i16s::LEN]);
+                let first = words & lowest;
+                let second = (words >> 4) & lowest;
+                let third = (words >> 8) & lowest;
+                let fourth = (words >> 12) & lowest;
+                for probe in 0..SOME {
+                    let ProbeChunk(quarters) = &probes[probe][chunk];
+                    let of = |part: usize| {
+                        S::i16s::from_slice(simd, &quarters[part][at..][..S::i16s::LEN])
+                    };
+                    sums[probe][row] = sums[probe][row]
+                        + first.pairwise_dot_product(of(0))
+                        + second.pairwise_dot_product(of(1))
+                        + third.pairwise_dot_product(of(2))
+                        + fourth.pairwise_dot_product(of(3));
+                }
             }
         }
     }
-    for (place, sum) in places.into_iter().zip(sums) {
-        dots[place] = sum.reduce_sum();
+    let mut reduced = [[0; COUNT]; SOME];
+    for (reduced, sums) in reduced.iter_mut().zip(sums) {
+        for (reduced, sum) in reduced.iter_mut().zip(sums) {
+            *reduced = sum.reduce_sum();
+        }
     }
+    reduced
 }
 
 #[expect(
@@ -96,7 +155,7 @@ fn dots_together<S: Simd, const COUNT: usize>(
 fn fine_dot_with<S: Simd>(simd: S, probe: &[ProbeChunk], row: &[FineChunk]) -> i32 {
     let lowest = i16x16::splat(simd, 0b11);
     let mut sums = i32x8::splat(simd, 0);
-    for (probe, words) in probe.iter().zip(row) {
+    for (ProbeChunk(probe), FineChunk(words)) in probe.iter().zip(row) {
         let mut words = i16x16::from_slice(simd, words);
         for part in probe.as_flattened().as_chunks::<FINE_WORDS>().0 {
             let part = i16x16::from_slice(simd, part);
@@ -116,15 +175,17 @@ mod tests {
         i16::from_be_bytes([high, low])
     }
 
-    fn probe() -> Vec<ProbeChunk> {
-        (0..2)
-            .map(|c| std::array::from_fn(|q| std::array::from_fn(|i| word(7 + c + 5 * q + 3 * i))))
-            .collect()
+    fn probe(n: usize) -> Vec<ProbeChunk> {
+        let chunk = |c: usize| {
+            let quarter = |q| std::array::from_fn(|i| word(7 + c + 5 * q + 3 * i + 11 * n));
+            ProbeChunk(std::array::from_fn(quarter))
+        };
+        (0..2).map(chunk).collect()
     }
 
     /// Component by component, from parts of as many bits.
     fn plain_dot(probe: &[ProbeChunk], row: &[&[i16]], bits: usize) -> i32 {
-        let of_chunk = |(probe, words): (&ProbeChunk, &&[i16])| -> i32 {
+        let of_chunk = |(ProbeChunk(probe), words): (&ProbeChunk, &&[i16])| -> i32 {
             let products = probe.as_flattened().iter().enumerate().map(|(i, p)| {
                 let word = words[i % words.len()].cast_unsigned();
                 let part = (word >> (bits * (i / words.len()))) & ((1 << bits) - 1);
@@ -136,33 +197,37 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_set_computes_the_same() {
-        const COUNT: usize = 2 * TOGETHER;
+    fn every_instruction_set_computes_the_same_for_any_number_of_probes() {
+        const COUNT: usize = 2 * ROWS_OF_ONE + 3;
         let rows: Vec<Chunk> = (0..2 * COUNT)
-            .map(|c| std::array::from_fn(|i| word(c * WORDS + i)))
+            .map(|c| Chunk(std::array::from_fn(|i| word(c * WORDS + i))))
             .collect();
-        // More than are read at a time, in another order, and not all.
-        let places: Vec<usize> = (0..COUNT).rev().filter(|place| *place != 1).collect();
-        let mut plain: Vec<i32> = rows
-            .chunks(2)
-            .map(|row| plain_dot(&probe(), &[&row[0], &row[1]], 4))
-            .collect();
-        plain[1] = 0;
-        for level in [Level::new(), Level::baseline()] {
-            let mut answers = vec![0; COUNT];
-            dispatch!(level, simd => dots_with(simd, &probe(), &rows, &places, &mut answers));
-            assert_eq!(answers, plain, "{level:?}");
+        for count in [1, 3, PROBES, 2 * PROBES + 1] {
+            let probes: Vec<_> = (0..count).map(probe).collect();
+            let probes: Vec<_> = probes.iter().map(Vec::as_slice).collect();
+            let plain = probes.iter().map(|probe| {
+                let dots = rows.chunks(2);
+                let dots = dots.map(|row| plain_dot(probe, &[&row[0].0, &row[1].0], 4));
+                dots.collect::<Vec<_>>()
+            });
+            let plain: Vec<_> = plain.collect();
+            for level in [Level::new(), Level::baseline()] {
+                let mut answers = vec![[0; COUNT]; count];
+                dispatch!(level, simd => dots_with(simd, &probes, &rows, &mut answers));
+                let same = answers.iter().zip(&plain).all(|(a, b)| a[..] == b[..]);
+                assert!(same, "{level:?}, {count} probes");
+            }
         }
     }
 
     #[test]
     fn every_instruction_set_computes_the_same_of_fine_parts() {
         let row: Vec<FineChunk> = (0..2)
-            .map(|c| std::array::from_fn(|i| word(c * FINE_WORDS + i)))
+            .map(|c| FineChunk(std::array::from_fn(|i| word(c * FINE_WORDS + i))))
             .collect();
-        let plain = plain_dot(&probe(), &[&row[0], &row[1]], 2);
+        let plain = plain_dot(&probe(0), &[&row[0].0, &row[1].0], 2);
         for level in [Level::new(), Level::baseline()] {
-            let answer = dispatch!(level, simd => fine_dot_with(simd, &probe(), &row));
+            let answer = dispatch!(level, simd => fine_dot_with(simd, &probe(0), &row));
             assert_eq!(answer, plain, "{level:?}");
         }
     }

@@ -1,61 +1,51 @@
 //! Quantised vectors in memory, which shortlist candidates for the exact ranking.
 //!
-//! The index keeps 6 bits of each component, in groups of vectors that are alike. A scan skips the groups
-//! and blocks that cannot rank. It bounds the score of every other memory by its part along the group's centre,
-//! by the first 4 bits where this does not rule it out, and then by all 6. The [`Shortlist`] holds every memory
-//! that may be among the best [`Params::pool`], and asks for as many exact vectors as it takes to be sure:
-//! [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
+//! The index keeps 6 bits of each component, in the order in which the memories came. A pass over all codes answers
+//! several queries: it bounds the score of every memory by the first 4 bits and, where this does not rule it out, by
+//! all 6. A [`Shortlist`] holds every memory that may be among the best [`Params::pool`], and asks for as many exact
+//! vectors as it takes to be sure: [`rank`](crate::rank::rank) over these gives the same answer as over all memories.
 //!
-//! A project whose vectors take too much room has a roster in place of an index: the memories without their
-//! vectors, of which the store proposes the nearest.
+//! What queries read of a project is published and never changes. Learning works on rows of its own, which share with
+//! the published ones what has not changed.
 
 mod block;
 mod code;
-mod codes;
 mod cut;
-mod group;
-mod groups;
 mod kernel;
-mod means;
-mod members;
 mod probe;
+mod project;
 mod projects;
-mod roster;
-mod saving;
-mod scales;
+mod published;
+mod rows;
 mod scan;
 mod shortlist;
-mod slots;
 mod state;
-mod summary;
 mod tags;
+mod waiting;
 
+use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, Read, Write};
 
-use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::Metadata;
 
 use crate::credit::Effect;
 use crate::hash::KeyedHash;
 use crate::rank::{Merit, Params, signature};
 use block::{Entry, Row};
-use group::Group;
-use groups::Groups;
-use roster::{Listed, Roster};
-use slots::{Slot, Slots};
+use rows::Rows;
 use tags::Shared;
 
-pub(crate) use codes::Codes;
-pub(crate) use projects::{Indexes, ProjectIndex};
-pub(crate) use saving::{Due, Saved};
+pub(crate) use project::{ProjectIndex, Turn};
+pub(crate) use projects::Indexes;
+pub use scan::Sought;
 pub use shortlist::Shortlist;
+pub(crate) use waiting::Asked;
 
 /// The quantised vectors of one project.
 pub struct Index {
-    dims: usize,
-    groups: Groups,
-    slots: Slots,
+    rows: Rows,
+    /// The row of each memory.
+    places: HashMap<i64, u32>,
     tags: Shared,
     hash: KeyedHash,
 }
@@ -90,9 +80,8 @@ impl Index {
     /// An empty index for vectors of `dims` components.
     pub fn new(dims: usize) -> Self {
         Self {
-            dims,
-            groups: Groups::new(dims),
-            slots: Slots::default(),
+            rows: Rows::new(dims),
+            places: HashMap::new(),
             tags: Shared::default(),
             hash: KeyedHash::default(),
         }
@@ -102,28 +91,28 @@ impl Index {
     pub(crate) fn empty_like(&self) -> Self {
         Self {
             hash: self.hash,
-            ..Self::new(self.dims)
+            ..Self::new(self.dims())
         }
     }
 
     /// The number of components of a vector.
     pub fn dims(&self) -> usize {
-        self.dims
+        self.rows.dims()
     }
 
     /// The number of memories.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.places.len()
     }
 
     /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
-        self.slots.len() == 0
+        self.places.is_empty()
     }
 
     /// Whether the index contains the memory.
     pub fn contains(&self, key: i64) -> bool {
-        self.slot(key).is_some()
+        self.places.contains_key(&key)
     }
 
     /// Inserts or replaces a memory. On an error the index is unchanged.
@@ -134,38 +123,35 @@ impl Index {
         q: f64,
         metadata: &Metadata,
     ) -> Result<(), Error> {
-        check(self.dims, vector)?;
+        check(self.dims(), vector)?;
         check_utility(q)?;
-        let direction = code::direction(vector);
-        let known = self.slot(key);
-        let slot = if let Some(slot) = known {
-            slot
-        } else {
-            let group = self.groups.nearest(&direction);
-            Slot::new(group, self.groups.get(group).len())?
-        };
-        let code = code::encode(&direction);
+        let known = self.place(key);
+        let next = u32::try_from(self.len()).map_err(|_| Error::Full)?;
         let entry = Entry {
             key,
             fingerprint: fingerprint(self.hash, vector),
             signature: signature(metadata),
             tags: self.tags.of(metadata),
         };
-        let group = self.groups.get_mut(slot.group());
-        let along = group.centre().along(&direction);
-        if known.is_some() {
-            let before = group.entry(slot.row()).tags.clone();
+        let code = || code::encode(&code::direction(vector));
+        if let Some(at) = known {
+            if self.rows.entry(at).fingerprint != entry.fingerprint {
+                self.rows.set_code(at, &code());
+            }
             let merit = Merit {
                 q,
-                ..group.merit(slot.row())
+                ..self.rows.merit(at)
             };
-            group.put(slot.row(), Row::new(code, along, merit, entry));
-            self.tags.release(before);
+            self.rows.set_merit(at, merit);
+            let before = self.rows.set_entry(at, entry);
+            self.tags.release(before.tags.as_ref());
         } else {
-            let merit = Merit::untested(q);
-            group.put(slot.row(), Row::new(code, along, merit, entry));
-            self.slots.insert(key, slot, &self.groups);
-            self.groups.grow(slot.group());
+            self.rows.push(Row {
+                code: code(),
+                merit: Merit::untested(q),
+                entry,
+            });
+            self.places.insert(key, next);
         }
         Ok(())
     }
@@ -173,35 +159,22 @@ impl Index {
     /// Sets what is expected of memories.
     pub(crate) fn set_effects(&mut self, effects: &[(i64, Effect)]) {
         for (key, effect) in effects {
-            if let Some(slot) = self.slot(*key) {
-                let group = self.groups.get_mut(slot.group());
-                group.set_effect(slot.row(), *effect);
-            }
-        }
-    }
-
-    /// Brings memories of like effect together, where many have changed, so that queries skip most of them.
-    pub(crate) fn sort(&mut self) {
-        for group in 0..self.groups.len() {
-            if self.groups.get(group).needs_sorting() {
-                let buckets = self.slots.buckets(group, &self.groups);
-                self.groups.get_mut(group).sort();
-                self.slots.set_all(&buckets, group, &self.groups);
+            if let Some(at) = self.place(*key) {
+                let Merit { q, .. } = self.rows.merit(at);
+                let effect = *effect;
+                self.rows.set_merit(at, Merit { q, effect });
             }
         }
     }
 
     /// What reviews say about a memory.
     pub fn merit(&self, key: i64) -> Option<Merit> {
-        let slot = self.slot(key)?;
-        Some(self.groups.get(slot.group()).merit(slot.row()))
+        Some(self.rows.merit(self.place(key)?))
     }
 
     /// Equal for memories with equal vectors.
     pub(crate) fn fingerprint_of(&self, key: i64) -> Option<u64> {
-        let slot = self.slot(key)?;
-        let entry = self.groups.get(slot.group()).entry(slot.row());
-        Some(entry.fingerprint)
+        Some(self.rows.entry(self.place(key)?).fingerprint)
     }
 
     /// The cosine similarity of two memories, which either of these indexes may hold, to a few thousandths.
@@ -210,35 +183,30 @@ impl Index {
         let of = |key: i64| {
             let mut held = indexes
                 .iter()
-                .filter_map(|index| Some((index, index.slot(key)?)));
-            let (index, slot) = held.next()?;
-            Some(index.groups.get(slot.group()).planes(slot.row()))
+                .filter_map(|index| Some((index, index.place(key)?)));
+            let (index, at) = held.next()?;
+            Some(index.rows.planes(at))
         };
         Some(code::similarity(of(a)?, of(b)?))
     }
 
     /// Removes a memory; returns whether the index contained it.
     pub fn remove(&mut self, key: i64) -> bool {
-        let Some(slot) = self.slot(key) else {
+        let Some(at) = self.places.remove(&key) else {
             return false;
         };
-        self.slots.remove(key, slot);
-        let group = self.groups.get_mut(slot.group());
-        let tags = group.entry(slot.row()).tags.clone();
-        let last = Slot::new(slot.group(), group.len() - 1);
-        if let (Some(moved), Ok(last)) = (group.remove(slot.row()), last) {
-            self.slots.set(moved, last, slot);
+        if let Some((entry, moved)) = self.rows.remove(at as usize) {
+            self.tags.release(entry.tags.as_ref());
+            self.places.extend(moved.map(|moved| (moved, at)));
         }
-        self.tags.release(tags);
-        if self.is_empty() {
-            self.groups = Groups::new(self.dims);
+        if self.len() < self.places.capacity() / 4 {
+            self.places.shrink_to(self.len() * 2);
         }
-        self.slots.shrink(&self.groups);
         true
     }
 
-    fn slot(&self, key: i64) -> Option<Slot> {
-        self.slots.get(key, &self.groups)
+    fn place(&self, key: i64) -> Option<usize> {
+        self.places.get(&key).map(|at| *at as usize)
     }
 
     /// All memories that may be in the pool of the exact ranking, and few others.
@@ -250,48 +218,28 @@ impl Index {
         params: &Params,
         filter: Option<&Metadata>,
     ) -> Result<Shortlist, Error> {
-        check(self.dims, probe)?;
-        let waiting = scan::scan(&self.groups, probe, params, filter);
-        Ok(Shortlist::new(probe, params, waiting))
+        let sought = Sought {
+            probe,
+            params: *params,
+            filter,
+        };
+        let mut shortlists = self.shortlists(&[sought])?;
+        Ok(shortlists.remove(0))
+    }
+
+    /// The [`shortlist`](Self::shortlist) of each query, by one pass over the codes.
+    pub fn shortlists(&self, queries: &[Sought<'_>]) -> Result<Vec<Shortlist>, Error> {
+        for query in queries {
+            check(self.dims(), query.probe)?;
+        }
+        Ok(scan::scan(self.rows.blocks(), queries))
     }
 
     /// The memory used, including reserved capacity.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.groups.bytes() + self.tags.bytes() + self.slots.bytes()
-    }
-
-    pub(crate) fn save(&self, out: &mut impl Write) -> io::Result<()> {
-        (self.dims, self.hash).serialize(out)?;
-        let tags = self.tags.save(out)?;
-        self.groups.save(&tags, out)
-    }
-
-    pub(crate) fn load(input: &mut impl Read) -> io::Result<Self> {
-        let (dims, hash) = BorshDeserialize::deserialize_reader(input)?;
-        let (tags, all) = Shared::load(input)?;
-        let groups = Groups::load(&all, input)?;
-        let mut known = Slots::with_capacity(groups.iter().map(Group::len).sum());
-        for group in 0..groups.len() {
-            known.insert_all(group, &groups);
-        }
-        Ok(Self {
-            dims,
-            groups,
-            slots: known,
-            tags,
-            hash,
-        })
-    }
-
-    /// The memories without their vectors.
-    fn into_roster(self) -> Roster {
-        let blocks = self.groups.iter().flat_map(Group::blocks);
-        let rows = blocks.flat_map(|block| block.merits().iter().zip(block.entries()));
-        let rows = rows.map(|(merit, entry)| Listed {
-            merit,
-            entry: entry.clone(),
-        });
-        Roster::new(self.dims, rows.collect(), self.tags, self.hash)
+        // A hash table keeps an eighth of its entries free, and has a byte for each.
+        let places = self.places.capacity() * (size_of::<(i64, u32)>() + 1) * 8 / 7;
+        size_of::<Self>() + self.rows.bytes() + self.tags.bytes() + places
     }
 }
 
@@ -319,7 +267,7 @@ fn fingerprint(hash: KeyedHash, vector: &[f32]) -> u64 {
 impl fmt::Debug for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Index")
-            .field("dims", &self.dims)
+            .field("dims", &self.dims())
             .field("len", &self.len())
             .finish_non_exhaustive()
     }

@@ -1,27 +1,15 @@
 //! The indexes of projects, within a memory budget.
 
 use std::collections::HashMap;
-use std::io;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reflect_types::{Metadata, ProjectId, Ranking};
+use reflect_types::ProjectId;
 
-use super::saving::{Due, Saved, Saving};
-use super::state::State;
-use super::{Codes, Index, Shortlist};
-use crate::credit::{Account, Unread};
-use crate::error::{Error, Result};
-use crate::rank::{Learned, Params};
-use crate::snapshot::Joiner;
-use crate::store::{
-    AsideWrite, MemoryChange, MemoryChanges, MemoryKey, Nearest, RecallSettings, Revision,
-    VectorSpace,
-};
+use super::project::ProjectIndex;
+use crate::store::Revision;
 
 /// The indexes of the projects queried last.
-#[derive(Debug)]
 pub(crate) struct Indexes {
     projects: Mutex<HashMap<ProjectId, Arc<ProjectIndex>>>,
     /// The memory budget in bytes.
@@ -37,11 +25,6 @@ impl Indexes {
             room,
             uses: AtomicU64::new(0),
         }
-    }
-
-    /// The memory budget in bytes.
-    pub(crate) fn room(&self) -> usize {
-        self.room
     }
 
     /// The project's index, if one of these dimensions is loaded.
@@ -124,205 +107,5 @@ impl Indexes {
     fn mark_used(&self, index: &ProjectIndex) {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         index.used.store(now, Ordering::Relaxed);
-    }
-}
-
-/// The index of one project, and how far it has followed the store.
-#[derive(Debug)]
-pub(crate) struct ProjectIndex {
-    /// The number of its last use.
-    used: AtomicU64,
-    state: RwLock<State>,
-    /// Held while the index catches up with the store, so that it happens once for all queries.
-    pub(crate) catching_up: tokio::sync::Mutex<()>,
-    saving: Mutex<Saving>,
-    dims: usize,
-    /// The memory used after the last change, readable without the lock of the state.
-    bytes: AtomicUsize,
-}
-
-/// The number of memories from which on an index is saved. Fewer are read in a moment. Tests save few.
-const LEAST_SAVED: usize = if cfg!(test) { 16 } else { 50_000 };
-
-impl ProjectIndex {
-    fn new(dims: usize) -> Self {
-        Self {
-            used: AtomicU64::new(0),
-            state: RwLock::new(State::new(Index::new(dims), RecallSettings::default())),
-            catching_up: tokio::sync::Mutex::default(),
-            saving: Mutex::default(),
-            dims,
-            bytes: AtomicUsize::new(0),
-        }
-    }
-
-    /// Whether it has not followed the store yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.revision() == Revision::default()
-    }
-
-    /// The store's revision that the index reflects.
-    pub(crate) fn revision(&self) -> Revision {
-        self.read().revision
-    }
-
-    /// The memories that may rank among the best, by parameters that depend on what was learned; `None` if
-    /// the store has to propose more of them first.
-    pub(crate) fn shortlist(
-        &self,
-        probe: &[f32],
-        params: impl FnOnce(Learned) -> Params,
-        filter: Option<&Metadata>,
-        nearest: &Nearest,
-    ) -> Result<Option<Shortlist>> {
-        let state = self.read();
-        let params = params(state.learned);
-        let shortlist = state.index.shortlist(probe, &params, filter, nearest);
-        shortlist.map_err(|error| Error::internal("the index refused the query", error))
-    }
-
-    /// Whether its vectors are in the store only.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.read().index.are_listed()
-    }
-
-    /// The number of memories.
-    pub(crate) fn len(&self) -> usize {
-        self.read().index.len()
-    }
-
-    /// Whether the effects of memories have to be computed again although the store has nothing new.
-    pub(crate) fn is_due(&self) -> bool {
-        self.read().credit.is_due()
-    }
-
-    /// What was learned about all memories.
-    pub(crate) fn learned(&self) -> (Learned, HashMap<MemoryKey, Account>) {
-        let state = self.read();
-        (state.learned, state.credit.accounts())
-    }
-
-    /// What was learned about these memories.
-    pub(crate) fn learned_of(&self, keys: &[MemoryKey]) -> (Learned, HashMap<MemoryKey, Account>) {
-        let state = self.read();
-        let account = |key: &MemoryKey| Some((*key, state.credit.account(*key)?));
-        (state.learned, keys.iter().filter_map(account).collect())
-    }
-
-    /// Applies changes read from the store, within a room for vectors if there is one. After the last
-    /// change, vectors may have to be read for [`settle`](Self::settle).
-    pub(crate) fn apply(&self, changes: MemoryChanges, room: Option<usize>) -> Result<(), Unread> {
-        let mut state = self.write();
-        let is_gone = |change: &MemoryChange| matches!(change, MemoryChange::Gone(_));
-        let gone = changes.changes.iter().any(is_gone);
-        self.saving().changed(changes.changes.len(), gone);
-        if changes.reset {
-            *state = State::new(Index::new(self.dims), state.settings.clone());
-        }
-        for change in changes.changes {
-            match change {
-                MemoryChange::Put(memory) => state.put(&memory),
-                MemoryChange::Gone(key) => state.remove(key),
-            }
-        }
-        if let Some(room) = room {
-            state.keep_within(room);
-        }
-        let applied = if changes.more {
-            state.revision = changes.revision;
-            Ok(())
-        } else {
-            state.settle(&Codes::default(), changes.revision)
-        };
-        self.measure(&state);
-        applied
-    }
-
-    /// Goes on with learning from the changes up to this revision.
-    pub(crate) fn settle(&self, codes: &Codes, revision: Revision) -> Result<(), Unread> {
-        let mut state = self.write();
-        let settled = state.settle(codes, revision);
-        self.measure(&state);
-        settled
-    }
-
-    /// Whether it follows these settings of the project.
-    pub(crate) fn has_settings(&self, settings: &RecallSettings) -> bool {
-        self.read().settings == *settings
-    }
-
-    /// How memories are ranked unless a query says otherwise.
-    pub(crate) fn ranking(&self) -> Option<Ranking> {
-        self.read().settings.ranking.clone()
-    }
-
-    /// Forgets everything, because the project has other settings.
-    pub(crate) fn start_over(&self, settings: RecallSettings) {
-        let mut state = self.write();
-        *state = State::new(Index::new(self.dims), settings);
-    }
-
-    /// The decisions about memories that the store does not have yet.
-    pub(crate) fn decisions(&self) -> Vec<AsideWrite> {
-        self.read().upkeep.decisions()
-    }
-
-    /// Why a snapshot is due; `None` if it is not, or is being written. If it is, the caller saves it, and calls
-    /// [`end_saving`](Self::end_saving).
-    pub(crate) fn begin_saving(&self) -> Option<Due> {
-        let state = self.read();
-        let memories = state.index.len() + state.hidden.len();
-        if memories < LEAST_SAVED || !state.is_settled() {
-            return None;
-        }
-        self.saving().begin(memories, Instant::now())
-    }
-
-    /// What became of the snapshot that was due.
-    pub(crate) fn end_saving(&self, saved: Saved) {
-        self.saving().end(saved);
-    }
-
-    /// The parts of a snapshot, with vectors of this space, and its revision; `None` if something is left to be
-    /// decided.
-    pub(crate) fn save(&self, space: &VectorSpace) -> io::Result<Option<(Revision, Vec<Vec<u8>>)>> {
-        let state = self.read();
-        let parts = state.save(space)?;
-        Ok(parts.map(|parts| (state.revision, parts)))
-    }
-
-    /// Loads a snapshot with vectors of this space, and of the same settings. On an error the index is unchanged.
-    pub(crate) fn load(
-        &self,
-        space: &VectorSpace,
-        settings: RecallSettings,
-        input: Joiner,
-    ) -> io::Result<()> {
-        let state = State::load(space, settings, input)?;
-        self.measure(&state);
-        *self.write() = state;
-        Ok(())
-    }
-
-    fn measure(&self, state: &State) {
-        let vectors = state.index.bytes() + state.hidden.bytes();
-        let bytes = vectors + state.credit.bytes() + state.upkeep.bytes();
-        self.bytes.store(bytes, Ordering::Relaxed);
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    fn saving(&self) -> MutexGuard<'_, Saving> {
-        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

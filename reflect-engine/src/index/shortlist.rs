@@ -3,7 +3,7 @@
 use super::cut::{Cut, Standing};
 use super::probe::Bounds;
 use crate::rank::vector::Direction;
-use crate::rank::{Merit, Params};
+use crate::rank::{Candidate, Merit, Params, Ranked, rank};
 
 /// The memories that may be in the pool of the exact ranking, by an upper bound of each score.
 ///
@@ -75,11 +75,6 @@ impl Shortlist {
         self.cut.params()
     }
 
-    /// The memories whose vectors may have to be read.
-    pub(super) fn keys(&self) -> impl Iterator<Item = i64> + '_ {
-        self.waiting.iter().map(|waiting| waiting.key)
-    }
-
     /// The memories whose vectors are to be read next, in rising order; `None` if those that were read
     /// include the pool.
     pub fn next_batch(&mut self) -> Option<Vec<i64>> {
@@ -115,6 +110,22 @@ impl Shortlist {
             let score = self.cut.params().score(similarity, merit);
             self.cut.admits(exact, merit, score, key);
         }
+    }
+
+    /// Ranks the memories that were handed out, given their vectors.
+    pub(crate) fn ranked(&self, vectors: &[(i64, Vec<f32>)]) -> Vec<Ranked> {
+        let candidates: Vec<_> = vectors
+            .iter()
+            .filter_map(|(key, vector)| {
+                Some(Candidate {
+                    key: *key,
+                    vector,
+                    merit: self.merit(*key)?,
+                    metadata: None,
+                })
+            })
+            .collect();
+        rank(&self.probe, &candidates, self.params())
     }
 
     /// What reviews say about a memory that was handed out.

@@ -1,14 +1,10 @@
 //! Metadata in an index: flat, and shared by memories with the same metadata.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{self, Read, Write};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use borsh::{BorshDeserialize, BorshSerialize};
 use reflect_types::Metadata;
 use serde_json::Value;
-
-use crate::rank::signature;
 
 /// The metadata of a memory.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -25,19 +21,11 @@ impl Tags {
         found.ok().map(|place| &entries[place].1)
     }
 
-    fn metadata(&self) -> Metadata {
-        let Entries(entries) = &*self.0;
-        let entries = entries.iter();
-        entries
-            .map(|(key, value)| (key.to_string(), value.clone()))
-            .collect()
-    }
-
     /// The approximate heap size, including the entry in the set.
     fn bytes(&self) -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
         // A hash table keeps an eighth of its entries free, and has a byte for each.
-        const PLACE: usize = (size_of::<Tags>() + 1) * 8 / 7;
+        const PLACE: usize = (size_of::<(Tags, usize)>() + 1) * 8 / 7;
         let Entries(entries) = &*self.0;
         let held: usize = entries
             .iter()
@@ -50,12 +38,13 @@ impl Tags {
 /// All distinct metadata of an index.
 #[derive(Default)]
 pub(super) struct Shared {
-    known: HashSet<Tags>,
+    /// With the number of memories that have it.
+    known: HashMap<Tags, usize>,
     bytes: usize,
 }
 
 impl Shared {
-    /// The shared form of the metadata; `None` if it is empty.
+    /// The shared form of a memory's metadata; `None` if it is empty.
     pub(super) fn of(&mut self, metadata: &Metadata) -> Option<Tags> {
         if metadata.is_empty() {
             return None;
@@ -65,21 +54,26 @@ impl Shared {
             .map(|(key, value)| (key.as_str().into(), value.clone()))
             .collect();
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let tags = Tags(Arc::new(Entries(entries.into())));
-        if let Some(known) = self.known.get(&tags) {
-            return Some(known.clone());
+        let known = self.known.entry(Tags(Arc::new(Entries(entries.into()))));
+        // That of the map, if it is known.
+        let tags = known.key().clone();
+        let memories = known.or_insert(0);
+        if *memories == 0 {
+            self.bytes += tags.bytes();
         }
-        self.bytes += tags.bytes();
-        self.known.insert(tags.clone());
+        *memories += 1;
         Some(tags)
     }
 
     /// Gives back a memory's metadata, which is removed after its last use.
-    pub(super) fn release(&mut self, tags: Option<Tags>) {
-        if let Some(tags) = tags
-            && Arc::strong_count(&tags.0) == 2
-            && self.known.remove(&tags)
-        {
+    pub(super) fn release(&mut self, tags: Option<&Tags>) {
+        let Some((tags, memories)) = tags.and_then(|tags| Some((tags, self.known.get_mut(tags)?)))
+        else {
+            return;
+        };
+        *memories -= 1;
+        if *memories == 0 {
+            self.known.remove(tags);
             self.bytes -= tags.bytes();
             if self.known.len() < self.known.capacity() / 4 {
                 self.known.shrink_to(self.known.len() * 2);
@@ -90,39 +84,6 @@ impl Shared {
     /// The approximate heap size.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
-    }
-}
-
-/// The places of metadata among all that were saved.
-pub(super) struct Places(HashMap<*const Entries, u32>);
-
-impl Places {
-    /// The place of a memory's metadata.
-    pub(super) fn of(&self, tags: Option<&Tags>) -> Option<u32> {
-        tags.and_then(|tags| self.0.get(&Arc::as_ptr(&tags.0)).copied())
-    }
-}
-
-impl Shared {
-    /// Saves all metadata, so that memories can be saved with their places.
-    pub(super) fn save(&self, out: &mut impl Write) -> io::Result<Places> {
-        self.known.len().serialize(out)?;
-        for tags in &self.known {
-            serde_json::to_string(&tags.metadata())?.serialize(out)?;
-        }
-        let addresses = self.known.iter().map(|tags| Arc::as_ptr(&tags.0));
-        Ok(Places(addresses.zip(0..).collect()))
-    }
-
-    /// Loads all metadata, by their places, each with its [`signature`].
-    pub(super) fn load(input: &mut impl Read) -> io::Result<(Self, Vec<(Tags, u64)>)> {
-        let (mut shared, mut all) = (Self::default(), Vec::new());
-        for _ in 0..usize::deserialize_reader(input)? {
-            let metadata = serde_json::from_str(&String::deserialize_reader(input)?)?;
-            let tags = shared.of(&metadata);
-            all.extend(tags.map(|tags| (tags, signature(&metadata))));
-        }
-        Ok((shared, all))
     }
 }
 

@@ -60,27 +60,25 @@ pub fn explain(
     };
     others.extend(beyond.iter().map(|s| dropped(&s.ranked, reason.clone())));
 
-    let turns = variety::choose(&pool, params);
-    let mut lost = vec![true; pool.len()];
+    let (chosen, lost) = variety::choose(&pool, params);
     let mut explained = Vec::with_capacity(candidates.len());
-    for (turn, rank) in turns.iter().zip(1..) {
-        lost[turn.place] = false;
+    for (turn, rank) in chosen.iter().zip(1..) {
         explained.push(Explained {
             mmr: Some(turn.value),
             rank: Some(rank),
             ..numbers(&pool[turn.place].ranked)
         });
     }
-    for (place, scored) in pool.iter().enumerate().filter(|(place, _)| lost[*place]) {
+    for turn in lost {
         // By score alone, the first of the pool would have been the answer.
-        let reason = if place < turns.len() {
+        let reason = if turn.place < chosen.len() {
             Dropped::Variety
         } else {
             Dropped::Limit
         };
         others.push(Explained {
-            mmr: Some(variety::last_value(place, &pool, &turns, params)),
-            ..dropped(&scored.ranked, reason)
+            mmr: Some(turn.value),
+            ..dropped(&pool[turn.place].ranked, reason)
         });
     }
     others.sort_unstable_by(|a, b| by_score(&a.ranked(), &b.ranked()));

@@ -5,7 +5,7 @@
 pub enum Floor {
     /// As asked for: nothing below it is ranked.
     Set(f64),
-    /// Tasks below it have nothing in common. A memory that helps whatever the task is ranked all the same, unless the
+    /// Tasks below it have nothing in common. A memory that helps at any task is ranked all the same, unless the
     /// floor is so high that one for similar tasks could be taken for it.
     Noise(f64),
 }

@@ -1,6 +1,6 @@
 //! What reviews say about a memory.
 
-use crate::credit::{Account, Effect};
+use crate::learn::{Account, Effect};
 
 /// What reviews say about a memory.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,32 +1,21 @@
 //! The merits of many memories, number by number.
 
 use super::merit::Merit;
-use crate::credit::Effects;
-use crate::snapshot::saved;
+use crate::learn::Effects;
 
 /// The merits of consecutive rows, so that a scan computes with several at once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Merits {
     pub(super) qs: Vec<f64>,
     pub(super) effects: Effects,
 }
 
-saved!(Merits { qs, effects });
-
 impl Merits {
-    pub(crate) fn len(&self) -> usize {
-        self.qs.len()
-    }
-
     pub(crate) fn get(&self, at: usize) -> Merit {
         Merit {
             q: self.qs[at],
             effect: self.effects.get(at),
         }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Merit> + '_ {
-        (0..self.len()).map(|at| self.get(at))
     }
 
     pub(crate) fn set(&mut self, at: usize, merit: Merit) {
@@ -40,11 +29,16 @@ impl Merits {
     }
 
     pub(crate) fn pop(&mut self) -> Option<Merit> {
-        let last = self.len().checked_sub(1)?;
+        let last = self.qs.len().checked_sub(1)?;
         let merit = self.get(last);
         self.qs.truncate(last);
         self.effects.truncate(last);
         Some(merit)
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.qs.shrink_to_fit();
+        self.effects.shrink_to_fit();
     }
 
     /// The memory used outside of itself, including reserved capacity.

@@ -8,7 +8,6 @@ mod explain;
 mod filter;
 mod floor;
 mod merit;
-mod merit_ceiling;
 mod merits;
 mod rule;
 mod variety;
@@ -23,12 +22,11 @@ pub use filter::matches;
 pub(crate) use filter::{all_match, required_signature, signature};
 pub use floor::Floor;
 pub use merit::Merit;
-pub(crate) use merit_ceiling::MeritCeiling;
 pub(crate) use merits::Merits;
 pub use rule::{Learned, Rule};
 use vector::Direction;
 
-use crate::credit::LEVEL;
+use crate::learn::LEVEL;
 
 /// The parameters of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,11 +89,6 @@ impl Params {
     pub(crate) fn is_near(&self, similarity: f64, score: f64) -> bool {
         similarity >= self.floor.similarity() || score >= self.waiver()
     }
-
-    /// A score that no memory below the ceiling exceeds, up to this similarity.
-    pub(crate) fn highest_score(&self, similarity: f64, merits: &MeritCeiling) -> f64 {
-        merits.highest_score(&self.rule, similarity)
-    }
 }
 
 /// A memory to rank.
@@ -145,8 +138,8 @@ pub fn rank(probe: &[f32], candidates: &[Candidate<'_>], params: &Params) -> Vec
         })
         .collect();
     keep_best(&mut pool, params.pool());
-    let turns = variety::choose(&pool, params);
-    turns.iter().map(|turn| pool[turn.place].ranked).collect()
+    let (chosen, _) = variety::choose(&pool, params);
+    chosen.iter().map(|turn| pool[turn.place].ranked).collect()
 }
 
 /// A candidate with its numbers.

@@ -4,7 +4,7 @@ use reflect_types::{QueryMemories, Ranking};
 
 use super::merit::Merit;
 use super::merits::Merits;
-use crate::credit::{Ceiling, Credit, logistic};
+use crate::learn::{Credit, logistic};
 
 /// The rule of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ const LEAST: f64 = -0.1;
 /// assumed.
 const RUNS_TO_LEAVE_OUT: f64 = 100.0;
 /// The score from which a memory is given to tasks that have nothing in common with its own. Only one that is known to
-/// help whatever the task has it there.
+/// help at any task has it there.
 const HELPS_ANYWHERE: f64 = 0.15;
 /// The weight of similarity among memories of the same effect, and of what exceeds [`NEAR`]: where the effect does
 /// not rise any more, the nearer memory is the safer choice.
@@ -109,14 +109,6 @@ impl Rule {
                     *score = by_effect(similarity, effect.at(similarity));
                 }
             }
-        }
-    }
-
-    /// A score that no memory exceeds whose merit is not above these, up to this similarity.
-    pub(super) fn highest_score(&self, similarity: f64, q: f64, effects: &Ceiling) -> f64 {
-        match self {
-            Self::Classic { lambda } => by_utility(weight(*lambda), similarity, q),
-            Self::Learned(_) => by_effect(similarity, effects.at(similarity)),
         }
     }
 

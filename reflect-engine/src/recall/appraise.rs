@@ -49,7 +49,7 @@ pub(crate) async fn appraise(
         return Ok(Vec::new());
     };
     let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
-    let (learned, accounts) = index.learned_of(&keys);
+    let (learned, accounts) = index.turn().await.learned_of(&keys);
     let query = QueryMemories::new(task);
     let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
     let rule = Rule::of(&query, &default, learned);

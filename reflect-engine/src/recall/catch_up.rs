@@ -5,13 +5,10 @@ use std::sync::Arc;
 use reflect_types::{MemoryStatus, ProjectId};
 
 use crate::core::Core;
-use crate::credit::Unread;
 use crate::error::Result;
-use crate::index::{Codes, ProjectIndex};
-use crate::store::{AsideWrite, Revision, VectorSpace};
+use crate::index::{ProjectIndex, Turn};
+use crate::store::{AsideWrite, MemoryChanges, Revision, VectorSpace};
 use crate::task::{compute, finish};
-
-use super::snapshot;
 
 /// The number of changes read from the store at a time. Tests read many pages.
 pub(crate) const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };
@@ -22,7 +19,7 @@ pub(super) async fn current_index(
     core: &Arc<Core>,
     project: &ProjectId,
 ) -> Result<Option<Arc<ProjectIndex>>> {
-    core.ensure_embedded().await?;
+    core.role().await?;
     // Held from here on: another query may drop it to make room, and changes are asked for by its
     // revision.
     let space = core.space();
@@ -30,28 +27,21 @@ pub(super) async fn current_index(
     let loaded = core.indexes.get(project, dims);
     let since = loaded.as_ref().map(|index| index.revision());
     // Mostly there is nothing new, and this is all it takes.
-    let news = core
-        .store
-        .memory_changes(project, &space, since.unwrap_or_default(), 1)
-        .await?;
+    let news = changes(core, project, &space, since.unwrap_or_default(), 1).await?;
     if news.revision.epoch == 0 {
         core.indexes.remove(project);
         return Ok(None);
     }
+    let is_current = |index: &ProjectIndex| {
+        let is_applied = !news.reset && news.changes.is_empty();
+        is_applied && index.has_settings(&news.settings) && !index.is_due()
+    };
     let index = match loaded {
-        Some(index)
-            if !news.reset
-                && news.changes.is_empty()
-                && index.has_settings(&news.settings)
-                && !index.is_due() =>
-        {
-            snapshot::save_if_due(core, project, &space, &index);
-            return Ok(Some(index));
-        }
+        Some(index) if is_current(&index) => return Ok(Some(index)),
         Some(index) => index,
         None => core.indexes.get_or_create(project, dims),
     };
-    // In its own task: a caller that goes away must not leave a page half applied.
+    // In its own task: what was begun helps the next query, even if the caller of this one goes away.
     let work = tidied(
         Arc::clone(core),
         project.clone(),
@@ -59,7 +49,6 @@ pub(super) async fn current_index(
         Arc::clone(&index),
     );
     finish(work).await?;
-    snapshot::save_if_due(core, project, &space, &index);
     core.indexes.make_room(project);
     Ok(Some(index))
 }
@@ -71,33 +60,24 @@ async fn tidied(
     space: VectorSpace,
     index: Arc<ProjectIndex>,
 ) -> Result<()> {
-    let _turn = index.catching_up.lock().await;
-    catch_up(&core, &project, &space, &index).await?;
-    store_decisions(&core, &project, &space, &index).await
-}
-
-/// Stores the decisions that follow from the changes, and applies them.
-async fn store_decisions(
-    core: &Core,
-    project: &ProjectId,
-    space: &VectorSpace,
-    index: &Arc<ProjectIndex>,
-) -> Result<()> {
-    let decisions = index.decisions();
+    let turn = index.turn().await;
+    let turn = catch_up(&core, &project, &space, turn).await?;
+    let decisions = turn.decisions();
     if decisions.is_empty() {
         return Ok(());
     }
-    log(project, &decisions);
+    log(&project, &decisions);
     // In parts, so that other writes do not wait for all.
     for part in decisions.chunks(PAGE) {
-        let stored = core.store.set_aside(project, part.to_vec(), core.now());
+        let stored = core.store.set_aside(&project, part.to_vec(), core.now());
         if let Err(error) = stored.await {
             // An answer is worth more than a decision, which is made again after the next review.
             tracing::warn!(%project, %error, "decisions about memories could not be stored");
             return Ok(());
         }
     }
-    catch_up(core, project, space, index).await
+    catch_up(&core, &project, &space, turn).await?;
+    Ok(())
 }
 
 fn log(project: &ProjectId, decisions: &[AsideWrite]) {
@@ -118,62 +98,52 @@ fn log(project: &ProjectId, decisions: &[AsideWrite]) {
     }
 }
 
+/// The next changes, for an engine that decides about memories or follows another one.
+async fn changes(
+    core: &Core,
+    project: &ProjectId,
+    space: &VectorSpace,
+    since: Revision,
+    limit: usize,
+) -> Result<MemoryChanges> {
+    let read = core.store.memory_changes(project, space, since, limit);
+    let mut page = read.await?;
+    page.settings.role = core.embedders.role().unwrap_or_default();
+    Ok(page)
+}
+
 /// Applies all changes that the index lacks.
 async fn catch_up(
     core: &Core,
     project: &ProjectId,
     space: &VectorSpace,
-    index: &Arc<ProjectIndex>,
-) -> Result<()> {
-    if index.is_new() {
-        let news = core
-            .store
-            .memory_changes(project, space, Revision::default(), 1);
-        snapshot::load(core, project, space, news.await?.settings, index).await;
+    mut turn: Turn,
+) -> Result<Turn> {
+    let after = |revision| changes(core, project, space, revision, PAGE);
+    let mut page = after(turn.revision()).await?;
+    if !turn.has_settings(&page.settings) {
+        turn.start_over(page.settings);
+        page = after(turn.revision()).await?;
+    } else if turn.is_up_to_date(&page) {
+        return Ok(turn);
     }
-    let after = |revision| core.store.memory_changes(project, space, revision, PAGE);
-    let mut page = after(index.revision()).await?;
-    if !index.has_settings(&page.settings) {
-        index.start_over(page.settings);
-        page = after(index.revision()).await?;
-    }
-    let room = core.store.proposes().then(|| core.indexes.room());
     loop {
         let (more, revision) = (page.more, page.revision);
-        let applying = {
-            let index = Arc::clone(index);
-            compute(move || index.apply(page, room))
-        };
+        let applying = apply(turn, page);
         if !more {
-            return match applying.await? {
-                Ok(()) => Ok(()),
-                Err(unread) => learn(core, project, space, index, (revision, unread)).await,
-            };
+            return applying.await;
         }
         // The next page is read while this one is applied.
         let (applied, next) = tokio::join!(applying, after(revision));
-        // Nothing is learned before the last page.
-        let _ = applied?;
-        page = next?;
+        (turn, page) = (applied?, next?);
     }
 }
 
-/// Reads the vectors that the index asks for, until it has learned from all changes.
-async fn learn(
-    core: &Core,
-    project: &ProjectId,
-    space: &VectorSpace,
-    index: &Arc<ProjectIndex>,
-    (revision, mut unread): (Revision, Unread),
-) -> Result<()> {
-    loop {
-        let Unread(keys) = unread;
-        let vectors = core.store.vectors(project, space, &keys);
-        let (found, index) = (vectors.await?, Arc::clone(index));
-        let learned = compute(move || index.settle(&Codes::of(&keys, &found), revision));
-        match learned.await? {
-            Ok(()) => return Ok(()),
-            Err(next) => unread = next,
-        }
-    }
+/// Applies a page on a thread for work that takes long.
+async fn apply(mut turn: Turn, page: MemoryChanges) -> Result<Turn> {
+    let applied = compute(move || {
+        turn.apply(page);
+        turn
+    });
+    applied.await
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reflect_types::{
-    Evidence, ExplainedMemory, Explanation, Memory, ProjectId, QueryMemories, SearchedIn, neutral,
+    Evidence, ExplainedMemory, Explanation, Memory, ProjectId, QueryMemories, neutral,
 };
 
 use super::catch_up::{PAGE, current_index};
@@ -39,7 +39,8 @@ pub(crate) async fn explain(
     let Some(index) = current_index(core, project).await? else {
         return Ok(of_nothing(core, query));
     };
-    let (learned, accounts) = index.learned();
+    let turn = index.turn().await;
+    let (learned, accounts) = compute(move || turn.learned()).await?;
     let default = index.ranking().unwrap_or_else(|| core.ranking.clone());
     let rule = Rule::of(query, &default, learned);
     let params = Params::new(query, rule, core.floor);
@@ -83,11 +84,6 @@ pub(crate) async fn explain(
         floor: params.floor.similarity(),
         considered: survey.considered(),
         unembedded,
-        searched_in: if index.is_listed() {
-            SearchedIn::Database
-        } else {
-            SearchedIn::Memory
-        },
         memories: memories.collect(),
     })
 }
@@ -100,7 +96,6 @@ fn of_nothing(core: &Core, query: &QueryMemories) -> Explanation {
         floor: Params::new(query, rule, core.floor).floor.similarity(),
         considered: 0,
         unembedded: 0,
-        searched_in: SearchedIn::Memory,
         memories: Vec::new(),
     }
 }

@@ -7,7 +7,6 @@ mod appraise;
 mod catch_up;
 mod explain;
 mod query;
-mod snapshot;
 mod survey;
 
 pub use appraise::Appraisal;
@@ -16,8 +15,3 @@ pub(crate) use appraise::appraise;
 pub(crate) use catch_up::PAGE;
 pub(crate) use explain::explain;
 pub(crate) use query::query;
-pub(crate) use snapshot::{clean_up, delete_unused};
-
-#[cfg(test)]
-#[cfg(feature = "postgres")]
-mod tests;

@@ -26,7 +26,7 @@ pub enum Action {
     },
     /// Stores a review whose memory could not be written. A job retries it, unless the setback is
     /// final. What an earlier review has taught stays until then.
-    PutAside {
+    Defer {
         /// The state of the trace that the review was written for.
         basis: Basis,
         /// The review.
@@ -52,11 +52,11 @@ impl Action {
                 basis: Basis::Job { .. },
                 ..
             }
-            | Self::PutAside {
+            | Self::Defer {
                 basis: Basis::Job { .. },
                 ..
             } => Refusal::LeaseLost,
-            Self::Learn { .. } | Self::PutAside { .. } | Self::Withdraw { .. } => Refusal::NoTrace,
+            Self::Learn { .. } | Self::Defer { .. } | Self::Withdraw { .. } => Refusal::NoTrace,
         }
     }
 }
@@ -116,7 +116,7 @@ pub struct NewMemory {
     pub reflection: Reflection,
     /// The embedder of the vector.
     pub embedder: String,
-    /// The vector of the trace's task.
+    /// The vector of the task.
     pub vector: Vec<f32>,
     /// The time of learning.
     pub created_at: Timestamp,

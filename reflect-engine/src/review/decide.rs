@@ -4,38 +4,38 @@ use reflect_types::{IngestStatus, Verdict};
 
 use super::action::{Action, Basis, LearnedReview, NewReview, ReviewVersion, Setback, Withdrawal};
 use super::admission::is_by_person;
+use super::context::{AffectedMemories, ReviewContext, ShownMemory, TraceState};
 use super::moves;
 use super::refusal::Refusal;
-use super::standing::{AffectedMemories, GivenMemory, Standing, TraceState};
 use super::writes::{JobWrite, MemoryWrite, PastWrite, ReviewWrite, Writes};
 use crate::error::Error;
 use crate::learn::Move;
 
 /// Decides what an action changes. `None` stands for a trace that does not exist.
-pub fn decide(standing: Option<Standing>, action: Action) -> Result<Writes, Refusal> {
-    let standing = standing.ok_or_else(|| action.without_trace())?;
+pub fn decide(context: Option<ReviewContext>, action: Action) -> Result<Writes, Refusal> {
+    let context = context.ok_or_else(|| action.without_trace())?;
     match action {
         Action::Learn { basis, learned } => {
-            basis.check(&standing, &learned.review)?;
-            learn(standing, &basis, learned)
+            basis.check(&context, &learned.review)?;
+            learn(context, &basis, learned)
         }
-        Action::PutAside {
+        Action::Defer {
             basis,
             review,
             setback,
         } => {
-            basis.check(&standing, &review)?;
-            Ok(put_aside(standing, &basis, review, setback))
+            basis.check(&context, &review)?;
+            Ok(defer(context, &basis, review, setback))
         }
-        Action::Withdraw { review, withdrawal } => withdraw(standing, review, withdrawal),
+        Action::Withdraw { review, withdrawal } => withdraw(context, review, withdrawal),
     }
 }
 
 /// Decides what the review of a trace that is being inserted changes.
-pub fn decide_new(given: Vec<GivenMemory>, learned: LearnedReview) -> Result<Writes, Error> {
+pub fn decide_new(given: Vec<ShownMemory>, learned: LearnedReview) -> Result<Writes, Error> {
     let basis = Basis::Fresh;
     decide(
-        Some(Standing::unreviewed(given)),
+        Some(ReviewContext::unreviewed(given)),
         Action::Learn { basis, learned },
     )
     .map_err(|refusal| {
@@ -46,19 +46,19 @@ pub fn decide_new(given: Vec<GivenMemory>, learned: LearnedReview) -> Result<Wri
 }
 
 impl Basis {
-    fn check(&self, standing: &Standing, review: &NewReview) -> Result<(), Refusal> {
-        let refusal = match (self, &standing.review) {
-            (Self::Job { owner }, _) if standing.is_held_by(owner) => return Ok(()),
+    fn check(&self, context: &ReviewContext, review: &NewReview) -> Result<(), Refusal> {
+        let refusal = match (self, &context.review) {
+            (Self::Job { owner }, _) if context.is_held_by(owner) => return Ok(()),
             (Self::Job { .. }, _) => Refusal::LeaseLost,
-            _ if standing.is_undone(review) => Refusal::Undone,
+            _ if context.is_undone(review) => Refusal::Undone,
             (Self::Replace(expected), Some(current)) if current.id == expected.id => {
                 if current == expected {
                     return Ok(());
                 }
                 Refusal::Changed
             }
-            _ if standing.is_working() => Refusal::Working,
-            (Self::Fresh, Some(review)) if standing.trace.reviewed => {
+            _ if context.is_working() => Refusal::Working,
+            (Self::Fresh, Some(review)) if context.trace.reviewed => {
                 Refusal::Reviewed(review.verdict)
             }
             // Also one that nothing was learned from.
@@ -91,23 +91,23 @@ impl Basis {
     }
 }
 
-fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Writes, Refusal> {
+fn learn(context: ReviewContext, basis: &Basis, learned: LearnedReview) -> Result<Writes, Refusal> {
     let LearnedReview { review, memory } = learned;
     let change = Move::of(review.verdict, review.alpha).ok_or(Refusal::UnknownVerdict)?;
-    let past = basis.past(standing.review.as_ref());
-    let review = basis.identify(review, standing.review);
+    let past = basis.past(context.review.as_ref());
+    let review = basis.identify(review, context.review);
     let teacher = review.teacher();
-    let (utilities, ignored) = match standing.memories {
+    let (utilities, ignored) = match context.memories {
         AffectedMemories::Given(given) => {
             moves::make(given, &review.id, &teacher, change, memory.created_at)
         }
         AffectedMemories::Moved(moved) => {
             let utilities = moves::revise(moved, &review.id, &teacher, change);
-            (utilities, standing.trace.ignored)
+            (utilities, context.trace.ignored)
         }
     };
     let success = review.verdict == Verdict::Pass;
-    let (created_memory, memory) = match standing.memory {
+    let (created_memory, memory) = match context.memory {
         Some(key) => {
             let rewrite = MemoryWrite::Rewrite {
                 key,
@@ -116,7 +116,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Wr
                 alpha: review.alpha,
                 teacher,
             };
-            (standing.trace.created_memory, rewrite)
+            (context.trace.created_memory, rewrite)
         }
         None => (
             Some(memory.id.clone()),
@@ -137,7 +137,7 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Wr
             Basis::Job { .. } => ReviewWrite::Keep,
             Basis::Fresh | Basis::Replace(_) => ReviewWrite::Put(review),
         },
-        job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        job: context.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
         ends_judgement: true,
         trace: TraceState {
             reviewed: true,
@@ -145,18 +145,18 @@ fn learn(standing: Standing, basis: &Basis, learned: LearnedReview) -> Result<Wr
             last_ingest_error: None,
             created_memory,
             ignored,
-            ..standing.trace
+            ..context.trace
         },
     })
 }
 
-fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setback) -> Writes {
+fn defer(context: ReviewContext, basis: &Basis, review: NewReview, setback: Setback) -> Writes {
     Writes {
-        past: basis.past(standing.review.as_ref()),
+        past: basis.past(context.review.as_ref()),
         utilities: Vec::new(),
         memory: MemoryWrite::Keep,
-        review: ReviewWrite::Put(basis.identify(review, standing.review)),
-        job: match (setback.next.due(), standing.job) {
+        review: ReviewWrite::Put(basis.identify(review, context.review)),
+        job: match (setback.next.due(), context.job) {
             // The attempt that led here was the first.
             (Some(due), _) => JobWrite::Queue { due, attempts: 1 },
             (None, Some(_)) => JobWrite::Remove,
@@ -167,25 +167,25 @@ fn put_aside(standing: Standing, basis: &Basis, review: NewReview, setback: Setb
             ingest_status: setback.next.status(),
             ingest_attempts: 1,
             last_ingest_error: Some(setback.error),
-            ..standing.trace
+            ..context.trace
         },
     }
 }
 
 fn withdraw(
-    standing: Standing,
+    context: ReviewContext,
     expected: Option<ReviewVersion>,
     withdrawal: Withdrawal,
 ) -> Result<Writes, Refusal> {
-    let review = standing.review.ok_or(Refusal::NoReview)?;
+    let review = context.review.ok_or(Refusal::NoReview)?;
     if expected.is_some_and(|expected| expected != review) {
         return Err(Refusal::Changed);
     }
-    let utilities = match standing.memories {
+    let utilities = match context.memories {
         AffectedMemories::Given(_) => Vec::new(),
         AffectedMemories::Moved(moved) => moves::set_aside(moved, &review.id),
     };
-    let memory = match (standing.memory, standing.trace.created_memory) {
+    let memory = match (context.memory, context.trace.created_memory) {
         (Some(_), Some(id)) => MemoryWrite::Withdraw(id),
         _ => MemoryWrite::Keep,
     };
@@ -194,10 +194,10 @@ fn withdraw(
         utilities,
         memory,
         review: ReviewWrite::Remove,
-        job: standing.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
+        job: context.job.map_or(JobWrite::Keep, |_| JobWrite::Remove),
         ends_judgement: false,
         trace: TraceState {
-            withdrawn_verdict: review.model_verdict().or(standing.trace.withdrawn_verdict),
+            withdrawn_verdict: review.model_verdict().or(context.trace.withdrawn_verdict),
             ..TraceState::default()
         },
     })

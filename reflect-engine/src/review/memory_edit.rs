@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reflect_types::{ChangeKind, KeyId, MemoryStatus, MemoryUpdate, Reflection, ReflectionEdit};
 
-use super::standing::RowKey;
+use super::context::RowKey;
 use crate::error::{Error, Result};
 
 /// What a memory shows.

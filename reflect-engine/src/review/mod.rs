@@ -1,11 +1,12 @@
 //! The rules of a review: which reviews are accepted, and what each one changes.
 //!
-//! Everything here is pure. A store reads a [`Standing`], calls [`decide`] and writes the
+//! Everything here is pure. A store reads a [`ReviewContext`], calls [`decide`] and writes the
 //! [`Writes`], all in one transaction; it adds no rule of its own. The engine asks `admit` before
 //! it spends a model's time on a review that would be refused.
 
 mod action;
 mod admission;
+mod context;
 mod decide;
 mod digest;
 mod memory_edit;
@@ -13,7 +14,6 @@ mod moves;
 mod refusal;
 mod rewind;
 mod selection;
-mod standing;
 mod taught;
 mod teacher;
 #[cfg(test)]
@@ -27,15 +27,15 @@ pub use action::{
     Withdrawal,
 };
 pub(crate) use admission::{Admission, admit, admit_change, overrides, overruled, version};
+pub use context::{
+    AffectedMemories, JobState, MovedMemory, RecordedEvent, ReviewContext, RowKey, ShownMemory,
+    TraceState, Utility,
+};
 pub use decide::{decide, decide_new};
 pub use memory_edit::{Act, LearnedText, MemoryState, NewChange, RecordedChange, edit_memory};
 pub use refusal::{Decision, Refusal};
 pub use rewind::{MemoryLink, Outcome, TraceChange, WithdrawnVerdict};
 pub use selection::{PastUndo, Selection};
-pub use standing::{
-    AffectedMemories, GivenMemory, JobState, MovedMemory, RecordedEvent, RowKey, Standing,
-    TraceState, Utility,
-};
 pub use taught::{
     GivenReview, LearnedContent, PastReview, PastState, ReviewHistory, TaughtEvent, TaughtMemory,
     TaughtProject,
@@ -46,3 +46,6 @@ pub use undo_edits::{ChangeWrite, RestoredState};
 pub use writes::{
     EventWrite, JobWrite, MemoryWrite, NewEvent, PastWrite, ReviewWrite, UtilityWrite, Writes,
 };
+
+// Their earlier names, for stores that still use them.
+pub(crate) use context::{ReviewContext as Standing, ShownMemory as GivenMemory};

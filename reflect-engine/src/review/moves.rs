@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use reflect_types::MemoryId;
 
-use super::standing::{GivenMemory, MovedMemory, RecordedEvent};
+use super::context::{MovedMemory, RecordedEvent, ShownMemory};
 use super::teacher::Teacher;
 use super::writes::{EventWrite, NewEvent, UtilityWrite};
 use crate::learn::{self, Move, Step};
@@ -15,14 +15,14 @@ use crate::learn::{self, Move, Step};
 /// Moves each given memory once, a withdrawn one included. Also returns the ids of those that do not
 /// exist or are withdrawn.
 pub(super) fn make(
-    given: Vec<GivenMemory>,
+    given: Vec<ShownMemory>,
     review_id: &str,
     teacher: &Teacher,
     change: Move,
     created_at: Timestamp,
 ) -> (Vec<UtilityWrite>, Vec<MemoryId>) {
     let (mut writes, mut ignored, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
-    for GivenMemory { id, utility } in given {
+    for ShownMemory { id, utility } in given {
         if !seen.insert(id.clone()) {
             continue;
         }

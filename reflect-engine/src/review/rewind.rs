@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use reflect_types::{MemoryId, ModelVerdict, TraceId};
 
 use super::action::model_verdict;
+use super::context::{RecordedEvent, RowKey};
 use super::moves::Fate;
 use super::selection::Selection;
-use super::standing::{RecordedEvent, RowKey};
 use super::taught::{
     GivenReview, LearnedContent, PastReview, PastState, ReviewHistory, TaughtEvent, TaughtMemory,
 };

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use reflect_types::{MemoryId, ModelVerdict, TraceId, Verdict};
 
+use super::context::{RecordedEvent, RowKey};
 use super::memory_edit::{LearnedText, MemoryState, RecordedChange};
-use super::standing::{RecordedEvent, RowKey};
 use super::teacher::Teacher;
 
 /// Everything an undo depends on.

@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use reflect_types::{MemoryId, MemoryStatus, MovedUtility, UndoReport, UndoneMemory, UndoneTrace};
 
+use super::context::{MovedMemory, RowKey};
 use super::moves::replay_all;
 use super::rewind::{Effects, Outcome, TraceChange};
 use super::selection::Selection;
-use super::standing::{MovedMemory, RowKey};
 use super::taught::{LearnedContent, TaughtMemory, TaughtProject};
 use super::undo_edits::{RestoredState, take_back};
 use super::writes::{EventWrite, UtilityWrite};

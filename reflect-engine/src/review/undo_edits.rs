@@ -3,9 +3,9 @@
 
 use reflect_types::{MemoryStatus, Reflection};
 
+use super::context::RowKey;
 use super::memory_edit::{Act, LearnedText};
 use super::selection::Selection;
-use super::standing::RowKey;
 use super::taught::TaughtMemory;
 
 /// What becomes of a memory's text, status and changes by an undo.

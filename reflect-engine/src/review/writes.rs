@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use reflect_types::MemoryId;
 
 use super::action::{NewMemory, NewReview, Withdrawal};
-use super::standing::{RowKey, TraceState};
+use super::context::{RowKey, TraceState};
 use super::teacher::Teacher;
 use crate::learn::{Move, Step};
 

@@ -2,13 +2,12 @@
 
 use reflect_types::{Approval, MemoryId, MemoryStatus, Metadata, Ranking};
 
-use crate::sketch::{TaskSketch, TextSketch};
+use crate::learn::Role;
+use crate::learn::sketch::{TaskSketch, TextSketch};
 
-/// Why a memory waits for approval.
-pub(crate) const STAGED: &str = "approval: new memories of the project wait for a person";
+pub(crate) use crate::learn::hygiene::STAGED;
 
-/// A memory's key inside its store. A key is never used again.
-pub type MemoryKey = i64;
+pub use crate::id::MemoryKey;
 
 /// A state of a project's memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +47,8 @@ pub struct RecallSettings {
     pub ranking: Option<Ranking>,
     /// Which memories wait for approval.
     pub approve: Option<Approval>,
+    /// Whether the reader decides about them. A store leaves that to the engine.
+    pub role: Role,
 }
 
 /// A change of one memory.

@@ -5,8 +5,7 @@ use reflect_types::{InvalidField, MemoryId};
 use super::{AsideWrite, MemoryKey};
 use crate::error::Error;
 
-/// Why a memory is merged.
-pub(crate) const BY_HAND: &str = "merged by a person";
+pub(crate) use crate::learn::hygiene::BY_HAND;
 /// The maximum number of memories that are merged one into the next.
 pub(super) const LONGEST_CHAIN: usize = 100;
 

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use reflect_engine::Engine;
 use reflect_engine::clock::Clock as _;
-use reflect_engine::model::{Embedder, HashedEmbedder, StaticEmbedder};
+use reflect_engine::model::{self, Embedder, HashedEmbedder, StaticEmbedder};
 use reflect_engine::store::VectorSpace;
-use reflect_types::{IngestStatus, MemoryId, QueryMemories, Review, Verdict};
+use reflect_types::{IngestStatus, MemoryId, MemoryStatus, QueryMemories, Review, Verdict};
 
-use crate::common::{Act, Home, authored_run, eventually, learn, project, recalled, run, until};
+use crate::common::{
+    Act, Home, authored_run, eventually, every_answer, learn, project, recalled, reviewed_run, run,
+    until,
+};
 use crate::on_every_store;
 
 on_every_store! {
@@ -20,6 +24,7 @@ on_every_store! {
     a_tool_refuses_to_answer_from_some_of_the_memories,
     an_embedder_that_refuses_everything_loses_no_vector,
     vectors_of_two_embedders_are_never_compared,
+    one_of_two_embedders_decides_what_is_merged,
     an_authored_reflection_survives_a_failing_embedder,
 }
 
@@ -280,4 +285,67 @@ async fn an_authored_reflection_survives_a_failing_embedder(home: &Home) {
     let id = done.created_memory_id.unwrap();
     let memory = engine.get_memory(&project(), &id).await.unwrap().memory;
     assert_eq!(memory.reflection.guidance, "Ask for it");
+}
+
+/// Takes all texts for the same.
+struct Alike;
+
+#[async_trait]
+impl Embedder for Alike {
+    fn id(&self) -> &'static str {
+        "alike"
+    }
+
+    fn dims(&self) -> usize {
+        2
+    }
+
+    fn noise_floor(&self) -> f32 {
+        0.0
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, model::Error> {
+        Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+    }
+}
+
+async fn one_of_two_embedders_decides_what_is_merged(home: &Home) {
+    const WHY: &str = "A lamp that was bought on sale is exchanged for another one but never refunded in money, \
+                       so look at the receipt first, and offer the customer a voucher";
+    let old = home.builder().embedder(Arc::new(Alike)).start().unwrap();
+    active(home, 1, &old).await;
+    let mut learned = Vec::new();
+    for task in [
+        "Refund the broken lamp that came with the order of yesterday",
+        "Refund the broken lamp that came with the order of today",
+    ] {
+        let run = reviewed_run(task, Review::fail(WHY));
+        let receipt = old.create_trace(&project(), run).await.unwrap();
+        let trace = until(&old, &receipt.trace_id, IngestStatus::Completed).await;
+        learned.push((trace.created_memory_id.unwrap(), task));
+    }
+    let [(first, task), (second, _)] = &learned[..] else {
+        unreachable!()
+    };
+    let status = async || {
+        let found = old.get_memory(&project(), second).await.unwrap();
+        (
+            found.memory.status,
+            found.memory.merged_into,
+            found.changes.len(),
+        )
+    };
+    let merged = (MemoryStatus::Merged, Some(first.clone()), 1);
+    assert_eq!(every_answer(&old, task).await, std::slice::from_ref(first));
+    assert_eq!(status().await, merged);
+    // To this one, the tasks are not alike.
+    let new = home.engine();
+    active(home, 2, &new).await;
+    for engine in [&new, &old, &new] {
+        assert_eq!(
+            every_answer(engine, task).await,
+            std::slice::from_ref(first)
+        );
+        assert_eq!(status().await, merged);
+    }
 }

@@ -9,7 +9,7 @@ proptest! {
     fn the_codes_give_the_vector_back(vector in prop::collection::vec(-1.0_f32..1.0, 1..300)) {
         let direction = direction(&vector);
         let code = encode(&direction);
-        let codes = code.planes().whole();
+        let codes = code.planes(vector.len()).whole();
         prop_assert_eq!(codes.len(), vector.len());
         let quarter = f64::from(code.step) / 4.0;
         let (mut both, mut coarse) = (0.0, 0.0);
@@ -34,7 +34,8 @@ proptest! {
     ) {
         let exact: f64 = direction(&a).iter().zip(direction(&b)).map(|(a, b)| a * b).sum();
         let codes = [&a, &b].map(|v| encode(&direction(v)));
-        let [a, b] = codes.each_ref().map(Code::planes);
+        let dims = a.len();
+        let [a, b] = codes.each_ref().map(|code| code.planes(dims));
         let margin: f64 = codes.iter().map(|c| f64::from(c.error) * 1.1).sum();
         prop_assert!((similarity(a, b) - exact).abs() <= margin);
     }

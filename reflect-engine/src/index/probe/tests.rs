@@ -8,47 +8,19 @@ fn similarity(a: &[f32], b: &[f32]) -> f64 {
     a.cosine(&b).unwrap()
 }
 
-/// The upper bounds without any code, of a range and of a row; that by the coarse plane and the bounds by both planes,
-/// as if there were no centre, and with it.
-fn bounds(probe: &[f32], centre: &Centre, vector: &[f32]) -> [Bounds; 6] {
+/// The upper bound by the coarse plane, and the bounds by both planes.
+fn bounds(probe: &[f32], vector: &[f32]) -> [Bounds; 2] {
     let probe = Probe::new(probe);
-    let direction = code::direction(vector);
-    let code = code::encode(&direction);
-    let scale = Scale {
-        step: code.step,
-        along: code::to_f32(centre.along(&direction)),
-        coarse_error: code.coarse_error,
-        error: code.error,
+    let code = code::encode(&code::direction(vector));
+    let (mut dots, mut highs) = ([[0]], [0.0]);
+    kernel::dots(&[probe.chunks()], &code.coarse, &mut dots);
+    let [[dot]] = dots;
+    probe.coarse_highs(&[dot], &[code.step], &[code.coarse_error], &mut highs);
+    let coarse = Bounds {
+        low: -1.0,
+        high: highs[0],
     };
-    let along = probe.along(centre);
-    let mut scales = Scales::default();
-    scales.push(scale);
-    let mut highests_of_row = [0.0];
-    highests(along, scales.alongs(), &mut highests_of_row);
-    let below = |high| Bounds { low: -1.0, high };
-    let by_planes = |aim: &Aim| {
-        let (mut dots, mut highs) = ([0], [0.0]);
-        aim.coarse_dots(&code.coarse, &[0], &mut dots);
-        aim.coarse_highs(&dots, &scales, &mut highs);
-        let both = aim.bounds_by_all(dots[0], &code.fine, scale);
-        [below(highs[0]), both]
-    };
-    let [coarse, both] = by_planes(&probe.aim());
-    let [near_coarse, near_both] = by_planes(&probe.aim_at(centre, along));
-    [
-        below(highest(along, scale.along, scale.along)),
-        below(highests_of_row[0]),
-        coarse,
-        both,
-        near_coarse,
-        near_both,
-    ]
-}
-
-/// How far the upper bounds by the coarse plane and by both are above the exact similarity.
-fn margins(probe: &[f32], centre: &Centre, vector: &[f32]) -> [f64; 2] {
-    let [.., coarse, both] = bounds(probe, centre, vector);
-    [coarse, both].map(|bounds| bounds.high - similarity(probe, vector))
+    [coarse, probe.bounds(dot, &code.fine, code.step, code.error)]
 }
 
 fn component() -> impl Strategy<Value = f32> {
@@ -62,30 +34,28 @@ fn component() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// A probe, a vector and a centre, of which some are equal or nearly so.
-fn three() -> impl Strategy<Value = [Vec<f32>; 3]> {
+/// A probe and a vector, which may be equal or nearly so.
+fn two() -> impl Strategy<Value = [Vec<f32>; 2]> {
     (1_usize..200).prop_flat_map(|dims| {
-        let vector = prop_oneof![
-            3 => prop::collection::vec(-1.0_f32..1.0, dims),
-            1 => prop::collection::vec(component(), dims),
-        ];
+        let vector = || {
+            prop_oneof![
+                3 => prop::collection::vec(-1.0_f32..1.0, dims),
+                1 => prop::collection::vec(component(), dims),
+            ]
+        };
         let spread = prop_oneof![Just(0.0_f32), Just(1e-4), Just(0.1), Just(1.0)];
         let noise = prop::collection::vec(-1.0_f32..1.0, dims);
-        let near = move |vector: Vec<f32>| {
-            (spread.clone(), noise.clone()).prop_map(move |(spread, noise)| {
-                let scale = vector.iter().fold(0.0_f32, |max, x| max.max(x.abs())) / 2.0;
-                let near = vector
+        (vector(), spread, noise, prop::option::of(vector())).prop_map(
+            |(probe, spread, noise, other)| {
+                let scale = probe.iter().fold(0.0_f32, |max, x| max.max(x.abs())) / 2.0;
+                let near = probe
                     .iter()
                     .zip(noise)
                     .map(|(x, n)| x / 2.0 + spread * scale * n);
-                near.collect::<Vec<_>>()
-            })
-        };
-        (vector.clone(), vector).prop_flat_map(move |(probe, centre)| {
-            let of_both = prop_oneof![near(probe.clone()), near(centre.clone())];
-            let probe = prop_oneof![Just(probe), near(centre.clone())];
-            (probe, of_both, Just(centre)).prop_map(<[_; 3]>::from)
-        })
+                let near = near.collect();
+                [probe, other.unwrap_or(near)]
+            },
+        )
     })
 }
 
@@ -93,12 +63,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
     #[test]
-    fn the_exact_similarity_lies_within_the_bounds([probe, vector, centre] in three()) {
+    fn the_exact_similarity_lies_within_the_bounds([probe, vector] in two()) {
         let exact = similarity(&probe, &vector);
-        for centre in [Centre::default(), Centre::new(&code::direction(&centre))] {
-            for Bounds { low, high } in bounds(&probe, &centre, &vector) {
-                prop_assert!(low <= exact && exact <= high, "{low} {exact} {high}");
-            }
+        for Bounds { low, high } in bounds(&probe, &vector) {
+            prop_assert!(low <= exact && exact <= high, "{low} {exact} {high}");
         }
     }
 }
@@ -110,39 +78,22 @@ fn waves(factor: i16, modulus: i16) -> Vec<f32> {
 }
 
 #[test]
-fn the_bounds_are_narrow_and_narrower_near_a_centre() {
+fn the_bounds_are_narrow() {
     let (vector, probe) = (waves(37, 101), waves(53, 89));
-    let [coarse, both] = margins(&probe, &Centre::default(), &vector);
-    assert!(coarse < 0.13 && both < 0.03, "{coarse} {both}");
-
-    let near: Vec<_> = vector
-        .iter()
-        .zip(&probe)
-        .map(|(v, p)| v + 0.3 * p)
-        .collect();
-    let centre = Centre::new(&code::direction(&vector));
-    let nearer = margins(&near, &centre, &vector);
-    assert!(nearer[0] < 0.3 * coarse && nearer[1] < 0.3 * both);
-}
-
-#[test]
-fn a_row_far_from_the_centre_is_far_from_a_probe_at_it() {
-    assert!(highest(0.9, -0.1, 0.3) < 0.69);
-    assert!(highest(0.3, 0.8, 0.95) < 0.82);
-    assert!(highest(0.3, 0.2, 0.95) >= 1.0);
-    assert!(highest(1.0, 0.5, 0.5) < 0.502);
+    let above = bounds(&probe, &vector).map(|bounds| bounds.high - similarity(&probe, &vector));
+    assert!(above[0] < 0.13 && above[1] < 0.03, "{above:?}");
 }
 
 #[test]
 fn a_zero_vector_has_exactly_no_similarity() {
     for (probe, vector) in [([0.0; 5], [1.0; 5]), ([1.0; 5], [0.0; 5])] {
-        let [.., Bounds { low, high }] = bounds(&probe, &Centre::default(), &vector);
+        let [_, Bounds { low, high }] = bounds(&probe, &vector);
         assert!(low.abs() + high.abs() <= 0.0, "{low} {high}");
     }
 }
 
 fn assert_fits(vector: &[f32]) {
-    let [.., coarse, both] = bounds(vector, &Centre::default(), vector);
+    let [coarse, both] = bounds(vector, vector);
     assert!((1.0..1.15).contains(&coarse.high), "{coarse:?}");
     assert!(both.low > 0.85 && both.high >= 1.0, "{both:?}");
 }

@@ -31,7 +31,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
     prop_oneof![Just(Metadata::new()), some]
 }
 
-pub(super) fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
+fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
     let dims = prop_oneof![1_usize..5, 30_usize..36, Just(64), Just(100)];
     let centres = dims.prop_flat_map(|dims| {
         let centre = prop::collection::vec(-1.0_f32..1.0, dims);
@@ -50,7 +50,7 @@ pub(super) fn memories() -> impl Strategy<Value = (Memories, Vec<f32>)> {
     })
 }
 
-pub(super) fn params() -> impl Strategy<Value = Params> {
+fn params() -> impl Strategy<Value = Params> {
     let weight = || prop_oneof![Just(0.0), Just(1.0), Just(0.5), 0.0..1.0];
     let floor = prop_oneof![Just(-1.0), Just(0.0), -0.2..1.0];
     let floor = prop_oneof![
@@ -70,7 +70,7 @@ pub(super) fn params() -> impl Strategy<Value = Params> {
     })
 }
 
-pub(super) fn filter() -> impl Strategy<Value = Option<Metadata>> {
+fn filter() -> impl Strategy<Value = Option<Metadata>> {
     let filter = prop_oneof![
         Just(json!({"team": "a"})),
         Just(json!({"team": ["b", "c"]})),
@@ -94,6 +94,53 @@ proptest! {
     }
 
     #[test]
+    fn each_query_of_a_pass_reads_its_own_exact_pool(
+        (memories, probe) in memories(),
+        others in prop::collection::vec((any::<prop::sample::Index>(), params(), filter()), 1..8),
+    ) {
+        let index = index_of(probe.len(), &memories);
+        let probes = others.iter().map(|(which, ..)| {
+            let other = memories.values().nth(which.index(memories.len() + 1));
+            other.map_or(&probe, |other| &other.vector)
+        });
+        let queries = probes.zip(&others).map(|(probe, (_, params, filter))| Sought {
+            probe,
+            params: *params,
+            filter: filter.as_ref(),
+        });
+        let queries: Vec<_> = queries.collect();
+        let shortlists = index.shortlists(&queries).unwrap();
+        for (shortlist, Sought { probe, params, filter }) in shortlists.into_iter().zip(&queries) {
+            checked_shortlist(shortlist, &memories, probe, params, *filter);
+        }
+    }
+
+    #[test]
+    fn what_is_published_stays_the_same_while_the_index_changes(
+        (memories, probe) in memories(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4, 0.0..1.0), 0..100),
+        params in params(),
+    ) {
+        let mut index = index_of(probe.len(), &memories);
+        let published = index.rows.clone();
+        for (which, change, q) in changes {
+            let Some((key, stored)) = memories.iter().nth(which.index(memories.len().max(1))) else {
+                break;
+            };
+            match change {
+                0 => index.set_effects(&[(*key, merit(q).effect)]),
+                1 => index.upsert(*key, &stored.vector, q, &Metadata::new()).unwrap(),
+                2 => index.upsert(*key, &probe, q, &stored.metadata).unwrap(),
+                _ => drop(index.remove(*key)),
+            }
+        }
+        let sought = Sought { probe: &probe, params, filter: None };
+        for shortlist in scan::scan(published.blocks(), &[sought]) {
+            checked_shortlist(shortlist, &memories, &probe, &params, None);
+        }
+    }
+
+    #[test]
     fn it_holds_what_was_last_said_of_each_memory(
         (first, probe) in memories(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4, 0.0..1.0), 0..400),
@@ -114,7 +161,6 @@ proptest! {
             } else if change == 1 {
                 let Merit { effect, .. } = merit(q);
                 index.set_effects(&[(key, effect)]);
-                index.sort();
                 memories.entry(key).and_modify(|m| m.merit.effect = effect);
             } else {
                 prop_assert_eq!(index.remove(key), memories.remove(&key).is_some());

@@ -4,8 +4,6 @@
 mod exact;
 mod length;
 mod room;
-mod roster;
-mod sorting;
 
 use std::collections::BTreeMap;
 
@@ -41,7 +39,6 @@ fn index_of(dims: usize, memories: &Memories) -> Index {
             .unwrap();
         index.set_effects(&[(*key, m.merit.effect)]);
     }
-    index.sort();
     index
 }
 

@@ -33,7 +33,7 @@ pub(super) fn error_in(answer: &str) -> Option<String> {
         .and_then(|error| said(&error))
 }
 
-/// What an answer says that is marked as an error, whatever it looks like.
+/// What an answer says that is marked as an error, in any form.
 pub(super) fn error_of(answer: &str) -> String {
     error_in(answer)
         .or_else(|| said(answer))

@@ -16,7 +16,7 @@ use reflect_types::Reflection;
 use self::values::Values;
 use super::port::JudgedRun;
 
-/// The text with roles for the values that show by their form, whatever run it is of.
+/// The text with roles for the values that show by their form, in any run.
 pub(crate) fn roles_by_form(text: &str) -> String {
     patterns::replace(text)
 }

@@ -6,9 +6,9 @@ use reflect_types::{IngestStatus, ModelVerdict, Reviewer, Verdict};
 use super::support::*;
 use crate::learn::{Move, Step};
 use crate::review::{
-    Action, AffectedMemories, Basis, EventWrite, GivenMemory, JobState, JobWrite, LearnedReview,
-    MemoryWrite, NewEvent, NewReview, NextAttempt, PastWrite, Refusal, ReviewVersion, ReviewWrite,
-    Standing, TraceState, Utility, UtilityWrite, Writes, decide,
+    Action, AffectedMemories, Basis, EventWrite, JobState, JobWrite, LearnedReview, MemoryWrite,
+    NewEvent, NewReview, NextAttempt, PastWrite, Refusal, ReviewContext, ReviewVersion,
+    ReviewWrite, ShownMemory, TraceState, Utility, UtilityWrite, Writes, decide,
 };
 
 #[test]
@@ -45,19 +45,19 @@ fn a_basis_holds_for_exactly_the_standings_it_names() {
         ("reviewed", Some(reviewed(Vec::new())), [passed, lost, Ok(()), changed, none]),
         ("waiting",  Some(waiting()),            [working_on, lost, Ok(()), changed, working_on]),
     ];
-    for (name, standing, expected) in table {
+    for (name, context, expected) in table {
         for (basis, expected) in bases.iter().zip(expected) {
             let learn = Action::Learn {
                 basis: basis.clone(),
                 learned: learned(Verdict::Fail),
             };
-            let aside = Action::PutAside {
+            let aside = Action::Defer {
                 basis: basis.clone(),
                 review: new_review(Verdict::Fail),
                 setback: setback(NextAttempt::Never),
             };
             for action in [learn, aside] {
-                let decision = decide(standing.clone(), action).map(drop);
+                let decision = decide(context.clone(), action).map(drop);
                 assert_eq!(decision, expected, "{name}, {basis:?}");
             }
         }
@@ -66,19 +66,19 @@ fn a_basis_holds_for_exactly_the_standings_it_names() {
 
 #[test]
 fn a_withdrawal_needs_a_review_in_any_state() {
-    let withdrawn = |standing| decide(standing, withdraw()).map(drop);
+    let withdrawn = |context| decide(context, withdraw()).map(drop);
     assert_eq!(withdrawn(None), Err(Refusal::NoTrace));
     assert_eq!(withdrawn(Some(fresh())), Err(Refusal::NoReview));
     let held = working(Some("me"));
-    for standing in [working(None), held, failed(), reviewed(vec![]), waiting()] {
-        assert_eq!(withdrawn(Some(standing)), Ok(()));
+    for context in [working(None), held, failed(), reviewed(vec![]), waiting()] {
+        assert_eq!(withdrawn(Some(context)), Ok(()));
     }
 }
 
 #[test]
 fn a_withdrawal_of_one_review_leaves_another_one() {
-    let standing = reviewed(vec![]);
-    let stored = standing.review.clone().unwrap();
+    let context = reviewed(vec![]);
+    let stored = context.review.clone().unwrap();
     let of = |review: ReviewVersion| Action::Withdraw {
         review: Some(review),
         withdrawal: withdrawal(),
@@ -87,9 +87,9 @@ fn a_withdrawal_of_one_review_leaves_another_one() {
         feedback: Some("other words".to_owned()),
         ..stored.clone()
     };
-    let refused = decide(Some(standing.clone()), of(other));
+    let refused = decide(Some(context.clone()), of(other));
     assert_eq!(refused.map(drop), Err(Refusal::Changed));
-    assert!(decide(Some(standing), of(stored)).is_ok());
+    assert!(decide(Some(context), of(stored)).is_ok());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_verdict_that_is_neither_pass_nor_fail_is_refused() {
 
 #[test]
 fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
-    let given = |id: &str, utility| GivenMemory {
+    let given = |id: &str, utility| ShownMemory {
         id: id.into(),
         utility,
     };
@@ -110,7 +110,7 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
         uses: 4,
         withdrawn: false,
     };
-    let standing = Standing::unreviewed(vec![
+    let context = ReviewContext::unreviewed(vec![
         given("m-3", Some(utility)),
         given("m-absent", None),
         given("m-3", Some(utility)),
@@ -153,13 +153,13 @@ fn a_first_review_stores_its_memory_and_moves_each_given_one_once() {
             ..TraceState::default()
         },
     };
-    assert_eq!(learn(standing, Basis::Fresh, Verdict::Pass), Ok(expected));
+    assert_eq!(learn(context, Basis::Fresh, Verdict::Pass), Ok(expected));
 }
 
 #[test]
 fn a_finished_job_keeps_the_stored_review_and_its_id() {
-    let mut standing = working(Some("me"));
-    standing.memories = AffectedMemories::Given(vec![GivenMemory {
+    let mut context = working(Some("me"));
+    context.memories = AffectedMemories::Given(vec![ShownMemory {
         id: "m-3".into(),
         utility: Some(Utility {
             memory: 3,
@@ -168,7 +168,7 @@ fn a_finished_job_keeps_the_stored_review_and_its_id() {
             withdrawn: false,
         }),
     }]);
-    let changes = learn(standing, job("me"), Verdict::Pass).unwrap();
+    let changes = learn(context, job("me"), Verdict::Pass).unwrap();
     assert_eq!(changes.past, PastWrite::Keep);
     assert_eq!(changes.review, ReviewWrite::Keep);
     assert_eq!(changes.job, JobWrite::Remove);
@@ -199,11 +199,11 @@ fn a_replacement_rewrites_the_memory_under_the_ids_there_are() {
     assert_eq!(changes.past, PastWrite::Replaced);
 
     // Without the memory, which an import may have left out, a new one is stored.
-    let standing = Standing {
+    let context = ReviewContext {
         memory: None,
         ..reviewed(Vec::new())
     };
-    let changes = learn(standing, basis(), Verdict::Fail).unwrap();
+    let changes = learn(context, basis(), Verdict::Fail).unwrap();
     assert!(matches!(changes.memory, MemoryWrite::Insert { .. }));
     assert_eq!(changes.trace.created_memory, Some("m-new".into()));
 }
@@ -220,7 +220,7 @@ fn a_failed_review_is_replaced_under_a_new_id() {
 }
 
 #[test]
-fn a_review_put_aside_is_queued_or_given_up_and_changes_nothing_learned() {
+fn a_review_defer_is_queued_or_given_up_and_changes_nothing_learned() {
     let due = Timestamp::UNIX_EPOCH;
     let queue = JobWrite::Queue { due, attempts: 1 };
     let table = [
@@ -230,7 +230,7 @@ fn a_review_put_aside_is_queued_or_given_up_and_changes_nothing_learned() {
     ];
     for (next, status, job) in table {
         let basis = Basis::Replace(stored(Verdict::Pass));
-        let changes = put_aside(waiting(), basis, next).unwrap();
+        let changes = defer(waiting(), basis, next).unwrap();
         assert_eq!(
             (changes.utilities, changes.memory),
             (vec![], MemoryWrite::Keep)
@@ -245,18 +245,18 @@ fn a_review_put_aside_is_queued_or_given_up_and_changes_nothing_learned() {
         assert_eq!(changes.trace, expected);
         assert!(matches!(changes.review, ReviewWrite::Put(review) if review.id == STORED));
     }
-    let unqueued = put_aside(fresh(), Basis::Fresh, NextAttempt::Never).unwrap();
+    let unqueued = defer(fresh(), Basis::Fresh, NextAttempt::Never).unwrap();
     assert_eq!(unqueued.job, JobWrite::Keep);
     assert!(!unqueued.trace.reviewed);
 }
 
 #[test]
 fn a_withdrawal_removes_review_and_job_and_sets_the_memory_aside() {
-    let standing = Standing {
+    let context = ReviewContext {
         job: Some(JobState { owner: None }),
         ..reviewed(Vec::new())
     };
-    let changes = decide(Some(standing), withdraw()).unwrap();
+    let changes = decide(Some(context), withdraw()).unwrap();
     let expected = Writes {
         past: PastWrite::Withdrawn(withdrawal()),
         utilities: Vec::new(),
@@ -276,10 +276,10 @@ fn the_verdict_of_a_model_outlives_its_review() {
         result,
     };
     let withdrawn = |review: ReviewVersion, before: Option<ModelVerdict>| {
-        let mut standing = reviewed(Vec::new());
-        standing.trace.withdrawn_verdict = before;
-        standing.review = Some(review);
-        let changes = decide(Some(standing), withdraw()).unwrap();
+        let mut context = reviewed(Vec::new());
+        context.trace.withdrawn_verdict = before;
+        context.review = Some(review);
+        let changes = decide(Some(context), withdraw()).unwrap();
         changes.trace.withdrawn_verdict
     };
     let by_person = stored(Verdict::Pass);

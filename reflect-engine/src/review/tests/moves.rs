@@ -6,7 +6,7 @@ use reflect_types::Verdict;
 use super::support::*;
 use crate::learn::{self, Move, Step};
 use crate::review::{
-    AffectedMemories, Basis, EventWrite, GivenMemory, MovedMemory, RecordedEvent, Standing,
+    AffectedMemories, Basis, EventWrite, MovedMemory, RecordedEvent, ReviewContext, ShownMemory,
     Utility, UtilityWrite, decide,
 };
 
@@ -86,8 +86,8 @@ proptest! {
     #[test]
     fn a_withdrawn_review_counts_as_if_it_was_never_given(history in any_history()) {
         let memory = moved(history.clone());
-        let standing = reviewed(vec![memory.clone()]);
-        let changes = decide(Some(standing), withdraw()).unwrap();
+        let context = reviewed(vec![memory.clone()]);
+        let changes = decide(Some(context), withdraw()).unwrap();
         let (left, q) = written(&memory, &changes.utilities[0]);
         prop_assert!(left.events.iter().all(|event| event.review_id != STORED));
         let expected = history.iter().filter(|(review, _)| review != STORED);
@@ -101,15 +101,15 @@ proptest! {
         }
         let memory = moved(history);
         let before = memory.events.last().map_or(learn::INITIAL, |last| last.step.after);
-        let given = GivenMemory {
+        let given = ShownMemory {
             id: "m-given".into(),
             utility: Some(Utility { memory: 1, q: before, uses: memory.events.len() as u64, withdrawn: false }),
         };
-        let first = learn(Standing::unreviewed(vec![given]), Basis::Fresh, Verdict::from(pass));
+        let first = learn(ReviewContext::unreviewed(vec![given]), Basis::Fresh, Verdict::from(pass));
         let (memory, _) = written(&memory, &first.unwrap().utilities[0]);
-        let mut standing = reviewed(vec![memory.clone()]);
-        "r-new".clone_into(&mut standing.review.as_mut().unwrap().id);
-        let changes = decide(Some(standing), withdraw()).unwrap();
+        let mut context = reviewed(vec![memory.clone()]);
+        "r-new".clone_into(&mut context.review.as_mut().unwrap().id);
+        let changes = decide(Some(context), withdraw()).unwrap();
         let (_, after) = written(&memory, &changes.utilities[0]);
         prop_assert_eq!(after.to_bits(), before.to_bits());
     }
@@ -133,10 +133,10 @@ fn a_replacement_that_moves_alike_writes_no_event() {
     let change = Move::of(Verdict::Pass, 0.5).unwrap();
     let memory = moved([(STORED.to_owned(), change)]);
     let basis = Basis::Replace(stored(Verdict::Pass));
-    let standing = Standing {
+    let context = ReviewContext {
         memories: AffectedMemories::Moved(vec![memory]),
         ..reviewed(Vec::new())
     };
-    let changes = learn(standing, basis, Verdict::Pass).unwrap();
+    let changes = learn(context, basis, Verdict::Pass).unwrap();
     assert_eq!(changes.utilities[0].events, []);
 }

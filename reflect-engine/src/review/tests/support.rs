@@ -5,8 +5,8 @@ use crate::learn::{self, Move};
 use crate::model::Reflection;
 use crate::review::{
     Action, AffectedMemories, Basis, JobState, LearnedReview, MovedMemory, NewMemory, NewReview,
-    NextAttempt, RecordedEvent, Refusal, ReviewVersion, Setback, Standing, Teacher, TraceState,
-    Withdrawal, Writes, decide,
+    NextAttempt, RecordedEvent, Refusal, ReviewContext, ReviewVersion, Setback, Teacher,
+    TraceState, Withdrawal, Writes, decide,
 };
 
 /// The id of the stored review.
@@ -85,36 +85,40 @@ pub(super) fn setback(next: NextAttempt) -> Setback {
     }
 }
 
-pub(super) fn learn(standing: Standing, basis: Basis, verdict: Verdict) -> Result<Writes, Refusal> {
+pub(super) fn learn(
+    context: ReviewContext,
+    basis: Basis,
+    verdict: Verdict,
+) -> Result<Writes, Refusal> {
     let learned = learned(verdict);
-    decide(Some(standing), Action::Learn { basis, learned })
+    decide(Some(context), Action::Learn { basis, learned })
 }
 
-pub(super) fn put_aside(
-    standing: Standing,
+pub(super) fn defer(
+    context: ReviewContext,
     basis: Basis,
     next: NextAttempt,
 ) -> Result<Writes, Refusal> {
-    let action = Action::PutAside {
+    let action = Action::Defer {
         basis,
         review: new_review(Verdict::Pass),
         setback: setback(next),
     };
-    decide(Some(standing), action)
+    decide(Some(context), action)
 }
 
 /// A trace without a review.
-pub(super) fn fresh() -> Standing {
-    Standing::unreviewed(Vec::new())
+pub(super) fn fresh() -> ReviewContext {
+    ReviewContext::unreviewed(Vec::new())
 }
 
 /// A trace with a passing review whose job is queued, or held by `owner`.
-pub(super) fn working(owner: Option<&str>) -> Standing {
+pub(super) fn working(owner: Option<&str>) -> ReviewContext {
     let status = match owner {
         Some(_) => IngestStatus::Processing,
         None => IngestStatus::Queued,
     };
-    Standing {
+    ReviewContext {
         review: Some(stored(Verdict::Pass)),
         job: Some(JobState {
             owner: owner.map(str::to_owned),
@@ -129,8 +133,8 @@ pub(super) fn working(owner: Option<&str>) -> Standing {
 }
 
 /// A trace with a passing review whose job was given up.
-pub(super) fn failed() -> Standing {
-    Standing {
+pub(super) fn failed() -> ReviewContext {
+    ReviewContext {
         review: Some(stored(Verdict::Pass)),
         trace: TraceState {
             ingest_status: IngestStatus::Failed,
@@ -143,8 +147,8 @@ pub(super) fn failed() -> Standing {
 }
 
 /// A trace with a passing review that was learned from.
-pub(super) fn reviewed(moved: Vec<MovedMemory>) -> Standing {
-    Standing {
+pub(super) fn reviewed(moved: Vec<MovedMemory>) -> ReviewContext {
+    ReviewContext {
         review: Some(stored(Verdict::Pass)),
         memory: Some(MEMORY),
         memories: AffectedMemories::Moved(moved),
@@ -160,11 +164,11 @@ pub(super) fn reviewed(moved: Vec<MovedMemory>) -> Standing {
 }
 
 /// A trace that was learned from, with a newer review whose job is queued.
-pub(super) fn waiting() -> Standing {
-    let mut standing = reviewed(Vec::new());
-    standing.trace.ingest_status = IngestStatus::Queued;
-    standing.job = Some(JobState { owner: None });
-    standing
+pub(super) fn waiting() -> ReviewContext {
+    let mut context = reviewed(Vec::new());
+    context.trace.ingest_status = IngestStatus::Queued;
+    context.job = Some(JobState { owner: None });
+    context
 }
 
 pub(super) fn job(owner: &str) -> Basis {

@@ -1,0 +1,54 @@
+//! What queries read of a project's index.
+
+use super::rows::Rows;
+use super::scan::{Sought, scan};
+use super::state::State;
+use super::waiting::Asked;
+use super::{Error, Shortlist, check};
+use crate::rank::{Learned, Params, Rule};
+use crate::store::{RecallSettings, Revision};
+
+/// What queries read of a project's index. It never changes: what has changed since is published anew.
+pub(super) struct Published {
+    rows: Rows,
+    pub(super) learned: Learned,
+    pub(super) settings: RecallSettings,
+    pub(super) revision: Revision,
+    /// Whether what was learned covers all runs.
+    pub(super) is_settled: bool,
+    /// The memory used by all that is known.
+    pub(super) bytes: usize,
+}
+
+impl Published {
+    pub(super) fn of(state: &State) -> Self {
+        Self {
+            rows: state.index.rows.clone(),
+            learned: Learned::from(&state.credit),
+            settings: state.settings.clone(),
+            revision: state.revision,
+            is_settled: state.credit.is_settled(),
+            bytes: state.bytes(),
+        }
+    }
+
+    /// Whether a probe can be compared with the memories.
+    pub(super) fn check(&self, probe: &[f32]) -> Result<(), Error> {
+        check(self.rows.dims(), probe)
+    }
+
+    /// The shortlists of these queries, whose probes were checked.
+    pub(super) fn shortlists(&self, queries: &[&Asked]) -> Vec<Shortlist> {
+        let sought = queries.iter().map(|asked| {
+            let ranking = self.settings.ranking.as_ref().unwrap_or(&asked.ranking);
+            let rule = Rule::of(&asked.query, ranking, self.learned);
+            Sought {
+                probe: &asked.probe,
+                params: Params::new(&asked.query, rule, asked.floor),
+                filter: asked.query.metadata_filter.as_ref(),
+            }
+        });
+        let sought: Vec<_> = sought.collect();
+        scan(self.rows.blocks(), &sought)
+    }
+}
