@@ -15,14 +15,12 @@ mod job;
 mod memory;
 pub(crate) mod merges;
 mod monitoring;
-mod nearest;
 mod page;
 mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sketches;
 mod skill;
-mod snapshots;
 mod spans;
 mod sql;
 mod sqlite;
@@ -45,7 +43,6 @@ pub use memory::{
     AsideWrite, IndexedMemory, MemoryChange, MemoryChanges, MemoryKey, RecallSettings, Revision,
 };
 pub use monitoring::{Connections, Monitoring, Queue};
-pub use nearest::{Nearest, Proposals};
 pub use port::Store;
 #[cfg(all(feature = "postgres", any(test, feature = "test-support")))]
 #[doc(hidden)]
@@ -53,7 +50,6 @@ pub use postgres::scratch_database;
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseClock, Examination, Postgres};
 pub use skill::SkillWrite;
-pub use snapshots::{SnapshotKey, Snapshots};
 pub use spans::{SpanAuthor, SpanBatch, SpanClaims, SpanCounts, SpanPart, SpanTrace, Spans};
 pub use sqlite::Sqlite;
 pub(crate) use tally::shown_metadata;

@@ -9,7 +9,7 @@ use reflect_types::{
 
 use super::{
     Archive, AsideWrite, Browse, Claims, FoundTrace, Intake, JobKey, JobKind, Lease, MemoryChanges,
-    MemoryKey, Monitoring, NewTrace, Proposals, Revision, SkillWrite, Snapshots, Spans, Tallies,
+    MemoryKey, Monitoring, NewTrace, Revision, SkillWrite, Spans, Tallies,
     TraceDeletion, TraceKey, Undecoded, UndoRun, VectorSpace, Vectors,
 };
 use crate::error::Result;
@@ -24,8 +24,6 @@ pub trait Store:
     Archive
     + Browse
     + Monitoring
-    + Proposals
-    + Snapshots
     + Spans
     + Tallies
     + Vectors

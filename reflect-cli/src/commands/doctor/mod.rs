@@ -95,23 +95,13 @@ async fn check_file(place: &Place, findings: &mut Findings) {
         Ok(data) => data,
         Err(failure) => return findings.bad(failure.to_string(), ANOTHER_FILE),
     };
-    // As it is: an examination must not migrate what it examines.
+    // As it is: an examination must not create what it examines.
     let file = match File::open_current(data, place.connections).await {
         Ok(file) => file,
-        Err(Error::Older { found: 0, .. }) => {
+        Err(Error::Empty { .. }) => {
             return findings.warn(
                 format!("{data}: the database is empty"),
                 &format!("`{}` creates its tables", hint("serve")),
-            );
-        }
-        Err(error @ Error::Older { .. }) => {
-            return findings.warn(
-                error.to_string(),
-                &format!(
-                    "back it up and start `{}` of this version, which migrates it; then run `{}` again",
-                    hint("serve"),
-                    hint("doctor")
-                ),
             );
         }
         Err(error) => {

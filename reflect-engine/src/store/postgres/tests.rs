@@ -5,8 +5,8 @@ use reflect_types::{Metadata, ProjectId};
 use tokio_postgres::Client;
 
 use super::scratch::scratch_database as database;
-use super::{Postgres, Store as _, migrations};
-use crate::store::{Intake, NewTrace, Proposals as _, VectorSpace, Vectors as _};
+use super::Postgres;
+use crate::store::{Intake, NewTrace, Store as _};
 
 fn address() -> String {
     std::env::var("DATABASE_URL").expect("DATABASE_URL names a database")
@@ -81,58 +81,42 @@ async fn tables(address: &str) -> i64 {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_refuses_an_old_or_hidden_pgvector_unchanged() {
+async fn postgres_refuses_a_hidden_pgvector_unchanged() {
     let admin = administrator().await;
-    for (database, extended, said) in [
-        // Without its type, pgvector is as before 0.7.
-        (
-            "test_old_pgvector",
-            "CREATE EXTENSION vector; ALTER TYPE halfvec RENAME TO newer",
-            "install 0.7 or newer",
-        ),
-        (
-            "test_hidden_pgvector",
-            "CREATE SCHEMA apart; CREATE EXTENSION vector SCHEMA apart",
-            "in the schema `apart`",
-        ),
-    ] {
-        for step in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
-            let step = format!("{step} {database}");
-            admin.batch_execute(&step).await.unwrap();
-        }
-        let address = address();
-        let (server, _) = address.rsplit_once('/').unwrap();
-        let url = format!("{server}/{database}");
-        let connected = tokio_postgres::connect(&url, tokio_postgres::NoTls);
-        let (client, connection) = connected.await.unwrap();
-        tokio::spawn(connection);
-        client.batch_execute(extended).await.unwrap();
-        assert!(refusal(&url).await.contains(said));
-        let looked = Postgres::connect_current(&url, 1).await;
-        assert!(looked.unwrap_err().to_string().contains(said));
-        assert_eq!(tables(&url).await, 0);
+    for step in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+        let step = format!("{step} test_hidden_pgvector");
+        admin.batch_execute(&step).await.unwrap();
     }
+    let address = address();
+    let (server, _) = address.rsplit_once('/').unwrap();
+    let url = format!("{server}/test_hidden_pgvector");
+    let connected = tokio_postgres::connect(&url, tokio_postgres::NoTls);
+    let (client, connection) = connected.await.unwrap();
+    tokio::spawn(connection);
+    let extend = "CREATE SCHEMA apart; CREATE EXTENSION vector SCHEMA apart";
+    client.batch_execute(extend).await.unwrap();
+    let said = "in the schema `apart`";
+    assert!(refusal(&url).await.contains(said));
+    let looked = Postgres::connect_current(&url, 1).await;
+    assert!(looked.unwrap_err().to_string().contains(said));
+    assert_eq!(tables(&url).await, 0);
 }
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_is_not_migrated_by_who_only_looks() {
+async fn postgres_gets_no_tables_from_who_only_looks() {
     let address = database("looked_at").await;
     let looked = || Postgres::connect_current(&address, 1);
     let refused = looked().await.unwrap_err();
-    assert!(matches!(refused, crate::Error::Older { found: 0, .. }));
+    assert!(matches!(refused, crate::Error::Empty { .. }));
     assert_eq!(tables(&address).await, 0);
     drop(Postgres::connect(&address).await.unwrap());
     looked().await.unwrap();
-    let older = "UPDATE test_looked_at.reflect_format SET format = 3";
-    administrator().await.batch_execute(older).await.unwrap();
-    let refused = looked().await.unwrap_err();
-    assert!(matches!(refused, crate::Error::Older { found: 3, .. }));
 }
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_refuses_a_newer_format_and_foreign_tables_unchanged() {
+async fn postgres_refuses_another_format_and_foreign_tables_unchanged() {
     let newer = database("newer").await;
     drop(Postgres::connect(&newer).await.unwrap());
     let admin = administrator().await;
@@ -191,44 +175,4 @@ async fn postgres_keeps_serving_while_a_newer_version_migrates() {
     assert_eq!(running.stats(&project).await.unwrap().traces, 2);
     // It may not start again.
     assert!(refusal(&address).await.contains("upgrade Reflect"));
-}
-
-#[tokio::test]
-#[ignore = "needs PostgreSQL: cargo xtask test postgres"]
-async fn postgres_migrates_the_vectors_of_an_older_format() {
-    let address = database("older").await;
-    let older = tokio_postgres::connect(&address, tokio_postgres::NoTls);
-    let (older, connection) = older.await.unwrap();
-    tokio::spawn(connection);
-    for step in &migrations::MIGRATIONS[..4] {
-        older.batch_execute(step).await.unwrap();
-    }
-    let filled = "CREATE TABLE reflect_format (format BIGINT NOT NULL); \
-         INSERT INTO reflect_format VALUES (4); \
-         INSERT INTO project (id, revision) VALUES ('p', 2); \
-         INSERT INTO memory (project, id, trace_id, success, q, revision, created_at, alpha, \
-             metadata, task, reflection) \
-         VALUES (1, 'm-1', 't-1', true, 0.5, 1, '2026-01-01T00:00:00Z', 0.3, '{}', 'a', '{}'), \
-             (1, 'm-2', 't-2', true, 0.5, 2, '2026-01-01T00:00:00Z', 0.3, '{}', 'b', '{}'); \
-         INSERT INTO embedding (memory, embedder, vector) \
-             VALUES (1, 'old', '[1,0]'), (2, 'new', '[0,2,0]'); \
-         INSERT INTO queue (kind, due_at) VALUES ('reembedding', 0)";
-    older.batch_execute(filled).await.unwrap();
-
-    let store = Postgres::connect(&address).await.unwrap();
-    let project = ProjectId::from("p");
-    let (old, new) = (VectorSpace::new("old", 2), VectorSpace::new("new", 3));
-    let known = store.embedders().await.unwrap();
-    assert!(known.len() == 2 && known.iter().all(|known| known.completed_at.is_none()));
-    for (space, vectors) in [
-        (&old, (1, vec![1.0, 0.0])),
-        (&new, (2, vec![0.0, 2.0, 0.0])),
-    ] {
-        let found = store.vectors(&project, space, &[1, 2]).await.unwrap();
-        assert_eq!(found, [vectors]);
-        let lacking = store.unembedded(space, 0, 9).await.unwrap();
-        assert_eq!(lacking.len(), 1);
-    }
-    let nearest = store.nearest(&project, &new, &[0.0, 1.0, 0.0], 9, 2).await;
-    assert_eq!(nearest.unwrap().memories, [(2, 1.0)]);
 }

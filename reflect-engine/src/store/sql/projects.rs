@@ -105,6 +105,7 @@ pub(super) async fn recalled(
         max_memories: found.get("max_memories")?,
         ranking: found.get("ranking")?,
         approve: found.get("approve")?,
+        ..RecallSettings::default()
     };
     Ok(Some((found.get("key")?, found.get("revision")?, settings)))
 }

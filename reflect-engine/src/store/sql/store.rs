@@ -429,7 +429,3 @@ impl<D: Driver> Store for D {
         Driver::close(self).await
     }
 }
-
-impl<D: Driver> crate::store::Proposals for D {}
-
-impl<D: Driver> crate::store::Snapshots for D {}

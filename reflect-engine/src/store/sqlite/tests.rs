@@ -1,17 +1,19 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use reflect_types::{Message, Metadata, ReviewMode, Reviewer, Verdict};
+use jiff::Timestamp;
+use reflect_types::{Message, Metadata, ProjectId, ReviewMode, Reviewer, TraceReceipt, Verdict};
 use rusqlite::Connection;
 
-use super::fault::Fault;
-use super::*;
-use crate::error::Error;
+use super::Sqlite;
+use crate::error::{Error, Result};
 use crate::review::NewReview;
-use crate::store::Vectors as _;
+use crate::store::sql::db::Db;
+use crate::store::sql::driver::Driver as _;
+use crate::store::sql::fault::Fault;
+use crate::store::sql::value::params;
+use crate::store::{Intake, JobKind, Lease, NewTrace, Store as _, Vectors as _};
 
 mod groups;
-
-type AnyWrite<T> = Box<dyn Fn(&Connection) -> Result<T, Fault> + Send>;
 
 fn store() -> (tempfile::TempDir, Arc<Sqlite>) {
     let folder = tempfile::tempdir().unwrap();
@@ -28,25 +30,44 @@ fn store_is_set_up(store: &Sqlite) {
     assert_eq!(mode, "wal");
 }
 
-fn add_project(name: String) -> impl Fn(&Connection) -> Result<(), Fault> {
-    move |db| {
-        db.execute("INSERT OR IGNORE INTO project (id) VALUES (?1)", [&name])?;
-        Ok(())
-    }
+/// Runs statements in a write.
+async fn execute(store: &Sqlite, statements: &[&'static str]) -> Result<()> {
+    let run = store.write(statements.to_vec(), |db, statements: &Vec<&'static str>| {
+        Box::pin(async move {
+            for statement in statements {
+                db.query(statement, &[]).await?;
+            }
+            Ok(())
+        })
+    });
+    run.await
+}
+
+async fn add_project(db: &Db<'_>, name: &str) -> Result<(), Fault> {
+    let insert = "INSERT INTO project (id) VALUES ($1) ON CONFLICT DO NOTHING";
+    db.execute(insert, &params![name]).await.map(drop)
+}
+
+/// Adds a project by a write of its own.
+async fn add(store: &Sqlite, name: String) -> Result<()> {
+    let added = store.write(name, |db, name| Box::pin(add_project(db, name)));
+    added.await
 }
 
 /// Blocks the writing thread until the returned sender is dropped.
 async fn hold(store: &Arc<Sqlite>) -> std::sync::mpsc::Sender<()> {
-    let (release, held) = std::sync::mpsc::channel();
+    let (release, held) = std::sync::mpsc::channel::<()>();
     let (begun, mut waiting) = tokio::sync::mpsc::unbounded_channel();
     let writer = Arc::clone(store);
     tokio::spawn(async move {
-        let work = move |_: &Connection| {
-            let _ = begun.send(());
-            let _ = held.recv();
-            Ok(())
-        };
-        writer.write(work).await
+        let held = writer.write((begun, Mutex::new(held)), |_, (begun, held)| {
+            Box::pin(async move {
+                let _ = begun.send(());
+                let _ = held.lock().unwrap().recv();
+                Ok(())
+            })
+        });
+        held.await
     });
     waiting.recv().await.unwrap();
     release
@@ -65,19 +86,13 @@ async fn a_reembedding_that_waits_is_looked_at_without_a_write() {
 }
 
 /// Queues all writes behind a blocked thread, in order, then unblocks it.
-async fn together<T: Send + 'static>(
-    store: &Arc<Sqlite>,
-    writes: Vec<AnyWrite<T>>,
-) -> Vec<Result<T>> {
+async fn together<F>(store: &Arc<Sqlite>, writes: Vec<F>) -> Vec<Result<()>>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
     let release = hold(store).await;
-    let waiting: Vec<_> = writes
-        .into_iter()
-        .map(|work| {
-            let store = Arc::clone(store);
-            // The current-thread runtime polls the tasks in order, and the first poll sends.
-            tokio::spawn(async move { store.write(work).await })
-        })
-        .collect();
+    // The current-thread runtime polls the tasks in order, and the first poll sends.
+    let waiting: Vec<_> = writes.into_iter().map(tokio::spawn).collect();
     tokio::task::yield_now().await;
     drop(release);
     let mut answers = Vec::new();
@@ -90,34 +105,23 @@ async fn together<T: Send + 'static>(
 #[tokio::test]
 async fn commits_are_synced_and_foreign_keys_enforced() {
     let (_folder, store) = store();
-    let pragmas = store.write(|db| {
-        let read = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        Ok((read("synchronous")?, read("foreign_keys")?))
-    });
-    assert_eq!(pragmas.await.unwrap(), (2, 1));
+    for (pragma, expected) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1)] {
+        let read = store.write(pragma, |db, pragma| Box::pin(db.value(pragma, &[])));
+        assert_eq!(read.await.unwrap(), Some(expected), "{pragma}");
+    }
 }
 
 #[tokio::test]
 async fn a_full_database_is_reported_and_recovers() {
     let (_folder, store) = store();
-    let limit = |pages: i64| {
+    add(&store, "first".to_owned()).await.unwrap();
+    execute(&store, &["PRAGMA max_page_count = 1"]).await.unwrap();
+    let add_to = |name: String| {
         let store = Arc::clone(&store);
-        async move {
-            let set = move |db: &Connection| {
-                db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-                Ok(())
-            };
-            store.write(set).await.unwrap();
-        }
+        async move { add(&store, name).await }
     };
-    store.write(add_project("first".to_owned())).await.unwrap();
-    limit(1).await;
-    let big = |name: &str| add_project(format!("{name}{}", "x".repeat(100_000)));
-    let writes: Vec<AnyWrite<()>> = vec![
-        Box::new(add_project("small".to_owned())),
-        Box::new(big("large")),
-    ];
-    let answers = together(&store, writes).await;
+    let large = format!("large{}", "x".repeat(100_000));
+    let answers = together(&store, vec![add_to("small".to_owned()), add_to(large.clone())]).await;
     let error = answers[1].as_ref().unwrap_err();
     assert!(
         error.is_retryable() && error.to_string().contains("disk"),
@@ -132,8 +136,9 @@ async fn a_full_database_is_reported_and_recovers() {
         1 + usize::from(answers[0].is_ok()),
         "exactly the acknowledged writes are stored"
     );
-    limit(1_000_000).await;
-    store.write(big("large")).await.unwrap();
+    let grow = execute(&store, &["PRAGMA max_page_count = 1000000"]);
+    grow.await.unwrap();
+    add(&store, large).await.unwrap();
 }
 
 #[tokio::test]
@@ -206,11 +211,8 @@ async fn an_unreadable_trace_blocks_no_other_job() {
             .await
             .unwrap();
     }
-    let damage = |db: &Connection| {
-        db.execute("UPDATE trace SET metadata = '{' WHERE id = 't-0'", [])?;
-        Ok(())
-    };
-    store.write(damage).await.unwrap();
+    let damage = execute(&store, &["UPDATE trace SET metadata = '{' WHERE id = 't-0'"]);
+    damage.await.unwrap();
     let lease = Lease {
         owner: "one".to_owned(),
         until: Timestamp::from_second(60).unwrap(),
@@ -228,11 +230,11 @@ async fn an_unreadable_trace_blocks_no_other_job() {
         })
         .collect();
     assert_eq!(ids, ["t-1"]);
-    let status = |db: &Connection| {
+    let status = store.read((), |db, ()| {
         let select = "SELECT ingest_status FROM trace WHERE id = 't-0'";
-        Ok(db.query_row(select, [], |row| row.get::<_, String>(0))?)
-    };
-    assert_eq!(store.read(status).await.unwrap(), "failed");
+        Box::pin(db.value::<String>(select, &[]))
+    });
+    assert_eq!(status.await.unwrap().as_deref(), Some("failed"));
 }
 
 #[tokio::test]
@@ -259,21 +261,4 @@ async fn a_database_in_memory_serves_several_threads() {
     store.close().await.unwrap();
     let closed = store.projects().await.unwrap_err();
     assert!(matches!(closed, Error::Unavailable { .. }));
-}
-
-#[tokio::test]
-async fn an_existing_project_with_an_odd_id_stays_usable() {
-    let (_folder, store) = store();
-    let odd = ProjectId::from(" odd\u{1b}\u{200b}");
-    let name = odd.to_string();
-    let older = move |db: &Connection| -> Result<(), Fault> {
-        db.execute("INSERT INTO project (id) VALUES (?1)", [&name])?;
-        Ok(())
-    };
-    store.write(older).await.unwrap();
-    store.create_project(&odd).await.unwrap();
-    assert!(store.projects().await.unwrap().contains(&odd));
-    assert_eq!(store.stats(&odd).await.unwrap().traces, 0);
-    assert!(store.delete_project(&odd).await.unwrap());
-    assert!(store.create_project(&odd).await.is_err());
 }
