@@ -26,7 +26,5 @@ pub use learn::ReviewReason;
 pub use recall::Appraisal;
 
 // The names of rooms that have moved, for files that still use them.
-pub(crate) use core::task;
 pub(crate) use jobs as ingest;
-pub(crate) use learn as credit;
 pub(crate) use learn::sketch;

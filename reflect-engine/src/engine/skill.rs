@@ -8,10 +8,10 @@ use reflect_types::{CreateSkill, MemoryRecord, ProjectId, Skill, neutral};
 use super::handle::Engine;
 use crate::clock;
 use crate::core::Core;
+use crate::core::task::{compute, isolate, run_to_end};
 use crate::error::{Error, Result};
 use crate::model::{self, Guide, SkillWriter, SourceMemory};
 use crate::store::SkillWrite;
-use crate::task::{compute, isolate, run_to_end};
 
 /// The model that a panic is blamed on.
 const WRITER: &str = "the skill writer";

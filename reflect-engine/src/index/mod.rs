@@ -28,8 +28,8 @@ use std::fmt;
 
 use reflect_types::Metadata;
 
-use crate::credit::Effect;
 use crate::hash::KeyedHash;
+use crate::learn::Effect;
 use crate::rank::{Merit, Params, signature};
 use block::{Entry, Row};
 use rows::Rows;

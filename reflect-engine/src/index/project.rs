@@ -12,8 +12,8 @@ use super::published::Published;
 use super::state::State;
 use super::waiting::{self, Asked, Queue};
 use super::{Error as Refused, Shortlist};
-use crate::credit::Account;
 use crate::error::{Error, Result};
+use crate::learn::Account;
 use crate::rank::Learned;
 use crate::store::{AsideWrite, MemoryChanges, MemoryKey, RecallSettings, Revision};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use reflect_types::{MemoryStatus, ProjectId};
 
 use crate::core::Core;
+use crate::core::task::{compute, finish};
 use crate::error::Result;
 use crate::index::{ProjectIndex, Turn};
 use crate::store::{AsideWrite, MemoryChanges, Revision, VectorSpace};
-use crate::task::{compute, finish};
 
 /// The number of changes read from the store at a time. Tests read many pages.
 pub(crate) const PAGE: usize = if cfg!(test) { 8 } else { 4_096 };

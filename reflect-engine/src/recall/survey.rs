@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use reflect_types::{Explanation, MemoryId, QueryMemories};
 
-use crate::credit::Account;
+use crate::learn::Account;
 use crate::rank::{self, Candidate, Explained, Merit, Params};
 use crate::store::{IndexedMemory, MemoryChange, MemoryChanges, MemoryKey};
 
