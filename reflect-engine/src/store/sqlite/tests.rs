@@ -11,7 +11,7 @@ use crate::store::sql::db::Db;
 use crate::store::sql::driver::Driver as _;
 use crate::store::sql::fault::Fault;
 use crate::store::sql::value::params;
-use crate::store::{Intake, JobKind, Lease, NewTrace, Store as _, Vectors as _};
+use crate::store::{Intake, JobKind, Lease, NewTrace, Store, Vectors as _};
 
 mod groups;
 
@@ -105,7 +105,7 @@ where
 #[tokio::test]
 async fn commits_are_synced_and_foreign_keys_enforced() {
     let (_folder, store) = store();
-    for (pragma, expected) in [("PRAGMA synchronous", 2), ("PRAGMA foreign_keys", 1)] {
+    for (pragma, expected) in [("PRAGMA synchronous", 2_i64), ("PRAGMA foreign_keys", 1)] {
         let read = store.write(pragma, |db, pragma| Box::pin(db.value(pragma, &[])));
         assert_eq!(read.await.unwrap(), Some(expected), "{pragma}");
     }
@@ -144,8 +144,8 @@ async fn a_full_database_is_reported_and_recovers() {
 #[tokio::test]
 async fn a_closed_store_is_unavailable() {
     let (_folder, store) = store();
-    store.close().await.unwrap();
-    store.close().await.unwrap();
+    Store::close(&*store).await.unwrap();
+    Store::close(&*store).await.unwrap();
     let read = store.projects().await.unwrap_err();
     let written = store
         .delete_project(&ProjectId::default())
@@ -258,7 +258,7 @@ async fn a_database_in_memory_serves_several_threads() {
         });
     }
     tasks.join_all().await;
-    store.close().await.unwrap();
+    Store::close(&*store).await.unwrap();
     let closed = store.projects().await.unwrap_err();
     assert!(matches!(closed, Error::Unavailable { .. }));
 }
