@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::validate::{InvalidField, Validate, at_most, not_blank};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, without_controls};
 use crate::verdict::Verdict;
 
 /// Who gives a review: `"human"`, or `{"model": "gpt-5.4-mini"}`.
@@ -70,11 +70,7 @@ impl Validate for Reviewer {
             Self::Model(name) => {
                 not_blank("reviewer", name, "name the model")?;
                 at_most("reviewer", name, Self::MAX_NAME)?;
-                if name.chars().any(char::is_control) {
-                    let problem = "must not have control characters in the model's name";
-                    return Err(InvalidField::new("reviewer", problem));
-                }
-                Ok(())
+                without_controls("reviewer", name)
             }
             Self::Unknown => Err(InvalidField::new(
                 "reviewer",

@@ -48,7 +48,7 @@ async fn key_is_valid_until_it_expires() {
     };
     assert_eq!(at, past);
     assert!(keys.recall(&created.api_key).is_none());
-    let child = keys.create_by(&caller, &project, CreateApiKey::new("child"));
+    let child = keys.create_by(&caller, &project, expiring(&in_seconds(60)));
     assert!(child.await.unwrap().is_none());
 }
 

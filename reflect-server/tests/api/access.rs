@@ -147,7 +147,7 @@ fn administration() -> Vec<Endpoint> {
             Method::POST,
             "/api-keys",
             Scope::KeyAdmin,
-            Some(json!({"label": "l", "scopes": []})),
+            Some(json!({"label": "l", "scopes": ["trace:read"]})),
         ),
         endpoint(
             Method::POST,

@@ -133,7 +133,7 @@ async fn a_new_project_has_a_printable_id() {
             (
                 Method::POST,
                 "/api-keys",
-                json!({"label": "l", "scopes": []}),
+                json!({"label": "l", "scopes": ["trace:read"]}),
             ),
             (Method::POST, "/archive", json!({"pieces": []})),
             (Method::PATCH, "", json!({"approve": "first"})),

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::KeyId;
 use crate::key::{Environment, Scope};
 use crate::layout::Layout;
-use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, within, without_controls};
 
 /// Lists the project's keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,13 +22,11 @@ impl Layout for ListApiKeys {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateApiKey {
     /// What the key is for.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(min_length = 1, max_length = 200, pattern = "\\S")
-    )]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::label))]
     pub label: String,
-    /// The key's scopes.
+    /// The key's scopes, at least one.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, required = true))]
     pub scopes: Vec<Scope>,
     /// Live or test.
     #[serde(default)]
@@ -48,7 +46,7 @@ impl CreateApiKey {
     /// The longest label, in characters.
     pub const MAX_LABEL: usize = 200;
 
-    /// A live key without scopes.
+    /// A live key, which needs scopes yet.
     pub fn new(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -64,12 +62,21 @@ impl Validate for CreateApiKey {
     fn validate(&self) -> Result<(), InvalidField> {
         not_blank("label", &self.label, "say what the key is for")?;
         at_most("label", &self.label, Self::MAX_LABEL)?;
-        if let Some(scope) = self.scopes.iter().find(|scope| !scope.is_known()) {
+        without_controls("label", &self.label)?;
+        let known = || {
             let known: Vec<&str> = Scope::KNOWN.iter().map(Scope::as_str).collect();
-            return Err(InvalidField::new(
-                "scopes",
-                format!("has `{scope}`, which is none of {}", known.join(", ")),
-            ));
+            known.join(", ")
+        };
+        if self.scopes.is_empty() {
+            let problem = format!(
+                "is empty, and such a key may do nothing: choose of {}",
+                known()
+            );
+            return Err(InvalidField::new("scopes", problem));
+        }
+        if let Some(scope) = self.scopes.iter().find(|scope| !scope.is_known()) {
+            let problem = format!("has `{scope}`, which is none of {}", known());
+            return Err(InvalidField::new("scopes", problem));
         }
         if !self.environment.is_known() {
             return Err(InvalidField::new("environment", "must be `live` or `test`"));

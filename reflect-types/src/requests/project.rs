@@ -9,7 +9,7 @@ use crate::key::Environment;
 use crate::layout::Layout;
 use crate::project::ProjectSettings;
 use crate::ranking::Ranking;
-use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, within, without_controls};
 
 /// Asks whether the server is up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -189,17 +189,14 @@ without_parts!(
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bootstrap {
     /// The owner of the key.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::owner))]
     pub user_id: String,
     /// The project to create; an existing one is refused.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::new_project_id))]
     pub project_id: ProjectId,
     /// What the key is for.
     #[serde(default = "Bootstrap::default_label")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(min_length = 1, max_length = 200, pattern = "\\S", default = Bootstrap::default_label)
-    )]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::first_label))]
     pub key_label: String,
     /// Live or test.
     #[serde(default)]
@@ -229,13 +226,12 @@ impl Bootstrap {
 
 impl Validate for Bootstrap {
     fn validate(&self) -> Result<(), InvalidField> {
-        not_blank(
-            "user_id",
-            &self.user_id,
-            "name the user who will own the key",
-        )?;
+        let owner = "name the user who will own the key";
+        not_blank("user_id", &self.user_id, owner)?;
+        without_controls("user_id", &self.user_id)?;
         not_blank("key_label", &self.key_label, "say what the key is for")?;
         at_most("key_label", &self.key_label, CreateApiKey::MAX_LABEL)?;
+        without_controls("key_label", &self.key_label)?;
         if !self.environment.is_known() {
             return Err(InvalidField::new("environment", "must be `live` or `test`"));
         }
