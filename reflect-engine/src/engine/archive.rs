@@ -10,6 +10,7 @@ use reflect_types::{
 
 use super::handle::Engine;
 use super::time;
+use crate::clock;
 use crate::error::{Error, Result};
 use crate::learn::{self, Move};
 use crate::recall;
@@ -73,13 +74,17 @@ impl Engine {
     }
 
     /// Stores exported pieces under their ids. Existing ones are left as they are, so an interrupted
-    /// import can be repeated. The texts of memories and of the skill become neutral, and a task of a
-    /// memory is cut to its limit; traces stay as they are, except for what their past reviews taught.
-    pub async fn import(&self, project: &ProjectId, pieces: Vec<Piece>) -> Result<ImportReport> {
+    /// import can be repeated. Times become UTC, the texts of memories and of the skill neutral, and a task of
+    /// a memory is cut to its limit; traces stay as they are, except for what their past reviews taught.
+    pub async fn import(
+        &self,
+        project: &ProjectId,
+        mut pieces: Vec<Piece>,
+    ) -> Result<ImportReport> {
         let core = self.checked(project, project)?;
-        for piece in &pieces {
+        for piece in &mut pieces {
             piece.validate()?;
-            check_times(piece)?;
+            normalise_times(piece)?;
         }
         let pieces: Vec<Piece> = pieces.into_iter().map(made_neutral).collect();
         let tasks: Vec<&str> = pieces.iter().filter_map(embedded_text).collect();
@@ -118,44 +123,46 @@ impl Engine {
     }
 }
 
-/// Refuses a time that no store could read again: one such row would fail every undo.
-fn check_times(piece: &Piece) -> Result<(), InvalidField> {
+/// Writes all times as the store writes its own, because it compares them as texts. One that cannot be read is
+/// refused: such a row would fail every undo.
+fn normalise_times(piece: &mut Piece) -> Result<(), InvalidField> {
+    let mut times: Vec<(&'static str, &mut String)> = Vec::new();
     match piece {
         Piece::Memory(archived) => {
             let ArchivedMemory {
                 history, set_aside, ..
-            } = &**archived;
-            time::parse("created_at", &history.memory.created_at)?;
-            let aside = set_aside.iter().map(|aside| &aside.event);
-            for event in history.events.iter().chain(aside) {
-                time::parse("events.created_at", &event.created_at)?;
-            }
-            for change in &history.changes {
-                time::parse("changes.created_at", &change.created_at)?;
-            }
+            } = &mut **archived;
+            let memory = &mut history.memory;
+            times.push(("created_at", &mut memory.created_at));
+            let aside = memory.aside.iter_mut();
+            times.extend(aside.map(|aside| ("aside.since", &mut aside.since)));
+            let aside = set_aside.iter_mut().map(|aside| &mut aside.event);
+            let events = history.events.iter_mut().chain(aside);
+            times.extend(events.map(|event| ("events.created_at", &mut event.created_at)));
+            let changes = history.changes.iter_mut();
+            times.extend(changes.map(|change| ("changes.created_at", &mut change.created_at)));
         }
         Piece::Trace(archived) => {
-            if let Some(time) = &archived.trace.created_at {
-                time::parse("created_at", time)?;
-            }
-            if let Some(judgement) = &archived.judgement {
-                time::parse("judgement.created_at", &judgement.created_at)?;
-            }
-            for past in &archived.past_reviews {
-                time::parse("past_reviews.created_at", &past.created_at)?;
-            }
+            let stored = archived.trace.created_at.iter_mut();
+            times.extend(stored.map(|time| ("created_at", time)));
+            let given = archived.judgement.iter_mut();
+            times.extend(given.map(|given| ("judgement.created_at", &mut given.created_at)));
+            let past = archived.past_reviews.iter_mut();
+            times.extend(past.map(|past| ("past_reviews.created_at", &mut past.created_at)));
+        }
+        Piece::Skill(skill) => {
+            times.extend(skill.created_at.iter_mut().map(|time| ("created_at", time)));
         }
         Piece::Undo(record) => {
-            time::parse("created_at", &record.created_at)?;
-            let Undo { since, until, .. } = &record.request;
-            for (field, given) in [("request.since", since), ("request.until", until)] {
-                given
-                    .as_deref()
-                    .map(|text| time::parse(field, text))
-                    .transpose()?;
-            }
+            times.push(("created_at", &mut record.created_at));
+            let Undo { since, until, .. } = &mut record.request;
+            times.extend(since.iter_mut().map(|time| ("request.since", time)));
+            times.extend(until.iter_mut().map(|time| ("request.until", time)));
         }
         _ => {}
+    }
+    for (field, text) in times {
+        *text = clock::text(time::parse(field, text)?);
     }
     Ok(())
 }
@@ -176,7 +183,7 @@ fn replayed(mut archived: ArchivedMemory) -> ArchivedMemory {
     archived
 }
 
-/// The piece with neutral texts, because an archive may be of an older version, or anyone's.
+/// The piece with neutral texts, because an archive may be anyone's.
 fn made_neutral(piece: Piece) -> Piece {
     match piece {
         Piece::Memory(mut archived) => {
