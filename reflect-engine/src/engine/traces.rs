@@ -29,10 +29,13 @@ impl Engine {
             None if core.judge.is_some() => Intake::Unjudged,
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
-                // Without a working embedder, the review is queued like any other.
                 match ingest::learn_authored(core, project, &new, &review).await {
                     Ok(learned) => Intake::Learned(learned),
-                    Err(_) => Intake::Queued(review),
+                    // Without a working embedder, the review is queued like any other.
+                    Err(error) => {
+                        tracing::warn!(%project, %error, "a lesson is queued: it cannot be learned at once");
+                        Intake::Queued(review)
+                    }
                 }
             }
             Some(review) => Intake::Queued(review),
