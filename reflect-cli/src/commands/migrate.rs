@@ -249,7 +249,7 @@ async fn copy_keys(from: &File, to: &File, only: Option<&ProjectId>) -> Result<u
     if records.is_empty() {
         return Ok(0);
     }
-    let (target, _) = to.opened.keys().await?;
+    let target = to.opened.keys().await?;
     let mut copied = 0;
     for record in records {
         if target.find(&record.key.public_id).await?.is_none() {
