@@ -32,6 +32,11 @@ impl Reviewer {
         Self::Model(if name.is_empty() { "model" } else { name }.to_owned())
     }
 
+    /// Whether the reviewer is a person.
+    pub(crate) fn is_human(&self) -> bool {
+        *self == Self::Human
+    }
+
     /// The model's name; `None` if the reviewer is not a model.
     pub fn model_name(&self) -> Option<&str> {
         match self {
@@ -39,28 +44,6 @@ impl Reviewer {
             Self::Human | Self::Unknown => None,
         }
     }
-
-    /// The note of a model's review: `[judge <model>]`.
-    pub(crate) fn note(&self) -> Option<String> {
-        self.model_name().map(|model| format!("[judge {model}]"))
-    }
-}
-
-/// A text after a note.
-pub(crate) fn with_note(note: String, text: Option<&str>) -> String {
-    match text {
-        None | Some("") => note,
-        Some(text) => format!("{note} {text}"),
-    }
-}
-
-/// The text after a note, if it begins with exactly this one.
-pub(crate) fn without_note<'a>(note: &str, text: &'a str) -> Option<&'a str> {
-    let rest = text.strip_prefix(note)?;
-    if rest.is_empty() {
-        return Some(rest);
-    }
-    rest.strip_prefix(' ')
 }
 
 impl Validate for Reviewer {

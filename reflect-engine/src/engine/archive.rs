@@ -54,12 +54,7 @@ impl Engine {
         let core = self.checked(project, page)?;
         let (after, limit) = (page.after.as_ref(), page.limit() as usize);
         let store = &core.store;
-        let traces = store.archived_traces_json(project, after, limit).await?;
-        let noted = |archived: ArchivedTrace| ArchivedTrace {
-            trace: archived.trace.with_judge_notes(),
-            ..archived
-        };
-        Ok(traces.into_iter().map(|trace| trace.map(noted)).collect())
+        store.archived_traces_json(project, after, limit).await
     }
 
     /// A page of memories in the order they were learned.

@@ -54,7 +54,9 @@ impl Engine {
 
     /// A trace by its id.
     pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.get_trace_json(project, id).await?.decode()
+        let core = self.checked(project, id)?;
+        let found = core.store.trace(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
     }
 
     /// Like [`get_trace`](Self::get_trace), the long fields undecoded.
@@ -65,8 +67,7 @@ impl Engine {
     ) -> Result<Undecoded<Trace>> {
         let core = self.checked(project, id)?;
         let found = core.store.trace_json(project, id).await?;
-        let found = found.ok_or_else(|| no_trace(id))?;
-        Ok(found.map(Trace::with_judge_notes))
+        found.ok_or_else(|| no_trace(id))
     }
 
     /// A page of traces, newest first unless the request says otherwise.
@@ -86,10 +87,7 @@ impl Engine {
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>> {
         let core = self.checked(project, list)?;
-        let Page { items, more } = core.store.list_traces_json(project, list).await?;
-        let noted = |trace: Undecoded<Trace>| trace.map(Trace::with_judge_notes);
-        let items = items.into_iter().map(noted).collect();
-        Ok(Page { items, more })
+        core.store.list_traces_json(project, list).await
     }
 
     /// Retries the failed ingestion of a trace.
@@ -148,13 +146,6 @@ impl Engine {
         };
         let new = ingest::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
         Ok((new, review))
-    }
-
-    /// A trace as it is stored, without the notes of a reply.
-    pub(super) async fn stored_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let core = self.checked(project, id)?;
-        let found = core.store.trace(project, id).await?;
-        found.ok_or_else(|| no_trace(id))
     }
 
     pub(super) async fn new_review(

@@ -1,21 +1,14 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{about_one, sent_as_json, without_parts};
 use crate::id::KeyId;
 use crate::key::{Environment, Scope};
-use crate::layout::Layout;
 use crate::validate::{InvalidField, Validate, at_most, not_blank, within, without_controls};
 
-/// Lists the project's keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListApiKeys;
-
-impl Validate for ListApiKeys {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
+without_parts! {
+    /// Lists the project's keys.
+    ListApiKeys;
 }
-
-impl Layout for ListApiKeys {}
 
 /// Creates a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,47 +71,18 @@ impl Validate for CreateApiKey {
             let problem = format!("has `{scope}`, which is none of {}", known());
             return Err(InvalidField::new("scopes", problem));
         }
-        if !self.environment.is_known() {
-            return Err(InvalidField::new("environment", "must be `live` or `test`"));
-        }
+        Environment::check("environment", Some(&self.environment))?;
         self.max_alpha
             .map_or(Ok(()), |alpha| within("max_alpha", alpha, 0.0..=1.0))
     }
 }
 
-impl Layout for CreateApiKey {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(CreateApiKey);
 
-/// Revokes a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevokeApiKey {
-    /// The key to revoke.
-    pub key_id: KeyId,
-}
-
-impl RevokeApiKey {
-    /// The request for this key.
-    pub fn new(key_id: impl Into<KeyId>) -> Self {
-        let key_id = key_id.into();
-        Self { key_id }
-    }
-}
-
-impl Validate for RevokeApiKey {
-    fn validate(&self) -> Result<(), InvalidField> {
-        self.key_id.validate()
-    }
-}
-
-impl Layout for RevokeApiKey {
-    fn id(&self) -> Option<&str> {
-        Some(self.key_id.as_str())
-    }
-
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        Ok(b"{}".to_vec())
-    }
+about_one! {
+    /// Revokes a key.
+    RevokeApiKey(
+        /// The key to revoke.
+        key_id: KeyId
+    ) sends b"{}";
 }

@@ -98,7 +98,6 @@ pub(in crate::store) fn undecoded_trace<R: Row>(row: &R) -> Result<Undecoded<Tra
         created_memory_id: memory_id(row, 13)?,
         review,
         withdrawn_verdict: model_verdict(row, 23)?,
-        judge_note: None,
         key_id: key_id(row, 25)?,
         arm: optional_name(row, 26)?,
         created_at: optional(row, 14)?,
