@@ -76,7 +76,7 @@ async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
         after: None,
     };
     loop {
-        let slot = visit.app.replies().acquire().await?;
+        let slot = visit.slot().await?;
         let page = engine.export_memories(project, &next).await?;
         // A browser that reads slowly holds up no other reply.
         drop(slot);
@@ -92,7 +92,7 @@ async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
         after: None,
     };
     loop {
-        let slot = visit.app.replies().acquire().await?;
+        let slot = visit.slot().await?;
         let page = engine.export_traces(project, &next).await?;
         drop(slot);
         let Some(last) = page.last() else { break };

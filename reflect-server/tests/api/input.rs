@@ -197,7 +197,10 @@ async fn invalid_field_of_other_requests_is_named() {
             "scopes",
         ),
         (
-            other("/api-keys", json!({"label": "a\u{0}b", "scopes": ["trace:read"]})),
+            other(
+                "/api-keys",
+                json!({"label": "a\u{0}b", "scopes": ["trace:read"]}),
+            ),
             "label",
         ),
         (
