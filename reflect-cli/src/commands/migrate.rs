@@ -9,7 +9,6 @@ use reflect_types::{
 };
 use serde::Serialize;
 
-use super::bundle::bar;
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
@@ -107,10 +106,12 @@ async fn copy(
         overviews.push((project, overview));
     }
     let records = |overview: &Overview| overview.stats.memories + overview.stats.traces;
-    let progress = bar(overviews
-        .iter()
-        .map(|(_, overview)| records(overview))
-        .sum());
+    let progress = output::bar(
+        overviews
+            .iter()
+            .map(|(_, overview)| records(overview))
+            .sum(),
+    );
     let mut copied = Copied::default();
     for (project, overview) in &overviews {
         let copy = Copy {
