@@ -1,4 +1,5 @@
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::id::{KeyId, TraceId};
 use crate::reflection::AuthoredReflection;
@@ -19,7 +20,7 @@ use crate::wire_enum::wire_enum;
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(description = "A review of a run."))]
 pub struct Review {
@@ -31,14 +32,14 @@ pub struct Review {
     #[cfg_attr(feature = "openapi", schema(max_length = 32768))]
     pub feedback_text: Option<String>,
     /// How far the retrieved memories move, from 0 to 1; absent leaves it to the server (0.3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 1))]
     pub alpha: Option<f64>,
     /// A reflection written by the caller, to be stored instead of a generated one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reflection: Option<AuthoredReflection>,
     /// Who gives the review; absent for a person.
-    #[serde(default, skip_serializing_if = "Reviewer::is_human")]
+    #[serde(default)]
     pub reviewer: Reviewer,
 }
 
@@ -120,6 +121,27 @@ impl Validate for Review {
         at_most("feedback_text", feedback, Self::MAX_FEEDBACK)?;
         self.reviewer.validate()?;
         self.reflection.as_ref().map_or(Ok(()), Validate::validate)
+    }
+}
+
+// By hand, because `feedback_text` is sent even when null, except beside an authored reflection.
+impl Serialize for Review {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut review = to.serialize_map(None)?;
+        review.serialize_entry("result", &self.result)?;
+        if self.reflection.is_none() || self.feedback_text.is_some() {
+            review.serialize_entry("feedback_text", &self.feedback_text)?;
+        }
+        if let Some(alpha) = &self.alpha {
+            review.serialize_entry("alpha", alpha)?;
+        }
+        if let Some(reflection) = &self.reflection {
+            review.serialize_entry("reflection", reflection)?;
+        }
+        if self.reviewer != Reviewer::Human {
+            review.serialize_entry("reviewer", &self.reviewer)?;
+        }
+        review.end()
     }
 }
 

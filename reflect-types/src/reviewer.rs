@@ -32,11 +32,6 @@ impl Reviewer {
         Self::Model(if name.is_empty() { "model" } else { name }.to_owned())
     }
 
-    /// Whether the reviewer is a person.
-    pub(crate) fn is_human(&self) -> bool {
-        *self == Self::Human
-    }
-
     /// The model's name; `None` if the reviewer is not a model.
     pub fn model_name(&self) -> Option<&str> {
         match self {

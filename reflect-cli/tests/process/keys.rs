@@ -120,10 +120,12 @@ fn a_key_tells_that_its_project_is_new() {
 }
 
 #[test]
-fn control_characters_of_a_label_are_not_printed() {
+fn hidden_characters_of_a_label_are_refused_or_not_printed() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());
-    let create = ["keys", "create", "a\u{1b}[2Jb", "--all", "--json"];
+    let refused = on_file(&data, &["keys", "create", "a\u{1b}[2Jb", "--all"], "");
+    assert_eq!(refused.status.code(), Some(2));
+    let create = ["keys", "create", "a\u{202e}b", "--all", "--json"];
     let made = json(&on_file(&data, &create, ""));
     let id = made["key"]["id"].as_str().unwrap();
     let ended = on_file(&data, &["keys", "revoke", id], "");
