@@ -28,7 +28,7 @@ pub mod store;
 mod task;
 mod triage;
 
-pub use engine::{Builder, EmbeddingGauge, Engine, Gauges, QueueGauge};
+pub use engine::{Builder, EmbeddingGauge, Engine, Export, Gauges, QueueGauge};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
 pub use recall::Appraisal;

@@ -4,8 +4,8 @@
 
 use reflect_types::{
     ArchivedMemory, ArchivedReview, ArchivedTrace, CreateTrace, ExportMemories, ExportTraces,
-    ImportReport, InvalidField, ListUndos, Overview, Piece, ProjectId, Reflection, Skill, Undo,
-    Validate, neutral,
+    ImportReport, InvalidField, ListUndos, MemoryId, Overview, Piece, ProjectId, Reflection, Skill,
+    TraceId, Undo, UndoRecord, Validate, neutral,
 };
 
 use super::handle::Engine;
@@ -68,6 +68,17 @@ impl Engine {
         core.store.archived_memories(project, after, limit).await
     }
 
+    /// All pieces of a project, in the order of an import, in pages of at most this many.
+    pub async fn export(&self, project: &ProjectId, page: u32) -> Result<Export> {
+        Ok(Export {
+            before: self.export_overview(project).await?,
+            engine: self.clone(),
+            project: project.clone(),
+            page,
+            part: Part::Memories(None),
+        })
+    }
+
     /// Stores exported pieces under their ids. Existing ones are left as they are, so an interrupted
     /// import can be repeated. Times become UTC, the texts of memories and of the skill neutral, and a task of
     /// a memory is cut to its limit; traces stay as they are, except for what their past reviews taught.
@@ -115,6 +126,93 @@ impl Engine {
             stored,
             present: asked.saturating_sub(stored),
         })
+    }
+}
+
+/// An export of a project, read page by page.
+#[derive(Debug)]
+pub struct Export {
+    engine: Engine,
+    project: ProjectId,
+    page: u32,
+    before: Overview,
+    part: Part,
+}
+
+/// What is read next, and after which record.
+#[derive(Debug)]
+enum Part {
+    Memories(Option<MemoryId>),
+    Traces(Option<TraceId>),
+    Rest(Vec<Piece>),
+}
+
+impl Export {
+    /// The totals of the project when the export began.
+    pub fn overview(&self) -> &Overview {
+        &self.before
+    }
+
+    /// The next pieces; none at the end. Pages are read separately: if the project has changed by then, a change may be
+    /// in one page and not in another, which is a conflict.
+    pub async fn next(&mut self) -> Result<Vec<Piece>> {
+        let (engine, project, limit) = (&self.engine, &self.project, Some(self.page));
+        if let Part::Memories(after) = &mut self.part {
+            let page = ExportMemories {
+                limit,
+                after: after.take(),
+            };
+            let memories = engine.export_memories(project, &page).await?;
+            if let Some(last) = memories.last() {
+                *after = Some(last.history.memory.id.clone());
+                let pieces = memories.into_iter().map(Box::new).map(Piece::Memory);
+                return Ok(pieces.collect());
+            }
+            self.part = Part::Traces(None);
+        }
+        if let Part::Traces(after) = &mut self.part {
+            let page = ExportTraces {
+                limit,
+                after: after.take(),
+            };
+            let traces = engine.export_traces(project, &page).await?;
+            if let Some(last) = traces.last() {
+                *after = Some(last.trace.id.clone());
+                let pieces = traces.into_iter().map(Box::new).map(Piece::Trace);
+                return Ok(pieces.collect());
+            }
+            let skill = self.before.skill.iter().cloned().map(Piece::Skill);
+            let undos = all_undos(engine, project).await?.into_iter();
+            let undos = undos.map(Box::new).map(Piece::Undo);
+            self.part = Part::Rest(skill.chain(undos).collect());
+        }
+        let Part::Rest(rest) = &mut self.part else {
+            return Ok(Vec::new());
+        };
+        if rest.is_empty() && engine.export_overview(project).await? != self.before {
+            let changed = "the project changed during the export: retry when it is quiet";
+            return Err(Error::Conflict(changed.to_owned()));
+        }
+        let page = rest.len().min(self.page as usize);
+        Ok(rest.drain(..page).collect())
+    }
+}
+
+/// All records of undos, oldest first.
+async fn all_undos(engine: &Engine, project: &ProjectId) -> Result<Vec<UndoRecord>> {
+    let mut list = ListUndos {
+        limit: Some(ListUndos::MAX_LIMIT),
+        before: None,
+    };
+    let mut records = Vec::new();
+    loop {
+        let page = engine.list_undos(project, &list).await?;
+        list.before = page.cursor().map(|record| record.id.clone());
+        records.extend(page.items);
+        if list.before.is_none() {
+            records.reverse();
+            return Ok(records);
+        }
     }
 }
 

@@ -129,7 +129,10 @@ impl KeyStore {
     /// nor expired; returns whether it was stored.
     pub async fn insert_if_none_is_valid(&self, key: KeyRecord) -> Result<bool> {
         let query = format!("SELECT id FROM api_key WHERE {IS_VALID} LIMIT 1");
-        let values = [project(key.project.as_ref()), time(&key.key.created_at)];
+        let values = [
+            project(key.project.as_ref()),
+            time(key.key.created_at.as_ref()),
+        ];
         let query = Statement::new(query, values);
         self.insert_if(&key, query, false).await
     }
@@ -140,7 +143,7 @@ impl KeyStore {
         let query = format!("SELECT id FROM api_key WHERE {IS_VALID} AND public_id = $3");
         let values = [
             project(key.project.as_ref()),
-            time(&key.key.created_at),
+            time(key.key.created_at.as_ref()),
             creator.into(),
         ];
         let query = Statement::new(query, values);
@@ -245,8 +248,8 @@ fn project(id: Option<&ProjectId>) -> Value {
     id.map(ProjectId::as_str).into()
 }
 
-fn time(time: &Option<String>) -> Value {
-    time.as_deref().into()
+fn time(time: Option<&String>) -> Value {
+    time.map(String::as_str).into()
 }
 
 fn insertion(record: &KeyRecord) -> Statement {
@@ -261,10 +264,10 @@ fn insertion(record: &KeyRecord) -> Statement {
         key.label.as_str().into(),
         scopes.join(" ").as_str().into(),
         key.environment.as_str().into(),
-        time(&key.created_at),
-        time(&key.last_used_at),
-        time(&key.revoked_at),
-        time(&key.expires_at),
+        time(key.created_at.as_ref()),
+        time(key.last_used_at.as_ref()),
+        time(key.revoked_at.as_ref()),
+        time(key.expires_at.as_ref()),
         key.max_alpha.into(),
         key.created_by.as_ref().map(KeyId::as_str).into(),
     ];
