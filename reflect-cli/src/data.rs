@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, Command};
 use reflect_engine::Builder;
 use reflect_engine::store::{Postgres, Sqlite, Store};
-use reflect_server::keys::{self, KeyStore};
+use reflect_server::keys::KeyStore;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::failure::Failure;
@@ -217,36 +217,20 @@ impl Opened {
         }
     }
 
-    /// The store of keys, and whether no server had used it. Its tables are created if missing.
-    pub(crate) async fn keys(&self) -> reflect_engine::Result<(Arc<dyn KeyStore>, bool)> {
+    /// The keys of the database. Their tables are created if missing.
+    pub(crate) async fn keys(&self) -> reflect_engine::Result<KeyStore> {
         match self {
-            Self::File(path, _) => {
-                let path = path.clone();
-                let keys = blocking(move || keys::Sqlite::open(path)).await?;
-                let is_new = keys.is_new();
-                Ok((Arc::new(keys), is_new))
-            }
-            Self::Postgres(store) => {
-                let keys = keys::Postgres::open(Arc::clone(store)).await?;
-                let is_new = keys.is_new();
-                Ok((Arc::new(keys), is_new))
-            }
+            Self::File(path, _) => KeyStore::on_file(path).await,
+            Self::Postgres(store) => KeyStore::on_postgres(Arc::clone(store)).await,
         }
     }
 
-    /// The store of keys; `None` if no server has used it, which makes the next one create a master
+    /// The keys of the database; `None` if no server has used it, which makes the next one create a master
     /// key.
-    pub(crate) async fn existing_keys(&self) -> reflect_engine::Result<Option<Arc<dyn KeyStore>>> {
+    pub(crate) async fn existing_keys(&self) -> reflect_engine::Result<Option<KeyStore>> {
         match self {
-            Self::File(path, _) => {
-                let path = path.clone();
-                let keys = blocking(move || keys::Sqlite::open_existing(path)).await?;
-                Ok(keys.map(|keys| Arc::new(keys) as Arc<dyn KeyStore>))
-            }
-            Self::Postgres(store) => {
-                let keys = keys::Postgres::open_existing(Arc::clone(store)).await?;
-                Ok(keys.map(|keys| Arc::new(keys) as Arc<dyn KeyStore>))
-            }
+            Self::File(path, _) => KeyStore::existing_on_file(path).await,
+            Self::Postgres(store) => KeyStore::existing_on_postgres(Arc::clone(store)).await,
         }
     }
 }

@@ -51,8 +51,7 @@ impl File {
 
     /// The keys of the database. Their tables are created if missing.
     pub(crate) async fn keys(&self) -> reflect_engine::Result<Keys> {
-        let (store, _) = self.opened.keys().await?;
-        Ok(Keys::new(store, None))
+        Ok(Keys::new(self.opened.keys().await?, None))
     }
 
     /// The keys of the database; `None` if no server has used it, which makes the next one create a

@@ -36,7 +36,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Lists the oldest traces first. A server may not know this order.
+    /// Lists the oldest traces first.
     pub(crate) fn oldest_first(mut self) -> Self {
         self.oldest_first = true;
         self

@@ -7,6 +7,7 @@ mod data;
 mod failure;
 mod file;
 mod help;
+mod input;
 mod junit;
 mod labels;
 mod listing;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufRead as _, Write as _};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use reflect_types::{Page, neutral};
 use serde::Serialize;
 
@@ -66,33 +67,34 @@ pub(crate) fn grouped(number: u64) -> String {
     format!("{},{last:03}", grouped(rest))
 }
 
+/// A column of a table: its heading, and its cell of a row.
+pub(crate) type Column<'a, T> = (&'a str, &'a dyn Fn(&T) -> String);
+
 /// Prints rows under a heading, in aligned columns.
-pub(crate) fn table<const N: usize>(
-    heading: [&str; N],
-    rows: &[[String; N]],
-) -> Result<(), Failure> {
-    let rows = rows.iter().map(|row| row.each_ref().map(|cell| id(cell)));
-    let rows: Vec<[String; N]> = rows.collect();
-    let mut widths = heading.map(|text| text.chars().count());
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut out = io::stdout().lock();
-    let mut line = |cells: [&str; N]| {
-        let padded = cells
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:<width$}"));
-        let text = padded.collect::<Vec<_>>().join("  ");
-        writeln!(out, "{}", text.trim_end())
+pub(crate) fn table<T>(rows: &[T], columns: &[Column<'_, T>]) -> Result<(), Failure> {
+    let cells = |(heading, cell): &Column<'_, T>| {
+        let cells = rows.iter().map(|row| id(&cell(row)));
+        std::iter::once((*heading).to_owned())
+            .chain(cells)
+            .collect()
     };
-    line(heading)?;
-    for row in &rows {
-        line(row.each_ref().map(String::as_str))?;
+    let columns: Vec<Vec<String>> = columns.iter().map(cells).collect();
+    let length = |cell: &String| cell.chars().count();
+    let widths = columns.iter().map(|cells| cells.iter().map(length).max());
+    let widths: Vec<usize> = widths.map(Option::unwrap_or_default).collect();
+    let mut out = io::stdout().lock();
+    for row in 0..=rows.len() {
+        let cells = columns.iter().map(|cells| &cells[row]).zip(&widths);
+        let padded = cells.map(|(cell, width)| format!("{cell:<width$}"));
+        let line = padded.collect::<Vec<_>>().join("  ");
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// The text of a value, if there is one.
+pub(crate) fn or_nothing<T: ToString>(value: Option<&T>) -> String {
+    value.map_or_else(String::new, ToString::to_string)
 }
 
 /// Prints a page of a list, as JSON or by `show`. Standard error says how to continue one that stops early, and
@@ -115,6 +117,43 @@ pub(crate) fn page<T: Serialize, I: fmt::Display>(
         eprintln!("{count} shown, more follow: raise --limit or continue with --before {last}");
     }
     Ok(())
+}
+
+/// A progress bar on standard error, visible only in a terminal.
+pub(crate) fn bar(length: u64) -> ProgressBar {
+    styled(
+        ProgressBar::new(length),
+        "{wide_bar} {percent:>3}% {msg} {eta}",
+    )
+}
+
+/// A spinner with the number of records, for input whose size is unknown.
+pub(crate) fn spinner() -> ProgressBar {
+    styled(
+        ProgressBar::new_spinner(),
+        "{spinner} {pos} records {elapsed}",
+    )
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template);
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Says what was left out and why, up to a number that a person reads.
+pub(crate) fn left_out<T>(
+    all: &[T],
+    words: impl Fn(&T) -> (&String, &String),
+) -> Result<(), Failure> {
+    const MAX_LISTED: usize = 20;
+
+    for (what, why) in all.iter().take(MAX_LISTED).map(words) {
+        say(format_args!("  {what}: {why}"))?;
+    }
+    match all.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => say(format_args!("  and {more} more: see them with --json")),
+    }
 }
 
 /// Asks a question on standard error; returns whether the answer is yes.

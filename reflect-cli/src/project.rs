@@ -39,8 +39,10 @@ pub(crate) async fn missing(
     if !runs.items.is_empty() {
         return None;
     }
-    // A server of another version may have no list.
-    let projects = client.admin().list_projects().await.ok()?;
+    // The other server of an import may have no list.
+    let listed = client.admin().list_projects().await;
+    let listed = listed.inspect_err(|error| tracing::debug!(%error, "no list of projects"));
+    let projects = listed.ok()?;
     let ids = projects.into_iter().map(|project| project.project_id);
     absence(client.project(), &ids.collect::<Vec<_>>(), at)
 }

@@ -78,7 +78,7 @@ fn write_fields(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "review   {}", output::id(review_state(trace)))?;
     if let Some(review) = &trace.review {
-        let feedback = output::line(review.comment().unwrap_or_default(), 400);
+        let feedback = output::line(review.feedback_text.as_deref().unwrap_or_default(), 400);
         writeln!(out, "verdict  {} {feedback}", review.result)?;
         if let Some(model) = review.model() {
             writeln!(out, "judge    {}", output::line(model, 100))?;

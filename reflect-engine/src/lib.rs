@@ -19,7 +19,7 @@ pub mod statistics;
 pub mod store;
 
 pub use core::SpanTotals;
-pub use engine::{Builder, EmbeddingGauge, Engine, Gauges, QueueGauge, QueuedReview};
+pub use engine::{Builder, EmbeddingGauge, Engine, Export, Gauges, QueueGauge, QueuedReview};
 pub use error::{Error, Result};
 pub use key_limits::KeyLimits;
 pub use learn::ReviewReason;

@@ -9,7 +9,10 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use reflect_engine::Engine;
-use reflect_types::{CreateTrace, KeyId, MemoryId, Operation, ProjectId, Review, Scope, TraceId};
+use reflect_types::{
+    CreateTrace, KeyId, MemoryId, Metadata, Operation, ProjectId, Review, ReviewRecord, Scope,
+    Trace, TraceId,
+};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -146,6 +149,31 @@ pub(crate) async fn bound_alpha(
         Some(_) => {}
     }
     Ok(())
+}
+
+/// A trace as its reviewer may see it: without the scope `trace:read`, neither what the run did nor the words of others.
+pub(crate) fn reviewed(caller: &Caller, trace: Trace) -> Trace {
+    if caller.may(&Scope::TraceRead) {
+        return trace;
+    }
+    let review = trace.review.map(|review| ReviewRecord {
+        feedback_text: (review.feedback_text)
+            .filter(|_| review.key_id.as_ref() == Some(caller.key())),
+        ..review
+    });
+    Trace {
+        task: String::new(),
+        trajectory: Vec::new(),
+        final_response: String::new(),
+        retrieved_memory_ids: Vec::new(),
+        ignored_memory_ids: Vec::new(),
+        model: None,
+        metadata: Metadata::new(),
+        reference_context: None,
+        key_id: None,
+        review,
+        ..trace
+    }
 }
 
 /// The caller of a request, if its key is valid and within the rate limit.

@@ -36,7 +36,10 @@ impl StoreGauges {
             Ok(read) => read
                 .inspect_err(|error| tracing::warn!(%error, "no gauges"))
                 .ok(),
-            Err(_) => None,
+            Err(_) => {
+                tracing::warn!("no gauges: the store does not answer");
+                None
+            }
         };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = read;
         *read_at = Some(Instant::now());

@@ -12,6 +12,7 @@ mod error;
 mod extract;
 mod failed_attempts;
 mod gauges;
+mod hex;
 mod judge;
 mod key_grants;
 pub mod keys;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -46,7 +47,16 @@ pub(crate) async fn request(State(app): State<App>, mut request: Request, next: 
     app.metrics().answered(method, route, status, took);
     let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
     span.in_scope(|| tracing::info!(status, ms, "answered"));
-    response.headers_mut().insert(REQUEST_ID, id);
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    // Replies have runs and keys in them.
+    for (name, value) in [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
+    }
     if !response.status().is_success() {
         // A client that sends no body must not keep others out: nothing is lost with its connection.
         let _idle = place.as_ref().map(ConnectionPlace::idle);

@@ -41,7 +41,7 @@ const COMPLETE_REPLIES: [&str; 8] = [
 ];
 
 /// The only optional fields of these replies.
-const OPTIONAL_FIELDS: [&str; 4] = ["arm", "feedback", "judge_error", "judge_note"];
+const OPTIONAL_FIELDS: [&str; 3] = ["arm", "feedback", "judge_error"];
 
 /// Default page length of each list operation.
 const PAGE_LENGTHS: [(&str, u32); 6] = [

@@ -1,13 +1,15 @@
 //! Long replies: encoded as they are sent, and limited in number at any time.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use reflect_types::ProjectId;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -16,16 +18,21 @@ use crate::error::ApiError;
 /// The length from which a reply is sent in chunks.
 const CHUNK: usize = 64 * 1024;
 
-/// Slots of replies that may be long. A reply keeps its slot until its last chunk is sent.
+/// Slots of replies that may be long, half of them for one project at most: its slow readers hold up no other. A reply
+/// keeps its slot until its last chunk is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplySlots {
     slots: Arc<Semaphore>,
+    share: usize,
+    /// The shares of projects that have a reply, or wait for one.
+    projects: Arc<Mutex<HashMap<ProjectId, Weak<Semaphore>>>>,
 }
 
 /// The right to hold the data of one long reply.
 #[derive(Debug)]
 pub(crate) struct ReplySlot {
-    _permit: OwnedSemaphorePermit,
+    _of_project: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
 }
 
 impl Default for ReplySlots {
@@ -43,16 +50,35 @@ impl ReplySlots {
     fn new(count: usize) -> Self {
         Self {
             slots: Arc::new(Semaphore::new(count)),
+            share: count.div_ceil(2),
+            projects: Arc::default(),
         }
     }
 
-    /// Waits for a slot. To be called before the data is read.
-    pub(crate) async fn acquire(&self) -> Result<ReplySlot, ApiError> {
-        let free = Arc::clone(&self.slots).acquire_owned();
-        match tokio::time::timeout(Self::WAIT, free).await {
-            Ok(Ok(permit)) => Ok(ReplySlot { _permit: permit }),
-            Ok(Err(_)) | Err(_) => Err(ApiError::overloaded()),
+    /// Waits for a slot of a project. To be called before the data is read.
+    pub(crate) async fn acquire(&self, project: &ProjectId) -> Result<ReplySlot, ApiError> {
+        let share = self.share_of(project);
+        let free = async {
+            let of_project = share.acquire_owned().await.ok()?;
+            let of_all = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+            Some(ReplySlot {
+                _of_project: of_project,
+                _of_all: of_all,
+            })
+        };
+        let slot = tokio::time::timeout(Self::WAIT, free).await;
+        slot.ok().flatten().ok_or_else(ApiError::overloaded)
+    }
+
+    fn share_of(&self, project: &ProjectId) -> Arc<Semaphore> {
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = projects.get(project).and_then(Weak::upgrade) {
+            return share;
         }
+        projects.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::new(Semaphore::new(self.share));
+        projects.insert(project.clone(), Arc::downgrade(&share));
+        share
     }
 }
 
@@ -183,36 +209,47 @@ mod tests {
 
     #[tokio::test]
     async fn chunks_are_one_json_text() {
-        let slots = ReplySlots::new(1);
+        let (slots, project) = (ReplySlots::new(1), ProjectId::default());
         for length in [0, 1, CHUNK / 2, CHUNK, 3 * CHUNK] {
             for count in 0..4 {
                 let items = vec![json!({"text": "x".repeat(length)}); count];
-                let reply = slots.acquire().await.unwrap().array(items.clone());
+                let reply = slots.acquire(&project).await.unwrap().array(items.clone());
                 assert_eq!(sent(reply).await, Value::from(items));
             }
             let value = json!("x".repeat(length));
-            let reply = slots.acquire().await.unwrap().value(value.clone());
+            let reply = slots.acquire(&project).await.unwrap().value(value.clone());
             assert_eq!(sent(reply).await, value);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn long_reply_holds_its_slot_until_it_is_sent_or_dropped() {
-        let slots = ReplySlots::new(1);
+        let (slots, project) = (ReplySlots::new(1), ProjectId::default());
         let long = || vec!["x".repeat(CHUNK); 3];
-        let reply = slots.acquire().await.unwrap().array(long());
-        assert!(slots.acquire().await.is_err());
+        let reply = slots.acquire(&project).await.unwrap().array(long());
+        assert!(slots.acquire(&project).await.is_err());
         drop(reply);
-        let reply = slots.acquire().await.unwrap().array(long());
+        let reply = slots.acquire(&project).await.unwrap().array(long());
         assert_eq!(sent(reply).await, json!(long()));
         // A short one is encoded at once and needs no slot any longer.
-        let short = slots.acquire().await.unwrap().array(vec!["x"]);
+        let short = slots.acquire(&project).await.unwrap().array(vec!["x"]);
         assert_eq!(short.body().size_hint().exact(), Some(5));
-        assert!(slots.acquire().await.is_ok());
+        assert!(slots.acquire(&project).await.is_ok());
         let text = "y".repeat(3 * CHUNK + 1);
-        let body = slots.acquire().await.unwrap().body(text.clone());
-        assert!(slots.acquire().await.is_err());
+        let body = slots.acquire(&project).await.unwrap().body(text.clone());
+        assert!(slots.acquire(&project).await.is_err());
         assert_eq!(to_bytes(body, usize::MAX).await.unwrap(), text);
-        assert!(slots.acquire().await.is_ok());
+        assert!(slots.acquire(&project).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_project_leaves_slots_to_others() {
+        let (slots, busy) = (ReplySlots::new(4), ProjectId::from("busy"));
+        let held = [slots.acquire(&busy).await, slots.acquire(&busy).await];
+        assert!(held.iter().all(Result::is_ok));
+        assert!(slots.acquire(&busy).await.is_err());
+        assert!(slots.acquire(&ProjectId::default()).await.is_ok());
+        drop(held);
+        assert!(slots.acquire(&busy).await.is_ok());
     }
 }

@@ -87,8 +87,9 @@ impl Tasks {
             tracing::warn!(?grace, "some requests did not finish in time");
         }
         self.reloader.abort();
-        // A panicked flusher loses at most the last use of keys.
-        let _ = self.flusher.await;
+        if let Err(error) = self.flusher.await {
+            tracing::error!(%error, "the last use of keys may be lost");
+        }
         if let Err(error) = app.engine().shutdown().await {
             tracing::error!(%error, "the store did not close cleanly");
         }

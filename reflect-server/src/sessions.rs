@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::random_hex;
+
 /// A session ends after this time without a request.
 const MAX_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 /// A session ends at this age.
@@ -147,11 +149,7 @@ fn hash(token: &str) -> [u8; 32] {
 
 /// 256 random bits in hexadecimal.
 pub(crate) fn random() -> Result<String, getrandom::Error> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes
-        .iter()
-        .fold(String::new(), |text, byte| format!("{text}{byte:02x}")))
+    random_hex::<32>()
 }
 
 #[cfg(test)]

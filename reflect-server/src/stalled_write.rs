@@ -8,13 +8,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A stream whose writes fail after a time without progress.
+/// The bytes that a peer has to take within the limit, unless there are fewer.
+const LEAST: usize = 64 * 1024;
+
+/// A stream whose writes fail if a peer takes too little in a time.
 #[derive(Debug)]
 pub(crate) struct StalledWrite<S> {
     stream: S,
     limit: Duration,
-    /// Runs while a write waits.
+    /// Runs since a write waited.
     timer: Option<Pin<Box<Sleep>>>,
+    /// The bytes that the peer has taken since.
+    taken: usize,
 }
 
 impl<S> StalledWrite<S> {
@@ -23,12 +28,23 @@ impl<S> StalledWrite<S> {
             stream,
             limit,
             timer: None,
+            taken: 0,
         }
     }
 
-    fn check<T>(&mut self, polled: Poll<Result<T>>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        if polled.is_ready() {
-            self.timer = None;
+    /// The result of a write, or of a flush: then everything is taken.
+    fn check<T>(
+        &mut self,
+        polled: Poll<Result<T>>,
+        taken: impl FnOnce(&T) -> usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T>> {
+        if let Poll::Ready(done) = &polled {
+            let taken = done.as_ref().map_or(LEAST, taken);
+            self.taken = self.taken.saturating_add(taken);
+            if self.taken >= LEAST {
+                (self.timer, self.taken) = (None, 0);
+            }
             return polled;
         }
         let limit = self.limit;
@@ -38,7 +54,7 @@ impl<S> StalledWrite<S> {
         match timer.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(Error::new(
                 ErrorKind::TimedOut,
-                "the peer does not read",
+                "the peer reads too slowly",
             ))),
             Poll::Pending => Poll::Pending,
         }
@@ -62,7 +78,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StalledWrite<S> {
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.check(polled, context)
+        self.check(polled, |count| *count, context)
     }
 
     fn poll_write_vectored(
@@ -71,7 +87,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StalledWrite<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.check(polled, context)
+        self.check(polled, |count| *count, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -80,12 +96,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StalledWrite<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
-        self.check(polled, context)
+        self.check(polled, |()| LEAST, context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.check(polled, context)
+        self.check(polled, |()| LEAST, context)
     }
 }
 
@@ -103,18 +119,29 @@ mod tests {
         assert_eq!(failed.kind(), ErrorKind::TimedOut);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn slow_peer_that_reads_gets_everything() {
-        let (near, mut far) = tokio::io::duplex(10);
+    /// Reads so many bytes every twenty seconds.
+    async fn read_by(bytes: usize) -> Result<()> {
+        let (near, mut far) = tokio::io::duplex(bytes);
         let mut near = StalledWrite::new(near, Duration::from_secs(30));
-        let reader = tokio::spawn(async move {
-            let mut received = [0; 10];
-            for _ in 0..10 {
+        tokio::spawn(async move {
+            let mut received = vec![0; bytes];
+            loop {
                 tokio::time::sleep(Duration::from_secs(20)).await;
                 far.read_exact(&mut received).await.unwrap();
             }
         });
-        near.write_all(&[0; 100]).await.unwrap();
-        reader.await.unwrap();
+        near.write_all(&vec![0; 10 * bytes]).await?;
+        near.flush().await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_peer_that_reads_gets_everything() {
+        read_by(LEAST).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn peer_that_reads_a_little_now_and_then_times_out() {
+        let failed = read_by(100).await.unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::TimedOut);
     }
 }

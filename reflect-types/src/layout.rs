@@ -25,6 +25,21 @@ pub trait Layout {
     }
 }
 
+/// The parameters that have a value.
+pub(crate) fn given<const N: usize>(
+    all: [(&'static str, Option<String>); N],
+) -> Vec<(&'static str, String)> {
+    let given = all.into_iter();
+    given
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// The text of a parameter.
+pub(crate) fn text<T: ToString>(value: Option<&T>) -> Option<String> {
+    value.map(ToString::to_string)
+}
+
 /// An HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -12,7 +12,6 @@ mod explanation;
 mod fnv;
 mod id;
 mod integer;
-mod judge_note;
 mod key;
 mod layout;
 pub mod markup;

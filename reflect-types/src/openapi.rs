@@ -10,8 +10,8 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
-    AuthoredReflection, CreateTrace, Health, MemoryId, MemoryStatus, Message, ProjectId,
-    ReviewByKey, Reviewer, Trajectory, Verdict, text,
+    AuthoredReflection, Bootstrap, CreateApiKey, CreateTrace, Health, MemoryId, MemoryStatus,
+    Message, ProjectId, ReviewByKey, Reviewer, Trajectory, Verdict, text,
 };
 
 /// Matches text with a visible character and no control characters.
@@ -103,12 +103,32 @@ fn nullable_string() -> SchemaType {
 
 /// The name of a model.
 pub(crate) fn model_name() -> RefOr<Schema> {
+    name(Some(Reviewer::MAX_NAME)).into()
+}
+
+/// The label of a key.
+pub(crate) fn label() -> RefOr<Schema> {
+    name(Some(CreateApiKey::MAX_LABEL)).into()
+}
+
+/// The label of the first key of a project.
+pub(crate) fn first_label() -> RefOr<Schema> {
+    let label = name(Some(CreateApiKey::MAX_LABEL));
+    label.default(Some(Bootstrap::DEFAULT_LABEL.into())).into()
+}
+
+/// The owner of a key.
+pub(crate) fn owner() -> RefOr<Schema> {
+    name(None).into()
+}
+
+/// A visible text without control characters.
+fn name(most: Option<usize>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .min_length(Some(1))
-        .max_length(Some(Reviewer::MAX_NAME))
+        .max_length(most)
         .pattern(Some(VISIBLE_WITHOUT_CONTROLS))
-        .into()
 }
 
 /// The names of tools.

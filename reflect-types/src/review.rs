@@ -1,9 +1,9 @@
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::id::{KeyId, TraceId};
 use crate::reflection::AuthoredReflection;
-use crate::reviewer::{ModelVerdict, Reviewer, with_note, without_note};
+use crate::reviewer::{ModelVerdict, Reviewer};
 use crate::validate::{InvalidField, Validate, at_most, within};
 use crate::verdict::Verdict;
 use crate::wire_enum::wire_enum;
@@ -21,15 +21,13 @@ use crate::wire_enum::wire_enum;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(remote = "Self")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(description = "A review of a run."))]
 pub struct Review {
     /// Pass or fail.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::verdict_to_give))]
     pub result: Verdict,
-    /// What was wrong (or right); it shapes the reflection, so be specific. On the wire, that of a
-    /// model begins with `[judge <model>]`, for servers that do not know `reviewer`.
+    /// What was wrong (or right); it shapes the reflection, so be specific.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 32768))]
     pub feedback_text: Option<String>,
@@ -48,6 +46,8 @@ pub struct Review {
 impl Review {
     /// The default learning rate.
     pub const DEFAULT_ALPHA: f64 = 0.3;
+    /// The learning rate of a model's review that sets none.
+    pub const JUDGE_ALPHA: f64 = 0.1;
     /// The maximum length of the feedback, in characters.
     pub const MAX_FEEDBACK: usize = 32_768;
 
@@ -85,6 +85,23 @@ impl Review {
         self.alpha = Some(alpha);
         self
     }
+
+    /// Names the model that gives this review. Its learning rate becomes [`Review::JUDGE_ALPHA`],
+    /// unless it is set.
+    ///
+    /// ```
+    /// use reflect_types::{Review, Reviewer};
+    ///
+    /// let review = Review::fail("The total is wrong").judged_by("gpt-5.4-mini");
+    /// assert_eq!(review.reviewer, Reviewer::Model("gpt-5.4-mini".to_owned()));
+    /// assert_eq!(review.alpha, Some(0.1));
+    /// ```
+    #[must_use]
+    pub fn judged_by(mut self, model: &str) -> Self {
+        self.reviewer = Reviewer::model(model);
+        self.alpha = self.alpha.or(Some(Self::JUDGE_ALPHA));
+        self
+    }
 }
 
 impl From<Verdict> for Review {
@@ -107,44 +124,22 @@ impl Validate for Review {
     }
 }
 
-impl<'de> Deserialize<'de> for Review {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let mut review = Self::deserialize(from)?;
-        let text = review.feedback_text.as_deref();
-        let note = review.reviewer.note();
-        // Only that of the model itself: other text is a reviewer's own.
-        if let Some(text) = note.and_then(|note| without_note(&note, text?)) {
-            review.feedback_text = Some(text.to_owned()).filter(|text| !text.is_empty());
-        }
-        Ok(review)
-    }
-}
-
 // By hand, because `feedback_text` is sent even when null, except beside an authored reflection.
 impl Serialize for Review {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let text = self.feedback_text.as_deref();
-        let noted = self.reviewer.note().map(|note| with_note(note, text));
-        let text = noted.as_deref().or(text);
-        let feedback = self.reflection.is_none() || text.is_some();
-        let fields = 1
-            + usize::from(feedback)
-            + usize::from(self.alpha.is_some())
-            + usize::from(self.reflection.is_some())
-            + usize::from(self.reviewer != Reviewer::Human);
-        let mut review = to.serialize_struct("Review", fields)?;
-        review.serialize_field("result", &self.result)?;
-        if feedback {
-            review.serialize_field("feedback_text", &text)?;
+        let mut review = to.serialize_map(None)?;
+        review.serialize_entry("result", &self.result)?;
+        if self.reflection.is_none() || self.feedback_text.is_some() {
+            review.serialize_entry("feedback_text", &self.feedback_text)?;
         }
         if let Some(alpha) = &self.alpha {
-            review.serialize_field("alpha", alpha)?;
+            review.serialize_entry("alpha", alpha)?;
         }
         if let Some(reflection) = &self.reflection {
-            review.serialize_field("reflection", reflection)?;
+            review.serialize_entry("reflection", reflection)?;
         }
         if self.reviewer != Reviewer::Human {
-            review.serialize_field("reviewer", &self.reviewer)?;
+            review.serialize_entry("reviewer", &self.reviewer)?;
         }
         review.end()
     }
@@ -172,8 +167,7 @@ pub struct ReviewRecord {
     pub trace_id: TraceId,
     /// Pass or fail.
     pub result: Verdict,
-    /// The feedback; prefixed with `[judge …]` if a model was involved. `comment()` is the text
-    /// without the prefix.
+    /// The feedback.
     #[serde(default)]
     pub feedback_text: Option<String>,
     /// Given with the trace, or later.
@@ -189,6 +183,13 @@ pub struct ReviewRecord {
     /// The verdict of a model that this person's review replaced.
     #[serde(default)]
     pub overruled: Option<ModelVerdict>,
+}
+
+impl ReviewRecord {
+    /// The model that gave the review; `None` if a person did.
+    pub fn model(&self) -> Option<&str> {
+        self.reviewer.as_ref()?.model_name()
+    }
 }
 
 #[cfg(test)]
@@ -212,33 +213,6 @@ mod tests {
         assert_eq!(read.reviewer, Reviewer::Human);
         let read: Review = serde_json::from_value(model).unwrap();
         assert_eq!(read, Review::pass().judged_by("m"));
-    }
-
-    #[test]
-    fn a_server_without_reviewers_sees_the_model_in_the_feedback() {
-        for (text, sent) in [(Some("no"), "[judge m] no"), (None, "[judge m]")] {
-            let mut review = Review::new(Verdict::Fail).judged_by("m");
-            review.feedback_text = text.map(str::to_owned);
-            let wire = serde_json::to_value(&review).unwrap();
-            assert_eq!(wire["feedback_text"], sent);
-            assert_eq!(serde_json::from_value::<Review>(wire).unwrap(), review);
-        }
-    }
-
-    #[test]
-    fn only_the_note_of_the_reviewer_itself_is_removed() {
-        for (reviewer, text) in [
-            (Reviewer::Human, "[judge m] no"),
-            (Reviewer::model("n"), "[judge m] no"),
-            (Reviewer::model("m"), "[judge m]no"),
-            (Reviewer::model("m"), "no"),
-        ] {
-            let wire = serde_json::json!({
-                "result": "fail", "feedback_text": text, "reviewer": reviewer,
-            });
-            let review: Review = serde_json::from_value(wire).unwrap();
-            assert_eq!(review.feedback_text.as_deref(), Some(text), "{reviewer:?}");
-        }
     }
 
     #[test]

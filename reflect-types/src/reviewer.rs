@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::validate::{InvalidField, Validate, at_most, not_blank};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, without_controls};
 use crate::verdict::Verdict;
 
 /// Who gives a review: `"human"`, or `{"model": "gpt-5.4-mini"}`.
@@ -39,28 +39,6 @@ impl Reviewer {
             Self::Human | Self::Unknown => None,
         }
     }
-
-    /// The note of a model's review: `[judge <model>]`.
-    pub(crate) fn note(&self) -> Option<String> {
-        self.model_name().map(|model| format!("[judge {model}]"))
-    }
-}
-
-/// A text after a note.
-pub(crate) fn with_note(note: String, text: Option<&str>) -> String {
-    match text {
-        None | Some("") => note,
-        Some(text) => format!("{note} {text}"),
-    }
-}
-
-/// The text after a note, if it begins with exactly this one.
-pub(crate) fn without_note<'a>(note: &str, text: &'a str) -> Option<&'a str> {
-    let rest = text.strip_prefix(note)?;
-    if rest.is_empty() {
-        return Some(rest);
-    }
-    rest.strip_prefix(' ')
 }
 
 impl Validate for Reviewer {
@@ -70,11 +48,7 @@ impl Validate for Reviewer {
             Self::Model(name) => {
                 not_blank("reviewer", name, "name the model")?;
                 at_most("reviewer", name, Self::MAX_NAME)?;
-                if name.chars().any(char::is_control) {
-                    let problem = "must not have control characters in the model's name";
-                    return Err(InvalidField::new("reviewer", problem));
-                }
-                Ok(())
+                without_controls("reviewer", name)
             }
             Self::Unknown => Err(InvalidField::new(
                 "reviewer",

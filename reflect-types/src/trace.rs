@@ -101,9 +101,6 @@ pub struct Trace {
     /// The verdict of a model whose review was withdrawn. Such a trace is left to people.
     #[serde(default)]
     pub withdrawn_verdict: Option<ModelVerdict>,
-    /// The withdrawn verdict as a text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub judge_note: Option<String>,
     /// The API key that recorded it.
     #[serde(default)]
     pub key_id: Option<KeyId>,

@@ -51,6 +51,15 @@ pub(crate) fn at_most(field: &'static str, text: &str, most: usize) -> Result<()
     Ok(())
 }
 
+/// A name is shown in lists and logs, and no database of ours stores a NUL.
+pub(crate) fn without_controls(field: &'static str, text: &str) -> Result<(), InvalidField> {
+    if text.chars().any(char::is_control) {
+        let problem = "must not have control characters";
+        return Err(InvalidField::new(field, problem));
+    }
+    Ok(())
+}
+
 pub(crate) fn small(
     field: &'static str,
     object: &crate::Metadata,

@@ -40,7 +40,22 @@ macro_rules! wire_enum {
                 if value.is_known() {
                     return Ok(value);
                 }
-                Err($crate::wire_enum::expected(&[$($text,)+]))
+                let known = $crate::wire_enum::alternatives(&[$($text,)+]);
+                Err(format!("write {known}"))
+            }
+
+            /// Refuses an unknown value in a field of a request.
+            #[allow(dead_code, reason = "some values are in replies only")]
+            pub(crate) fn check(
+                field: &'static str,
+                value: Option<&Self>,
+            ) -> Result<(), $crate::InvalidField> {
+                let Some(Self::Other(other)) = value else {
+                    return Ok(());
+                };
+                let known = $crate::wire_enum::alternatives(&[$($text,)+]);
+                let problem = format!("must be {known}, got `{other}`");
+                Err($crate::InvalidField::new(field, problem))
             }
         }
 
@@ -84,14 +99,12 @@ macro_rules! wire_enum {
     };
 }
 
-/// Asks for one of these values.
-pub(crate) fn expected(known: &[&str]) -> String {
+/// These values, as alternatives.
+pub(crate) fn alternatives(known: &[&str]) -> String {
     let quoted: Vec<String> = known.iter().map(|text| format!("`{text}`")).collect();
     match quoted.as_slice() {
-        [others @ .., last] if !others.is_empty() => {
-            format!("write {} or {last}", others.join(", "))
-        }
-        only => format!("write {}", only.concat()),
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        only => only.concat(),
     }
 }
 

@@ -56,7 +56,7 @@ fn bundle() -> String {
         trace("t", review),
         trace("pending", Value::Null),
         json!({"kind": "skill", "content": hostile("# Guide"), "version": 1,
-            "created_at": hostile("2026"), "source_memory_ids": [hostile("m")]}),
+            "created_at": TIME, "source_memory_ids": [hostile("m")]}),
         json!({"kind": "end", "memories": 1, "traces": 2, "skills": 1}),
     ];
     lines.map(|line| line.to_string() + "\n").concat()

@@ -7,7 +7,6 @@ use crate::on_every_transport;
 use crate::world::World;
 
 on_every_transport!(
-    a_person_who_types_the_note_of_a_model_stays_a_person,
     a_judged_review_names_its_model,
     a_person_overrules_a_model_and_its_verdict_stays,
     a_withdrawn_verdict_of_a_model_stays,
@@ -26,35 +25,13 @@ fn said(result: Verdict) -> ModelVerdict {
     }
 }
 
-fn a_person_who_types_the_note_of_a_model_stays_a_person(world: &World) {
-    let (client, id) = (world.client(), pending(world));
-    for text in ["[judge gpt] fine", "[judge gpt said fail] fine"] {
-        let review = Review::pass().feedback(text);
-        let given = match client.get_trace(&id).call().unwrap().review {
-            None => client.review_trace(&id, review).call().unwrap(),
-            Some(_) => client.change_review(&id, review).call().unwrap(),
-        };
-        let review = given.review.unwrap();
-        assert_eq!(review.reviewer, Some(Reviewer::Human));
-        assert_eq!(
-            (review.comment(), review.overruled.clone()),
-            (Some(text), None)
-        );
-        assert_eq!(review.feedback_text.as_deref(), Some(text));
-    }
-    let other = client.review_trace(&id, Review::fail("no")).call();
-    assert!(other.is_err(), "a person's review does not give way");
-}
-
 fn a_judged_review_names_its_model(world: &World) {
     let (client, id) = (world.client(), pending(world));
     let judged = Review::fail("too old").judged_by("gpt");
     let trace = client.review_trace(&id, judged).call().unwrap();
     let review = trace.review.unwrap();
     assert_eq!(review.reviewer, Some(Reviewer::Model("gpt".to_owned())));
-    assert_eq!(review.comment(), Some("too old"));
-    // For clients that do not know the field.
-    assert_eq!(review.feedback_text.as_deref(), Some("[judge gpt] too old"));
+    assert_eq!(review.feedback_text.as_deref(), Some("too old"));
     let listed = client.list_traces().call().unwrap();
     assert_eq!(listed.items[0].review, Some(review));
 }
@@ -68,9 +45,7 @@ fn a_person_overrules_a_model_and_its_verdict_stays(world: &World) {
     let review = review.unwrap();
     assert_eq!(review.reviewer, Some(Reviewer::Human));
     assert_eq!(review.overruled, Some(said(Verdict::Fail)));
-    assert_eq!(review.comment(), Some("it was not"));
-    let shown = Some("[judge gpt said fail] it was not");
-    assert_eq!(review.feedback_text.as_deref(), shown);
+    assert_eq!(review.feedback_text.as_deref(), Some("it was not"));
     assert!(client.review_trace(&id, judged()).call().is_err());
     assert!(client.change_review(&id, judged()).call().is_err());
 }
@@ -84,7 +59,6 @@ fn a_withdrawn_verdict_of_a_model_stays(world: &World) {
         (trace.review, trace.withdrawn_verdict),
         (None, Some(said(Verdict::Pass)))
     );
-    assert_eq!(trace.judge_note.as_deref(), Some("[judge gpt said pass]"));
     let again = client.review_trace(&id, Review::fail("no")).call().unwrap();
     assert_eq!(again.review.unwrap().overruled, Some(said(Verdict::Pass)));
 }

@@ -8,7 +8,7 @@ use reflect_engine::model::{Extractive, ReflectionWriter};
 use reflect_engine::store::{Postgres, Sqlite, scratch_database};
 use reflect_engine::{Builder as EngineBuilder, Engine};
 use reflect_sdk::{BlockingClient, ClientBuilder, IngestStatus, Memory, ReflectClient, Trace};
-use reflect_server::keys::{self, KeyStore, Keys};
+use reflect_server::keys::{KeyStore, Keys};
 use reflect_server::{App, Settings, serve};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -55,8 +55,8 @@ impl World {
     pub(crate) fn http_with(reflector: Arc<dyn ReflectionWriter>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = engine(&folder, reflector);
-        let keys = Arc::new(keys::Sqlite::in_memory().unwrap());
         let runtime = runtime();
+        let keys = runtime.block_on(KeyStore::in_memory()).unwrap();
         let (base_url, key) = runtime.block_on(start_server(engine, keys));
         Self::at(Place::Server {
             base_url,
@@ -80,12 +80,12 @@ impl World {
         let (base_url, key) = runtime.block_on(async {
             let address = scratch_database(&name).await;
             let store = Arc::new(Postgres::connect_with(&address, 4).await.unwrap());
-            let keys = keys::Postgres::open(Arc::clone(&store)).await.unwrap();
+            let keys = KeyStore::on_postgres(Arc::clone(&store)).await.unwrap();
             let engine = Engine::builder()
                 .clock(Arc::new(store.clock()))
                 .store(store)
                 .reflector(reflector);
-            start_server(engine, Arc::new(keys)).await
+            start_server(engine, keys).await
         });
         Self::at(Place::Server {
             base_url,
@@ -191,7 +191,7 @@ fn runtime() -> Runtime {
 }
 
 /// Starts a server that ends with its runtime; returns its address and its master key.
-async fn start_server(engine: EngineBuilder, keys: Arc<dyn KeyStore>) -> (String, String) {
+async fn start_server(engine: EngineBuilder, keys: KeyStore) -> (String, String) {
     let engine = engine.start().unwrap();
     let keys = Keys::new(keys, None);
     let key = keys.ensure_master().await.unwrap().unwrap().api_key;

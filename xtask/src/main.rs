@@ -3,7 +3,6 @@
 mod bench;
 mod browser;
 mod budget;
-mod compile_time;
 mod dist;
 mod frameworks;
 mod package;
@@ -34,7 +33,6 @@ The project's own commands.
     cargo xtask bench scale [S]   SQLite beside PostgreSQL with 1, 2 and 3 servers, S seconds a step
     cargo xtask bench exam …      how much more often a real model is right with memories
     cargo xtask bench console     the console in Chromium with a bank of 100,000 traces, held to its limits
-    cargo xtask compile-time      what `#[reflect_trace]` costs at compile time, beside others
     cargo xtask dist              builds the program as it is released, and checks its size
     cargo xtask postgres          starts the tests' own PostgreSQL and prints its DATABASE_URL
     cargo xtask postgres stop     stops it
@@ -59,7 +57,6 @@ fn main() -> ExitCode {
         ["bench", "scale", options @ ..] => exit(bench::scale(options)),
         ["bench", "exam", options @ ..] => exit(bench::exam(options)),
         ["bench", "console"] => exit(browser::bench()),
-        ["compile-time"] => only(&compile_time::STEP),
         ["weigh", options @ ..] => exit(weigh::run(options)),
         ["dist"] => exit(dist::run()),
         ["postgres"] => exit(postgres::start()),

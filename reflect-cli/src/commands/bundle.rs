@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use reflect_types::{
     BundleCounts, BundleEnding, BundleHeading, ImportReport, Overview, Piece, Stats,
 };
@@ -17,9 +17,9 @@ use super::import_from::{self, Source};
 use super::import_runs;
 use crate::archive::{self, Archive};
 use crate::failure::Failure;
-use crate::output;
 use crate::place::Place;
 use crate::runs::Format;
+use crate::{input, output};
 
 /// Maximum records per import request.
 const BATCH: usize = 200;
@@ -55,7 +55,7 @@ pub(crate) struct Import {
 pub(crate) async fn export(options: Export) -> Result<(), Failure> {
     let Export { place, file } = options;
     let archive = Archive::new(place.client().await?);
-    if is_dash(&file) {
+    if input::is_dash(&file) {
         return write(&archive, &mut io::stdout()).await.map(drop);
     }
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
@@ -125,7 +125,7 @@ fn new_file(path: &Path) -> io::Result<Disk> {
 /// Writes the bundle. The ending marks it as complete.
 async fn write(archive: &Archive, out: &mut impl Write) -> Result<(BundleCounts, Stats), Failure> {
     let before = archive.overview().await?;
-    let progress = bar(before.stats.memories + before.stats.traces);
+    let progress = output::bar(before.stats.memories + before.stats.traces);
     let exported = pieces(archive, out, &before, &progress).await?;
     progress.finish_and_clear();
     // Pages are read separately: a change in between may be in one page and not in another.
@@ -170,11 +170,8 @@ async fn pieces(
     if let Some(skill) = &overview.skill {
         piece(out, &Piece::Skill(skill.clone()), &mut exported)?;
     }
-    // An older server has none, and does not list them.
-    if overview.last_undo.is_some() {
-        for undo in archive.undos().await? {
-            piece(out, &Piece::Undo(Box::new(undo)), &mut exported)?;
-        }
+    for undo in archive.undos().await? {
+        piece(out, &Piece::Undo(Box::new(undo)), &mut exported)?;
     }
     Ok(exported)
 }
@@ -187,19 +184,14 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
         format,
     } = options;
     let Some(file) = file else {
-        return import_from::import(source, &place, bar).await;
+        return import_from::import(source, &place).await;
     };
     if let Some(format) = format {
-        return import_runs::import(&place, format, &file, bar).await;
+        return import_runs::import(&place, format, &file).await;
     }
-    let (input, size): (Box<dyn BufRead>, Option<u64>) = if is_dash(&file) {
-        (Box::new(BufReader::new(io::stdin())), None)
-    } else {
-        let named = |error| Failure::general(format!("{}: {error}", file.display()));
-        let disk = Disk::open(&file).map_err(named)?;
-        let size = disk.metadata().map_err(named)?.len();
-        (Box::new(BufReader::new(disk)), Some(size))
-    };
+    let named = |error| Failure::general(format!("{}: {error}", file.display()));
+    let (input, size) = input::open(&file).map_err(named)?;
+    let input = Box::new(BufReader::new(input));
     let mut lines = Lines { input, number: 0 };
     let heading = heading(&mut lines)?;
     let project = match &place.project {
@@ -215,7 +207,7 @@ pub(crate) async fn import(options: Import) -> Result<(), Failure> {
         None => heading.project,
     };
     let archive = Archive::new(place.client_to_fill(project.clone()).await?);
-    let progress = size.map_or_else(spinner, bar);
+    let progress = size.map_or_else(output::spinner, output::bar);
     let imported = read(&archive, &mut lines, &progress).await?;
     progress.finish_and_clear();
     drop(archive);
@@ -371,19 +363,6 @@ fn line(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
     Ok(writeln!(out, "{}", output::escaped(&json))?)
 }
 
-/// A progress bar on standard error, visible only in a terminal.
-pub(super) fn bar(length: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {percent:>3}% {eta}");
-    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// A spinner with the number of records, for input whose size is unknown.
-fn spinner() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {pos} records {elapsed}");
-    ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-}
-
 /// Counts a record: its bytes where the size is known.
 fn advance(progress: &ProgressBar, bytes: u64) {
     progress.inc(if progress.length().is_some() {
@@ -399,8 +378,4 @@ fn path(given: OsString) -> Result<PathBuf, &'static str> {
         return Err("the path is empty");
     }
     Ok(given.into())
-}
-
-fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }

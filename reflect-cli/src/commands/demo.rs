@@ -12,7 +12,7 @@ use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use reflect_engine::Engine;
 use reflect_engine::clock::{Clock, System};
-use reflect_server::keys::{Keys, Sqlite};
+use reflect_server::keys::{KeyStore, Keys};
 use reflect_server::{App, Settings, serve_until};
 use reflect_types::{
     Arm, CreateApiKey, CreateTrace, ListMemories, ProjectId, QueryMemories, Review, Scope,
@@ -57,7 +57,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Failure::general(format!("cannot listen on {}: {error}", options.listen))
     })?;
     // Everything is in memory, so that nothing is left behind.
-    let keys = Keys::new(Arc::new(Sqlite::in_memory()?), None);
+    let keys = Keys::new(KeyStore::in_memory().await?, None);
     let clock = Past::default();
     let engine = Engine::builder()
         .clock(Arc::new(clock.clone()))

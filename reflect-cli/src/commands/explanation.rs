@@ -1,6 +1,6 @@
 //! `reflect memories query --explain`.
 
-use reflect_types::{Evidence, ExplainedMemory, Explanation};
+use reflect_types::{Evidence, Explanation};
 
 use crate::failure::Failure;
 use crate::output;
@@ -13,24 +13,27 @@ const OTHERS: usize = 10;
 pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
     let answer = explanation.memories.iter().filter(|m| m.rank.is_some());
     let given = answer.count();
-    let shown = given + OTHERS;
-    let rows: Vec<_> = explanation.memories.iter().take(shown).map(row).collect();
+    let shown = (given + OTHERS).min(explanation.memories.len());
     output::table(
-        [
-            "RANK",
-            "SCORE",
-            "SIMILARITY",
-            "UTILITY",
-            "EVIDENCE",
-            "LEFT OUT BY",
-            "ID",
-            "TASK",
+        &explanation.memories[..shown],
+        &[
+            ("RANK", &|memory| output::or_nothing(memory.rank.as_ref())),
+            ("SCORE", &|memory| format!("{:.2}", memory.score)),
+            ("SIMILARITY", &|memory| format!("{:.2}", memory.similarity)),
+            ("UTILITY", &|memory| format!("{:.2}", memory.q_value)),
+            ("EVIDENCE", &|memory| {
+                memory.evidence.as_ref().map_or_else(String::new, words)
+            }),
+            ("LEFT OUT BY", &|memory| {
+                output::or_nothing(memory.dropped.as_ref())
+            }),
+            ("ID", &|memory| memory.id.to_string()),
+            ("TASK", &|memory| output::line(&memory.task, 60)),
         ],
-        &rows,
     )?;
     output::say(format_args!(
         "{given} in the answer, {} of {} shown, by the {} ranking; least similarity {:.2}{}.",
-        rows.len(),
+        shown,
         output::counted(explanation.considered as u64, "memory"),
         explanation.ranking,
         explanation.floor,
@@ -39,21 +42,6 @@ pub(super) fn show(explanation: &Explanation) -> Result<(), Failure> {
             waiting => format!("; {waiting} more wait to be embedded with the server's embedder"),
         }
     ))
-}
-
-fn row(memory: &ExplainedMemory) -> [String; 8] {
-    let rank = memory.rank.map(|rank| rank.to_string());
-    let dropped = memory.dropped.as_ref().map(ToString::to_string);
-    [
-        rank.unwrap_or_default(),
-        format!("{:.2}", memory.score),
-        format!("{:.2}", memory.similarity),
-        format!("{:.2}", memory.q_value),
-        memory.evidence.as_ref().map_or_else(String::new, words),
-        dropped.unwrap_or_default(),
-        memory.id.to_string(),
-        output::line(&memory.task, 60),
-    ]
 }
 
 /// The evidence in words: `8 of 9 runs passed; helps all tasks 12 %, similar ones 84 %, hurts 4 %`. Without runs, the

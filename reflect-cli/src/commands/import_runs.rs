@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,13 +12,10 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
-use crate::output;
 use crate::place::Place;
 use crate::runs::{Format, parse};
 use crate::signals::Signalled;
-
-/// The skipped runs that are listed.
-const MAX_LISTED: usize = 20;
+use crate::{input, output};
 
 /// What became of the runs of a file.
 #[derive(Debug, Default, Serialize)]
@@ -38,18 +34,13 @@ struct Skipped {
     reason: String,
 }
 
-pub(crate) async fn import(
-    place: &Place,
-    format: Format,
-    file: &Path,
-    bar: impl Fn(u64) -> ProgressBar,
-) -> Result<(), Failure> {
+pub(crate) async fn import(place: &Place, format: Format, file: &Path) -> Result<(), Failure> {
     let named = |error| Failure::general(format!("{}: {error}", file.display()));
-    let text = read(file).map_err(|error| named(error.to_string()))?;
+    let text = input::read(file).map_err(|error| named(error.to_string()))?;
     let runs = parse(format, &text).map_err(named)?;
     let project = place.project();
     let (client, file) = place.client_to_import_runs().await?;
-    let progress = bar(runs.len() as u64);
+    let progress = output::bar(runs.len() as u64);
     let mut report = Report::default();
     let before = client.admin().project_stats().await?.traces;
     let mut keys = RunKeys::default();
@@ -79,7 +70,7 @@ pub(crate) async fn import(
     report.stored -= report.known;
     report.learning = stats.queued;
     if let Some(file) = file {
-        report.learning = learn(&client, bar(report.learning), report.learning).await?;
+        report.learning = learn(&client, output::bar(report.learning), report.learning).await?;
         file.engine.shutdown().await?;
     }
     if place.json {
@@ -121,15 +112,6 @@ async fn learn(client: &ReflectClient, progress: ProgressBar, all: u64) -> Resul
             return Ok(left);
         }
     }
-}
-
-fn read(file: &Path) -> std::io::Result<String> {
-    if file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text)?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(file)
 }
 
 /// The idempotency keys of a file's runs: the same run of the same file, imported again, is not stored again.
@@ -184,12 +166,5 @@ fn say(report: &Report, project: &ProjectId) -> Result<(), Failure> {
             output::counted_that(*learning, "review", "is", "are")
         ))?;
     }
-    for Skipped { place, reason } in skipped.iter().take(MAX_LISTED) {
-        output::say(format_args!("  {place}: {reason}"))?;
-    }
-    if skipped.len() > MAX_LISTED {
-        let more = skipped.len() - MAX_LISTED;
-        output::say(format_args!("  and {more} more: see them with --json"))?;
-    }
-    Ok(())
+    output::left_out(skipped, |one| (&one.place, &one.reason))
 }

@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
-use reflect_types::JudgeAgreement;
 
+use super::report;
 use crate::command_line::hint;
 use crate::failure::Failure;
 use crate::output;
@@ -33,39 +33,5 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             hint("serve --judge")
         ));
     }
-    show(&judges)
-}
-
-fn show(judges: &[JudgeAgreement]) -> Result<(), Failure> {
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let rows: Vec<[String; 9]> = judges
-        .iter()
-        .map(|judge| {
-            [
-                output::line(&judge.judge, 40),
-                judge.compared.to_string(),
-                number(judge.agreement),
-                number(judge.kappa),
-                judge.both_pass.to_string(),
-                judge.both_fail.to_string(),
-                judge.wrongly_passed.to_string(),
-                judge.wrongly_failed.to_string(),
-                judge.alone.to_string(),
-            ]
-        })
-        .collect();
-    output::table(
-        [
-            "JUDGE",
-            "COMPARED",
-            "AGREEMENT",
-            "KAPPA",
-            "BOTH PASS",
-            "BOTH FAIL",
-            "WRONGLY PASSED",
-            "WRONGLY FAILED",
-            "NOT COMPARED",
-        ],
-        &rows,
-    )
+    report::judges(&judges)
 }

@@ -5,6 +5,7 @@ use reflect_types::{
     ApiKey, CreateApiKey, CreatedApiKey, Environment, KeyId, KeyStatus, ProjectSummary, Scope,
 };
 
+use crate::command_line::hint;
 use crate::commands::expiry;
 use crate::failure::Failure;
 use crate::output;
@@ -112,8 +113,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
                 keys.create_master(create).await?
             } else {
                 let client = place.client_of_any().await?;
-                // A server of another version may have no list.
-                let others = client.admin().list_projects().await.unwrap_or_default();
+                let others = client.admin().list_projects().await?;
                 let created = client.request(create).await?;
                 let is_own = |other: &ProjectSummary| other.project_id == *client.project();
                 // The first one is meant.
@@ -167,48 +167,43 @@ fn show_created(place: &Place, created: &CreatedApiKey) -> Result<(), Failure> {
 }
 
 fn table(keys: &[ApiKey]) -> Result<(), Failure> {
-    let rows: Vec<_> = keys
-        .iter()
-        .map(|key| {
-            let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
-            let every = scopes.len() == Scope::KNOWN.len();
-            [
-                key.id.to_string(),
-                format!("rf_{}_{}_…", key.environment, key.public_id),
-                if key.status == KeyStatus::Active && has_expired(key) {
-                    "expired".to_owned()
-                } else {
-                    key.status.to_string()
-                },
-                or_never(key.last_used_at.as_ref()),
-                or_never(key.expires_at.as_ref()),
-                key.max_alpha
-                    .map_or_else(|| "any".to_owned(), |alpha| alpha.to_string()),
-                output::line(&key.label, 30),
-                key.created_by
-                    .as_ref()
-                    .map_or_else(String::new, ToString::to_string),
-                if every {
-                    "all".to_owned()
-                } else {
-                    scopes.join(" ")
-                },
-            ]
-        })
-        .collect();
+    if keys.is_empty() {
+        let create = hint("keys create LABEL --all");
+        eprintln!("there is no key: `{create}` creates one");
+        return Ok(());
+    }
+    let status = |key: &ApiKey| match key.status {
+        KeyStatus::Active if has_expired(key) => "expired".to_owned(),
+        _ => key.status.to_string(),
+    };
+    let scopes = |key: &ApiKey| {
+        let scopes: Vec<&str> = key.scopes.iter().map(Scope::as_str).collect();
+        match scopes.len() {
+            every if every == Scope::KNOWN.len() => "all".to_owned(),
+            _ => scopes.join(" "),
+        }
+    };
+    let max_alpha = |key: &ApiKey| {
+        key.max_alpha
+            .map_or("any".to_owned(), |most| most.to_string())
+    };
     output::table(
-        [
-            "ID",
-            "KEY",
-            "STATUS",
-            "LAST USED",
-            "EXPIRES",
-            "MAX ALPHA",
-            "LABEL",
-            "CREATED BY",
-            "SCOPES",
+        keys,
+        &[
+            ("ID", &|key| key.id.to_string()),
+            ("KEY", &|key| {
+                format!("rf_{}_{}_…", key.environment, key.public_id)
+            }),
+            ("STATUS", &status),
+            ("LAST USED", &|key| or_never(key.last_used_at.as_ref())),
+            ("EXPIRES", &|key| or_never(key.expires_at.as_ref())),
+            ("MAX ALPHA", &max_alpha),
+            ("LABEL", &|key| output::line(&key.label, 30)),
+            ("CREATED BY", &|key| {
+                output::or_nothing(key.created_by.as_ref())
+            }),
+            ("SCOPES", &scopes),
         ],
-        &rows,
     )
 }
 

@@ -115,7 +115,6 @@ fn piece(number: u64, sample: &CreateTrace, memories: &[MemoryId], at: Timestamp
         created_memory_id: None,
         review,
         withdrawn_verdict: None,
-        judge_note: None,
         key_id: None,
         arm: Some(if is_control {
             Arm::Control

@@ -196,68 +196,48 @@ fn ranked(memories: &[Memory]) -> Result<(), Failure> {
     let mut by_score: Vec<_> = memories.iter().collect();
     by_score.sort_by(|a, b| b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal));
     let rank = |memory: &Memory| by_score.iter().position(|other| other.id == memory.id);
-    let rows: Vec<_> = memories
-        .iter()
-        .enumerate()
-        .map(|(position, memory)| {
-            [
-                (position + 1).to_string(),
-                rank(memory).map_or_else(String::new, |rank| (rank + 1).to_string()),
-                format!("{:.2}", memory.score),
-                format!("{:.2}", memory.similarity),
-                format!("{:.2}", memory.q_value),
-                outcome(memory.success).to_owned(),
-                memory.id.to_string(),
-                output::line(&memory.task, 60),
-            ]
-        })
-        .collect();
+    let rows: Vec<(usize, &Memory)> = (1..).zip(memories).collect();
     output::table(
-        [
-            "RANK",
-            "BY SCORE",
-            "SCORE",
-            "SIMILARITY",
-            "UTILITY",
-            "OUTCOME",
-            "ID",
-            "TASK",
-        ],
         &rows,
+        &[
+            ("RANK", &|(place, _)| place.to_string()),
+            ("BY SCORE", &|(_, memory)| {
+                rank(memory).map_or_else(String::new, |rank| (rank + 1).to_string())
+            }),
+            ("SCORE", &|(_, memory)| format!("{:.2}", memory.score)),
+            ("SIMILARITY", &|(_, memory)| {
+                format!("{:.2}", memory.similarity)
+            }),
+            ("UTILITY", &|(_, memory)| format!("{:.2}", memory.q_value)),
+            ("OUTCOME", &|(_, memory)| outcome(memory.success).to_owned()),
+            ("ID", &|(_, memory)| memory.id.to_string()),
+            ("TASK", &|(_, memory)| output::line(&memory.task, 60)),
+        ],
     )
 }
 
 fn listed(memories: &[MemoryHistory]) -> Result<(), Failure> {
-    let rows: Vec<_> = memories
-        .iter()
-        .map(|MemoryHistory { memory, .. }| {
-            [
-                format!("{:.2}", memory.q_value),
-                memory.uses.to_string(),
-                outcome(Some(memory.success)).to_owned(),
-                output::line(&status_text(memory), 100),
-                memory
-                    .key_id
-                    .as_ref()
-                    .map_or_else(String::new, ToString::to_string),
-                memory.id.to_string(),
-                output::line(&memory.task, 40),
-                output::line(memory.reflection.text().lines().next().unwrap_or(""), 60),
-            ]
-        })
-        .collect();
+    let text = |memory: &MemoryRecord| {
+        output::line(memory.reflection.text().lines().next().unwrap_or(""), 60)
+    };
     output::table(
-        [
-            "UTILITY",
-            "USES",
-            "OUTCOME",
-            "STATUS",
-            "TAUGHT BY KEY",
-            "ID",
-            "TASK",
-            "TEXT",
+        memories,
+        &[
+            ("UTILITY", &|one| format!("{:.2}", one.memory.q_value)),
+            ("USES", &|one| one.memory.uses.to_string()),
+            ("OUTCOME", &|one| {
+                outcome(Some(one.memory.success)).to_owned()
+            }),
+            ("STATUS", &|one| {
+                output::line(&status_text(&one.memory), 100)
+            }),
+            ("TAUGHT BY KEY", &|one| {
+                output::or_nothing(one.memory.key_id.as_ref())
+            }),
+            ("ID", &|one| one.memory.id.to_string()),
+            ("TASK", &|one| output::line(&one.memory.task, 40)),
+            ("TEXT", &|one| text(&one.memory)),
         ],
-        &rows,
     )
 }
 

@@ -57,7 +57,10 @@ fn fields(reflection: &Reflection) -> [String; 5] {
 fn write(reflection: &Reflection) -> String {
     let mut text = String::from("Change the text below the headings; keep the headings.\n");
     for (heading, field) in HEADINGS.iter().zip(fields(reflection)) {
-        text.extend(["\n## ", heading, "\n", &field, "\n"]);
+        // A line of the text that looks like a heading is none.
+        let field = field.replace("\n## ", "\n\\## ");
+        let quote = if field.starts_with("## ") { "\\" } else { "" };
+        text.extend(["\n## ", heading, "\n", quote, &field, "\n"]);
     }
     text
 }
@@ -75,7 +78,8 @@ fn read(text: &str) -> Result<Fields, Failure> {
             fields[index] = Some(String::new());
             current = Some(index);
         } else if let Some(field) = current.and_then(|index: usize| fields[index].as_mut()) {
-            field.push_str(line);
+            let is_quoted = line.starts_with("\\## ");
+            field.push_str(&line[usize::from(is_quoted)..]);
             field.push('\n');
         }
     }
@@ -170,7 +174,7 @@ mod tests {
 
     fn reflection() -> Reflection {
         Reflection {
-            summary: "one\n\ntwo".to_owned(),
+            summary: "## summary\n\n## guidance\ntwo".to_owned(),
             guidance: "check".to_owned(),
             applicable_tools: vec!["search".to_owned()],
             ..Reflection::default()

@@ -1,15 +1,9 @@
 //! Copying projects and their keys from one database to another.
 
 use clap::Args;
-use indicatif::ProgressBar;
-use reflect_engine::Engine;
-use reflect_types::{
-    ExportMemories, ExportOverview, ExportTraces, ImportReport, ListUndos, Overview, Piece,
-    ProjectId, UndoRecord, UpdateProject,
-};
+use reflect_types::{ExportOverview, ImportReport, ProjectId, UpdateProject};
 use serde::Serialize;
 
-use super::bundle::bar;
 use crate::data::{Connections, Data, DataParser};
 use crate::failure::Failure;
 use crate::file::File;
@@ -101,25 +95,29 @@ async fn copy(
     only: Option<&ProjectId>,
 ) -> Result<Copied, Failure> {
     projects.retain(|project| only.is_none_or(|only| only == project));
-    let mut overviews = Vec::with_capacity(projects.len());
+    let mut exports = Vec::with_capacity(projects.len());
     for project in projects {
-        let overview = from.engine.export_overview(&project).await?;
-        overviews.push((project, overview));
+        let export = from.engine.export(&project, PAGE).await?;
+        exports.push((project, export));
     }
-    let records = |overview: &Overview| overview.stats.memories + overview.stats.traces;
-    let progress = bar(overviews
-        .iter()
-        .map(|(_, overview)| records(overview))
-        .sum());
+    let stats = exports.iter().map(|(_, export)| export.overview().stats);
+    let progress = output::bar(stats.map(|stats| stats.memories + stats.traces).sum());
     let mut copied = Copied::default();
-    for (project, overview) in &overviews {
-        let copy = Copy {
-            project,
-            from: &from.engine,
-            to: &to.engine,
-            progress: &progress,
-        };
-        copy.all(overview, &mut copied.pieces).await?;
+    for (project, mut export) in exports {
+        to.engine.create_project(&project).await?;
+        let update = UpdateProject::from(from.engine.settings(&project).await?);
+        to.engine.update_project(&project, &update).await?;
+        loop {
+            let pieces = export.next().await;
+            let pieces = pieces.map_err(|error| cut_off(&project, error))?;
+            if pieces.is_empty() {
+                break;
+            }
+            progress.inc(pieces.len() as u64);
+            let stored = to.engine.import(&project, pieces).await?;
+            copied.pieces.stored += stored.stored;
+            copied.pieces.present += stored.present;
+        }
         copied.projects += 1;
     }
     progress.finish_and_clear();
@@ -127,107 +125,15 @@ async fn copy(
     Ok(copied)
 }
 
-/// The copy of one project.
-struct Copy<'a> {
-    project: &'a ProjectId,
-    from: &'a Engine,
-    to: &'a Engine,
-    progress: &'a ProgressBar,
-}
-
-impl Copy<'_> {
-    async fn all(&self, overview: &Overview, total: &mut ImportReport) -> Result<(), Failure> {
-        self.to.create_project(self.project).await?;
-        self.settings().await?;
-        self.memories(total).await?;
-        self.traces(total).await?;
-        let skill = overview.skill.iter().cloned().map(Piece::Skill);
-        self.store(skill.collect(), total).await?;
-        let undos = self.undos().await?.into_iter();
-        let undos: Vec<Piece> = undos.map(|undo| Piece::Undo(Box::new(undo))).collect();
-        for part in undos.chunks(PAGE as usize) {
-            self.store(part.to_vec(), total).await?;
-        }
-        // Pages are read separately: a change in between may be in one page and not in another.
-        if self.from.export_overview(self.project).await? != *overview {
-            return Err(Failure::conflict(format!(
-                "project `{0}` changed while it was copied, so its copy may be incomplete: stop the \
-                 servers of FROM, delete the project in TO and migrate again",
-                self.project
-            )));
-        }
-        Ok(())
+fn cut_off(project: &ProjectId, error: reflect_engine::Error) -> Failure {
+    let failure = Failure::from(error);
+    if !failure.is_conflict() {
+        return failure;
     }
-
-    async fn settings(&self) -> Result<(), Failure> {
-        let update = UpdateProject::from(self.from.settings(self.project).await?);
-        self.to.update_project(self.project, &update).await?;
-        Ok(())
-    }
-
-    async fn memories(&self, total: &mut ImportReport) -> Result<(), Failure> {
-        let mut page = ExportMemories {
-            limit: Some(PAGE),
-            after: None,
-        };
-        loop {
-            let memories = self.from.export_memories(self.project, &page).await?;
-            let Some(last) = memories.last() else {
-                return Ok(());
-            };
-            page.after = Some(last.history.memory.id.clone());
-            let pieces = memories
-                .into_iter()
-                .map(|memory| Piece::Memory(memory.into()));
-            self.store(pieces.collect(), total).await?;
-        }
-    }
-
-    async fn traces(&self, total: &mut ImportReport) -> Result<(), Failure> {
-        let mut page = ExportTraces {
-            limit: Some(PAGE),
-            after: None,
-        };
-        loop {
-            let traces = self.from.export_traces(self.project, &page).await?;
-            let Some(last) = traces.last() else {
-                return Ok(());
-            };
-            page.after = Some(last.trace.id.clone());
-            let pieces = traces.into_iter().map(|trace| Piece::Trace(trace.into()));
-            self.store(pieces.collect(), total).await?;
-        }
-    }
-
-    /// All records of undos, oldest first.
-    async fn undos(&self) -> Result<Vec<UndoRecord>, Failure> {
-        let mut list = ListUndos {
-            limit: Some(ListUndos::MAX_LIMIT),
-            before: None,
-        };
-        let mut records: Vec<UndoRecord> = Vec::new();
-        loop {
-            let page = self.from.list_undos(self.project, &list).await?;
-            list.before = page.cursor().map(|record| record.id.clone());
-            records.extend(page.items);
-            if list.before.is_none() {
-                records.reverse();
-                return Ok(records);
-            }
-        }
-    }
-
-    async fn store(&self, pieces: Vec<Piece>, total: &mut ImportReport) -> Result<(), Failure> {
-        if pieces.is_empty() {
-            return Ok(());
-        }
-        let count = pieces.len() as u64;
-        let stored = self.to.import(self.project, pieces).await?;
-        total.stored += stored.stored;
-        total.present += stored.present;
-        self.progress.inc(count);
-        Ok(())
-    }
+    Failure::conflict(format!(
+        "project `{project}` changed while it was copied, so its copy may be incomplete: stop the servers of \
+         FROM, delete the project in TO and migrate again"
+    ))
 }
 
 /// Copies the keys that the other database does not have: those of a project, or all.
@@ -249,7 +155,7 @@ async fn copy_keys(from: &File, to: &File, only: Option<&ProjectId>) -> Result<u
     if records.is_empty() {
         return Ok(0);
     }
-    let (target, _) = to.opened.keys().await?;
+    let target = to.opened.keys().await?;
     let mut copied = 0;
     for record in records {
         if target.find(&record.key.public_id).await?.is_none() {

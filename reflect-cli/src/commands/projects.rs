@@ -128,37 +128,26 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 fn table(projects: &[ProjectSummary]) -> Result<(), Failure> {
-    let rows: Vec<_> = projects
-        .iter()
-        .map(|project| {
-            let settings = &project.settings;
-            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-            [
-                output::line(project.project_id.as_str(), 128),
-                project.traces.to_string(),
-                project.memories.to_string(),
-                or_dash(settings.max_alpha.map(|alpha| alpha.to_string())),
-                or_dash(settings.max_memories.map(|most| most.to_string())),
-                or_dash(settings.ranking.as_ref().map(ToString::to_string)),
-                or_dash(settings.approve.as_ref().map(ToString::to_string)),
-                or_dash(settings.control.map(|share| share.to_string())),
-                or_dash(settings.keep_personal_values.map(personal)),
-            ]
-        })
-        .collect();
+    fn or_dash<T: ToString>(value: Option<&T>) -> String {
+        value.map_or_else(|| "-".to_owned(), ToString::to_string)
+    }
     output::table(
-        [
-            "PROJECT",
-            "TRACES",
-            "MEMORIES",
-            "MAX ALPHA",
-            "MAX MEMORIES",
-            "RANKING",
-            "APPROVE",
-            "CONTROL",
-            "PERSONAL",
+        projects,
+        &[
+            ("PROJECT", &|one| output::line(one.project_id.as_str(), 128)),
+            ("TRACES", &|one| one.traces.to_string()),
+            ("MEMORIES", &|one| one.memories.to_string()),
+            ("MAX ALPHA", &|one| or_dash(one.settings.max_alpha.as_ref())),
+            ("MAX MEMORIES", &|one| {
+                or_dash(one.settings.max_memories.as_ref())
+            }),
+            ("RANKING", &|one| or_dash(one.settings.ranking.as_ref())),
+            ("APPROVE", &|one| or_dash(one.settings.approve.as_ref())),
+            ("CONTROL", &|one| or_dash(one.settings.control.as_ref())),
+            ("PERSONAL", &|one| {
+                or_dash(one.settings.keep_personal_values.map(personal).as_ref())
+            }),
         ],
-        &rows,
     )
 }
 

@@ -3,12 +3,12 @@ use std::fmt;
 use clap::Args;
 use jiff::Timestamp;
 use reflect_engine::report::{FEWEST, NARROW};
-use reflect_types::{Conclusion, MemoryOutcome, Outcomes, PassRate, Report};
+use reflect_types::{Conclusion, JudgeAgreement, MemoryOutcome, Outcomes, PassRate, Report};
 
 use crate::command_line::hint;
 use crate::commands::undo;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Column};
 use crate::place::Place;
 
 #[derive(Debug, Args)]
@@ -60,11 +60,8 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
         if report.waiting == 1 { "waits" } else { "wait" }
     ))?;
     let sides = [("people", &report.people), ("models", &report.models)];
-    let rows: Vec<_> = sides
-        .iter()
-        .map(|(who, outcomes)| row(who, outcomes))
-        .collect();
-    output::table(HEADING, &rows)?;
+    let sides = sides.map(|(who, found)| (who.to_owned(), found));
+    outcomes(Some("REVIEWED BY"), &sides)?;
     output::say(format_args!("\n{}", Conclusions(report)))?;
     if let Some(by) = by {
         groups(report, by)?;
@@ -74,27 +71,25 @@ fn show(report: &Report, by: Option<&str>) -> Result<(), Failure> {
     }
     memories("Memories whose runs pass more often", &report.helpful)?;
     memories("Memories whose runs pass less often", &report.harmful)?;
-    judges(report)
+    if report.judges.is_empty() {
+        return Ok(());
+    }
+    output::say(format_args!("\nJudges, compared with people"))?;
+    judges(&report.judges)
 }
 
-/// The heading of [`row`].
-pub(super) const HEADING: [&str; 5] = [
-    "REVIEWED BY",
-    "ALL RUNS",
-    "WITH MEMORIES",
-    "WITHOUT",
-    "DIFFERENCE",
-];
-
-/// The pass rates of runs, and what they show.
-pub(super) fn row(name: &str, outcomes: &Outcomes) -> [String; 5] {
-    [
-        output::line(name, 60),
-        rate(&outcomes.all),
-        rate(&outcomes.memories),
-        rate(&outcomes.control),
-        difference(outcomes),
-    ]
+/// Prints the pass rates of runs by a name, if the column of names has a heading, and what they show.
+pub(super) fn outcomes(named: Option<&str>, rows: &[(String, &Outcomes)]) -> Result<(), Failure> {
+    let columns: [Column<'_, (String, &Outcomes)>; 5] = [
+        (named.unwrap_or_default(), &|(name, _)| {
+            output::line(name, 60)
+        }),
+        ("ALL RUNS", &|(_, found)| rate(&found.all)),
+        ("WITH MEMORIES", &|(_, found)| rate(&found.memories)),
+        ("WITHOUT", &|(_, found)| rate(&found.control)),
+        ("DIFFERENCE", &|(_, found)| difference(found)),
+    ];
+    output::table(rows, &columns[usize::from(named.is_none())..])
 }
 
 fn groups(report: &Report, by: &str) -> Result<(), Failure> {
@@ -109,22 +104,16 @@ fn groups(report: &Report, by: &str) -> Result<(), Failure> {
             .groups
             .iter()
             .filter(|group| of(group).all.rate.is_some())
-            .map(|group| row(group.value.as_deref().unwrap_or("-"), of(group)))
+            .map(|group| {
+                let name = group.value.as_deref().unwrap_or("-");
+                (name.to_owned(), of(group))
+            })
             .collect();
         if rows.is_empty() {
             continue;
         }
         output::say(format_args!("\nBy {by}, reviewed by {who}"))?;
-        output::table(
-            [
-                "VALUE",
-                "ALL RUNS",
-                "WITH MEMORIES",
-                "WITHOUT",
-                "DIFFERENCE",
-            ],
-            &rows,
-        )?;
+        outcomes(Some("VALUE"), &rows)?;
     }
     if report.groups_left_out > 0 {
         output::say(format_args!(
@@ -136,71 +125,52 @@ fn groups(report: &Report, by: &str) -> Result<(), Failure> {
 }
 
 fn months(report: &Report) -> Result<(), Failure> {
-    let rows: Vec<_> = report
-        .months
-        .iter()
-        .map(|month| {
-            [
-                month.month.clone(),
-                rate(&month.people),
-                rate(&month.models),
-            ]
-        })
-        .collect();
     output::say(format_args!("\nPass rate over time"))?;
-    output::table(["MONTH", "PEOPLE", "MODELS"], &rows)
+    output::table(
+        &report.months,
+        &[
+            ("MONTH", &|month| month.month.clone()),
+            ("PEOPLE", &|month| rate(&month.people)),
+            ("MODELS", &|month| rate(&month.models)),
+        ],
+    )
 }
 
 fn memories(title: &str, memories: &[MemoryOutcome]) -> Result<(), Failure> {
     if memories.is_empty() {
         return Ok(());
     }
-    let rows: Vec<_> = memories
-        .iter()
-        .map(|memory| {
-            [
-                memory.memory_id.to_string(),
-                rate(&memory.runs),
-                output::line(&memory.task, 60),
-            ]
-        })
-        .collect();
     output::say(format_args!("\n{title}"))?;
-    output::table(["MEMORY", "RUNS GIVEN IT", "TASK"], &rows)
+    output::table(
+        memories,
+        &[
+            ("MEMORY", &|memory| memory.memory_id.to_string()),
+            ("RUNS GIVEN IT", &|memory| rate(&memory.runs)),
+            ("TASK", &|memory| output::line(&memory.task, 60)),
+        ],
+    )
 }
 
-fn judges(report: &Report) -> Result<(), Failure> {
+/// Prints how far judges agree with people.
+pub(super) fn judges(judges: &[JudgeAgreement]) -> Result<(), Failure> {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-    if report.judges.is_empty() {
-        return Ok(());
-    }
-    let rows: Vec<_> = report
-        .judges
-        .iter()
-        .map(|judge| {
-            [
-                output::line(&judge.judge, 40),
-                judge.compared.to_string(),
-                number(judge.agreement),
-                number(judge.kappa),
-                judge.bias.map_or("-".to_owned(), points),
-                format!("{:.2}", judge.step),
-            ]
-        })
-        .collect();
-    output::say(format_args!("\nJudges, compared with people"))?;
     output::table(
-        [
-            "JUDGE",
-            "COMPARED",
-            "AGREEMENT",
-            "KAPPA",
-            "BIAS TO PASS",
-            "STEP",
+        judges,
+        &[
+            ("JUDGE", &|judge| output::line(&judge.judge, 40)),
+            ("COMPARED", &|judge| judge.compared.to_string()),
+            ("AGREEMENT", &|judge| number(judge.agreement)),
+            ("KAPPA", &|judge| number(judge.kappa)),
+            ("BIAS TO PASS", &|judge| {
+                judge.bias.map_or("-".to_owned(), points)
+            }),
+            ("STEP", &|judge| format!("{:.2}", judge.step)),
+            ("WRONGLY PASSED", &|judge| judge.wrongly_passed.to_string()),
+            ("WRONGLY FAILED", &|judge| judge.wrongly_failed.to_string()),
+            ("NOT COMPARED", &|judge| judge.alone.to_string()),
         ],
-        &rows,
     )?;
-    for judge in report.judges.iter().filter(|judge| judge.step < 1.0) {
+    for judge in judges.iter().filter(|judge| judge.step < 1.0) {
         output::say(format_args!(
             "{} agrees too little with people: its reviews count {:.0} % as much. Change the judge's \
              model or its instructions.",

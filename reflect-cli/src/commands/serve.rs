@@ -185,9 +185,9 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     warn_if_readable(&listener, &settings);
     let opened = options.data.open(options.connections).await?;
     options.data.warn_if_shared();
-    let (key_store, is_new) = opened.keys().await?;
+    let key_store = opened.keys().await?;
     // A database from an import or an embedded engine has projects, and no server has used it.
-    let is_new = is_new || opened.store().projects().await?.is_empty();
+    let is_new = key_store.is_new() || opened.store().projects().await?.is_empty();
     let keys = Keys::new(key_store, master.as_ref());
     let mut engine = options
         .engine

@@ -217,24 +217,30 @@ async fn retry_all(client: &ReflectClient) -> RetriedRuns {
 }
 
 fn table(traces: &[Trace]) -> Result<(), Failure> {
-    let rows: Vec<_> = traces
-        .iter()
-        .map(|trace| {
-            let review = trace.review.as_ref();
-            let verdict = review.map_or("-", |review| review.result.as_str());
-            let reviewer = review.map_or("-", |review| review.model().unwrap_or("human"));
-            [
-                trace.id.to_string(),
-                transcript::review_state(trace).to_owned(),
-                verdict.to_owned(),
-                output::line(reviewer, 40),
-                trace.ingest_status.to_string(),
-                output::line(&trace.task, 60),
-            ]
-        })
-        .collect();
+    let verdict = |trace: &Trace| {
+        let review = trace.review.as_ref();
+        review
+            .map_or("-", |review| review.result.as_str())
+            .to_owned()
+    };
+    let reviewer = |trace: &Trace| {
+        let review = trace.review.as_ref();
+        output::line(
+            review.map_or("-", |review| review.model().unwrap_or("human")),
+            40,
+        )
+    };
     output::table(
-        ["ID", "REVIEW", "VERDICT", "REVIEWER", "INGESTION", "TASK"],
-        &rows,
+        traces,
+        &[
+            ("ID", &|trace| trace.id.to_string()),
+            ("REVIEW", &|trace| {
+                transcript::review_state(trace).to_owned()
+            }),
+            ("VERDICT", &verdict),
+            ("REVIEWER", &reviewer),
+            ("INGESTION", &|trace| trace.ingest_status.to_string()),
+            ("TASK", &|trace| output::line(&trace.task, 60)),
+        ],
     )
 }

@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args};
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use reflect_sdk::ReflectClient;
 use reflect_sdk::calls::Call;
-use reflect_types::{Reviewer, Undo, UndoReport, UndoTotals, UndoneMemory};
+use reflect_types::{KeyId, Reviewer, Undo, UndoReport, UndoneMemory};
 
 use super::undo_list;
 use crate::command_line::hint;
@@ -79,7 +79,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
     }
     if options.dry_run {
         let plan = selected(&client, &options).dry_run().await?;
-        return show(&options, &plan);
+        return show(&client, &options, &plan).await;
     }
     let mut call = selected(&client, &options);
     if !options.yes {
@@ -95,7 +95,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), Failure> {
             call = call.expect(digest);
         }
     }
-    show(&options, &call.await?)
+    show(&client, &options, &call.await?).await
 }
 
 /// An undo of what the options select.
@@ -120,11 +120,42 @@ fn selected(client: &ReflectClient, options: &Options) -> Call<Undo> {
     call
 }
 
-fn show(options: &Options, report: &UndoReport) -> Result<(), Failure> {
+async fn show(
+    client: &ReflectClient,
+    options: &Options,
+    report: &UndoReport,
+) -> Result<(), Failure> {
+    if report.is_empty()
+        && let Some(key) = &options.taught_by
+    {
+        known_key(client, key).await?;
+    }
     if options.place.json {
         return output::json(report);
     }
     Ok(write(report, &mut io::stdout().lock())?)
+}
+
+/// Refuses a key that does not exist: a label, the public part of a key, or a typo. Who may undo may not be allowed to
+/// list keys.
+async fn known_key(client: &ReflectClient, given: &str) -> Result<(), Failure> {
+    let keys = match client.admin().list_api_keys().await {
+        Err(error) if error.status() == Some(403) => return Ok(()),
+        keys => keys?,
+    };
+    if given == KeyId::MASTER || keys.iter().any(|key| key.id == *given) {
+        return Ok(());
+    }
+    let meant = keys
+        .iter()
+        .find(|key| key.label == given || key.public_id == given);
+    let fix = match meant {
+        Some(key) => format!("use `--key {}`, its id", key.id),
+        None => format!("`{}` shows the ids", hint("keys list")),
+    };
+    Err(Failure::not_found(format!(
+        "no key of the project has the id `{given}`: {fix}"
+    )))
 }
 
 fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
@@ -135,7 +166,7 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
             hint("keys list")
         );
     }
-    let totals = totals(report);
+    let totals = report.totals;
     let (verb, skill) = if report.dry_run {
         ("would be undone", "would be")
     } else {
@@ -183,14 +214,6 @@ fn write(report: &UndoReport, out: &mut impl Write) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// The totals of the report; a server of an earlier version sends whole lists without them.
-fn totals(report: &UndoReport) -> UndoTotals {
-    match report.totals {
-        none if none == UndoTotals::default() => report.clone().bounded().totals,
-        totals => totals,
-    }
 }
 
 fn list(out: &mut impl Write, what: &str, memories: &[UndoneMemory], total: u64) -> io::Result<()> {

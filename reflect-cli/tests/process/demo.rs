@@ -105,16 +105,20 @@ fn the_demo_signs_a_browser_in_once_and_ends_without_a_trace() {
     });
     let link = link.unwrap();
     let (host, path) = link.split_once('/').unwrap();
-    let get = |path: &str, cookie: &str| {
+    let ask = |method: &str, path: &str, cookie: &str| {
         let mut connection = TcpStream::connect(host).unwrap();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
         );
         connection.write_all(request.as_bytes()).unwrap();
         let mut reply = String::new();
         connection.read_to_string(&mut reply).unwrap();
         reply
     };
+    let get = |path: &str, cookie: &str| ask("GET", path, cookie);
+    // A look at where the link leads does not use it up.
+    let looked = ask("HEAD", &format!("/{path}"), "");
+    assert!(looked.starts_with("HTTP/1.1 200"), "{looked}");
     let first = get(&format!("/{path}"), "");
     assert!(first.starts_with("HTTP/1.1 303"), "{first}");
     let (_, cookie) = first.split_once("set-cookie: ").unwrap();

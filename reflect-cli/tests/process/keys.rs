@@ -120,10 +120,12 @@ fn a_key_tells_that_its_project_is_new() {
 }
 
 #[test]
-fn control_characters_of_a_label_are_not_printed() {
+fn hidden_characters_of_a_label_are_refused_or_not_printed() {
     let folder = tempfile::tempdir().unwrap();
     let data = two_pending(folder.path());
-    let create = ["keys", "create", "a\u{1b}[2Jb", "--all", "--json"];
+    let refused = on_file(&data, &["keys", "create", "a\u{1b}[2Jb", "--all"], "");
+    assert_eq!(refused.status.code(), Some(2));
+    let create = ["keys", "create", "a\u{202e}b", "--all", "--json"];
     let made = json(&on_file(&data, &create, ""));
     let id = made["key"]["id"].as_str().unwrap();
     let ended = on_file(&data, &["keys", "revoke", id], "");
@@ -180,4 +182,29 @@ fn server_without_a_master_key_logs_how_to_create_one() {
     let key = json(&created)["api_key"].as_str().unwrap().to_owned();
     let client = ReflectClient::builder().http(&server.url, key).unwrap();
     assert_eq!(client.blocking().list_traces().call().unwrap().len(), 2);
+}
+
+#[test]
+fn an_undo_by_what_is_no_id_of_a_key_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = two_pending(folder.path());
+    let none = on_file(&data, &["keys"], "");
+    assert!(none.status.success() && none.stdout.is_empty());
+    assert!(errors(&none).contains("keys create"), "{}", errors(&none));
+    let create = ["keys", "create", "nightly", "--all", "--json"];
+    let made = json(&on_file(&data, &create, ""));
+    let key = |name: &str| made["key"][name].as_str().unwrap().to_owned();
+    let undo = |key: &str| on_file(&data, &["undo", "--key", key, "--dry-run"], "");
+    for (given, hint) in [
+        ("nightly".to_owned(), key("id")),
+        (key("public_id"), key("id")),
+        ("no-such-key".to_owned(), "keys list".to_owned()),
+    ] {
+        let refused = undo(&given);
+        assert_eq!(refused.status.code(), Some(4));
+        assert!(errors(&refused).contains(&hint), "{}", errors(&refused));
+    }
+    for known in [key("id"), "master".to_owned()] {
+        assert!(undo(&known).status.success());
+    }
 }

@@ -2,6 +2,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
+use reflect_sdk::types::Scope;
 use reflect_sdk::{IngestStatus, Review, TraceId};
 
 use super::support::{KEY, Server, on_file, reflect};
@@ -218,7 +219,8 @@ async fn log_contains_no_keys_and_no_trajectories() {
         .unwrap();
     client.query_memories("a secret task").await.unwrap();
     mcp_query(&server.url, "a secret task").await;
-    let made = client.admin().create_api_key("label").await.unwrap();
+    let made = client.admin().create_api_key("label");
+    let made = made.scopes([Scope::MemoryRead]).await.unwrap();
     server
         .client(&made.api_key)
         .list_traces()

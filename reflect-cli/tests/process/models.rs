@@ -177,7 +177,7 @@ async fn judge_reviews_pending_runs_and_people_overrule_it() {
         let review = judged.review.unwrap();
         assert_eq!(
             review.feedback_text.as_deref(),
-            Some("[judge test-model] The date was not checked.")
+            Some("The date was not checked.")
         );
     }
     let rubric = |asked: &ModelRequest| asked.text().contains("Dates are checked.");

@@ -197,7 +197,7 @@ impl Last {
             },
             undo: undo_address(&frame.project, trace.id.as_str()),
             trace: shown(trace.id.as_str()),
-            words: shown(review.comment().unwrap_or_default()),
+            words: shown(review.feedback_text.as_deref().unwrap_or_default()),
             review: review.id.clone(),
         })
     }

@@ -180,7 +180,7 @@ impl ReviewView {
             by: teacher(review.reviewer.as_ref()),
             key: review.key_id.clone(),
             key_name: String::new(),
-            comment: shown(review.comment().unwrap_or_default()),
+            comment: shown(review.feedback_text.as_deref().unwrap_or_default()),
             overruled: review.overruled.as_ref().map(|overruled| {
                 let judge = shown(&overruled.model);
                 if overruled.result == review.result {

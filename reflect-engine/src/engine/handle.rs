@@ -119,8 +119,9 @@ impl Engine {
         // Locked to the end: a second caller must not close the store while tasks still run.
         let mut background = self.shared.background.lock().await;
         while let Some(task) = background.last_mut() {
-            // A task that panicked has ended too.
-            let _ = task.await;
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a background task did not end as it should");
+            }
             background.pop();
         }
         let mut calls = self.core().calls.subscribe();

@@ -19,6 +19,7 @@ mod time;
 mod traces;
 mod undo;
 
+pub use archive::Export;
 pub use browse::QueuedReview;
 pub use builder::Builder;
 pub use gauges::{EmbeddingGauge, Gauges, QueueGauge};

@@ -27,21 +27,21 @@ impl Engine {
         review: Review,
     ) -> Result<Trace> {
         self.checked(project, &review)?;
-        let trace = self.stored_trace(project, id).await?;
+        let trace = self.get_trace(project, id).await?;
         let basis = match admit(&trace, &review).map_err(|refusal| refused(id, refusal))? {
-            Admission::Settled => return Ok(trace.with_judge_notes()),
+            Admission::Settled => return Ok(trace),
             Admission::Learn(basis) => basis,
         };
         match self.give(project, trace, review.clone(), basis).await? {
             Ok(()) => self.get_trace(project, id).await,
             Err(refusal @ (Refusal::Reviewed(_) | Refusal::Working)) => {
                 // Another review came first while this one's reflection was being written.
-                let trace = self.stored_trace(project, id).await?;
+                let trace = self.get_trace(project, id).await?;
                 if review::overrides(&review, &trace) {
                     return self.change_review(project, id, review).await;
                 }
                 if refusal == Refusal::Reviewed(review.result) {
-                    return Ok(trace.with_judge_notes());
+                    return Ok(trace);
                 }
                 Err(refused(id, refusal))
             }
@@ -60,7 +60,7 @@ impl Engine {
         review: Review,
     ) -> Result<Trace> {
         self.checked(project, &review)?;
-        let trace = self.stored_trace(project, id).await?;
+        let trace = self.get_trace(project, id).await?;
         let basis = admit_change(&trace, &review).map_err(|refusal| refused(id, refusal))?;
         match self.give(project, trace, review, basis).await? {
             Ok(()) => self.get_trace(project, id).await,
@@ -82,7 +82,7 @@ impl Engine {
         id: &TraceId,
         is_meant: impl FnOnce(&ReviewRecord) -> bool,
     ) -> Result<Trace> {
-        let trace = self.stored_trace(project, id).await?;
+        let trace = self.get_trace(project, id).await?;
         let Some(review) = trace.review.as_ref().filter(|review| is_meant(review)) else {
             return Err(refused(id, Refusal::Changed));
         };

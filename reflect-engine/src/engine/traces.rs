@@ -28,10 +28,13 @@ impl Engine {
             None if core.judge.is_some() => Intake::Unjudged,
             None => Intake::Unreviewed,
             Some(review) if review.reflection.is_some() => {
-                // Without a working embedder, the review is queued like any other.
                 match ingest::learn_authored(core, project, &new, &review).await {
                     Ok(learned) => Intake::Learned(learned),
-                    Err(_) => Intake::Queued(review),
+                    // Without a working embedder, the review is queued like any other.
+                    Err(error) => {
+                        tracing::warn!(%project, %error, "a lesson is queued: it cannot be learned at once");
+                        Intake::Queued(review)
+                    }
                 }
             }
             Some(review) => Intake::Queued(review),
@@ -50,7 +53,9 @@ impl Engine {
 
     /// A trace by its id.
     pub async fn get_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        self.get_trace_json(project, id).await?.decode()
+        let core = self.checked(project, id)?;
+        let found = core.store.trace(project, id).await?;
+        found.ok_or_else(|| no_trace(id))
     }
 
     /// Like [`get_trace`](Self::get_trace), the long fields undecoded.
@@ -61,8 +66,7 @@ impl Engine {
     ) -> Result<Undecoded<Trace>> {
         let core = self.checked(project, id)?;
         let found = core.store.trace_json(project, id).await?;
-        let found = found.ok_or_else(|| no_trace(id))?;
-        Ok(found.map(Trace::with_judge_notes))
+        found.ok_or_else(|| no_trace(id))
     }
 
     /// A page of traces, newest first unless the request says otherwise.
@@ -82,10 +86,7 @@ impl Engine {
         list: &ListTraces,
     ) -> Result<Page<Undecoded<Trace>>> {
         let core = self.checked(project, list)?;
-        let Page { items, more } = core.store.list_traces_json(project, list).await?;
-        let noted = |trace: Undecoded<Trace>| trace.map(Trace::with_judge_notes);
-        let items = items.into_iter().map(noted).collect();
-        Ok(Page { items, more })
+        core.store.list_traces_json(project, list).await
     }
 
     /// Retries the failed ingestion of a trace.
@@ -143,13 +144,6 @@ impl Engine {
         };
         let new = ingest::new_trace(trace, self.key().cloned(), self.creates_projects(), now);
         Ok((new, review))
-    }
-
-    /// A trace as it is stored, without the notes of a reply.
-    pub(super) async fn stored_trace(&self, project: &ProjectId, id: &TraceId) -> Result<Trace> {
-        let core = self.checked(project, id)?;
-        let found = core.store.trace(project, id).await?;
-        found.ok_or_else(|| no_trace(id))
     }
 
     pub(super) async fn new_review(

@@ -1,5 +1,7 @@
 //! Undoing reviews and changes to memories.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use reflect_types::{ListUndos, Page, ProjectId, Undo, UndoRecord, UndoReport};
 
@@ -9,6 +11,7 @@ use crate::error::Result;
 use crate::id::new_id;
 use crate::review::Selection;
 use crate::store::{NewUndoRecord, UndoRun};
+use crate::core::task::finish;
 
 impl Engine {
     /// Undoes the reviews of a key, a reviewer, a trace or a period, with their memories and moves. An
@@ -45,11 +48,17 @@ impl Engine {
                 })),
             }
         };
-        let report = core.store.undo(project, &selection, run, core.now());
-        let report = report.await?;
-        if !undo.dry_run {
-            core.work.notify_one();
+        let (project, now) = (project.clone(), core.now());
+        let work = {
+            let core = Arc::clone(core);
+            async move { core.store.undo(&project, &selection, run, now).await }
+        };
+        if undo.dry_run {
+            return Ok(work.await?.bounded());
         }
+        // A large one may take longer than a request, and it would begin anew with the next.
+        let report = finish(work).await?;
+        core.work.notify_one();
         Ok(report.bounded())
     }
 

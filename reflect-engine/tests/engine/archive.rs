@@ -6,8 +6,9 @@ use std::time::Duration;
 use reflect_engine::store::Sqlite;
 use reflect_engine::{Engine, Error};
 use reflect_types::{
-    Arm, CreateSkill, CreateTrace, ExportMemories, ExportTraces, ListMemories, ListTraces, Message,
-    Overview, Piece, ProjectId, QueryMemories, Review, Reviewer, Trace, Undo, Verdict,
+    Arm, CreateSkill, CreateTrace, ExportMemories, ExportTraces, GetReport, ListMemories,
+    ListTraces, Message, Overview, Piece, ProjectId, QueryMemories, Review, Reviewer, Trace, Undo,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -276,6 +277,42 @@ async fn a_time_or_status_that_cannot_be_read_again_is_refused() {
         ..Undo::default()
     };
     engine.undo(&project(), &undo).await.unwrap();
+}
+
+#[tokio::test]
+async fn imported_times_are_compared_in_utc() {
+    let traces = [
+        ("before", "2026-11-15T23:59:59+00:00"),
+        ("after", "2026-11-15T23:30:00-05:00"),
+    ];
+    let pieces = traces.map(|(id, created_at)| {
+        let trace = json!({
+            "kind": "trace", "id": id, "task": "t", "created_at": created_at,
+            "review_status": "pending",
+        });
+        serde_json::from_value(trace).unwrap()
+    });
+    let engine = in_memory();
+    engine.import(&project(), pieces.into()).await.unwrap();
+    let stored = engine.get_trace(&project(), &"after".into()).await.unwrap();
+    let created_at = stored.created_at.as_deref();
+    assert_eq!(created_at, Some("2026-11-16T04:30:00.000Z"));
+    let get = GetReport {
+        since: Some("2026-11-16T00:00:00Z".to_owned()),
+        by: Some("day".to_owned()),
+        ..GetReport::default()
+    };
+    assert_eq!(engine.report(&project(), &get).await.unwrap().traces, 1);
+    let negative = json!({
+        "kind": "trace", "id": "t", "task": "t", "review_status": "pending",
+        "created_at": "-000001-01-01T00:00:00Z",
+    });
+    let negative = serde_json::from_value(negative).unwrap();
+    let refused = engine.import(&project(), vec![negative]).await;
+    assert_eq!(
+        refused.unwrap_err().body().field.as_deref(),
+        Some("created_at")
+    );
 }
 
 #[tokio::test]

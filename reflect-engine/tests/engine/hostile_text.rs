@@ -66,7 +66,10 @@ async fn an_authored_memory_is_neutral_and_its_trace_is_what_was_sent() {
     assert_eq!(trace.task, HOSTILE);
     assert_eq!(trace.final_response, HOSTILE);
     assert_eq!(trace.trajectory[0].text(), HOSTILE);
-    assert_eq!(trace.review.unwrap().comment(), Some(HOSTILE));
+    assert_eq!(
+        trace.review.unwrap().feedback_text.as_deref(),
+        Some(HOSTILE)
+    );
 }
 
 #[tokio::test]

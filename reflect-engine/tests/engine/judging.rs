@@ -78,7 +78,7 @@ async fn every_pending_trace_of_every_project_is_judged_once(home: &Home) {
     let review = judged(&engine, &refund).await.review.unwrap();
     assert_eq!(review.result, Verdict::Fail);
     assert_eq!(review.reviewer, Some(Reviewer::Model("m".to_owned())));
-    assert_eq!(review.comment(), Some("because"));
+    assert_eq!(review.feedback_text.as_deref(), Some("because"));
     let elsewhere = elsewhere.unwrap().trace_id;
     let trace = engine.get_trace(&other, &elsewhere).await.unwrap();
     assert_eq!(trace.review.unwrap().result, Verdict::Pass);

@@ -72,7 +72,7 @@ fn reviewer(trace: &Trace) -> (Option<&Reviewer>, Option<&str>, Option<&ModelVer
     let review = trace.review.as_ref();
     (
         review.and_then(|review| review.reviewer.as_ref()),
-        review.and_then(ReviewRecord::comment),
+        review.and_then(|review| review.feedback_text.as_deref()),
         review.and_then(|review| review.overruled.as_ref()),
     )
 }
@@ -85,25 +85,12 @@ async fn a_review_names_its_reviewer_and_its_key() {
     let judged = review(&holder, &id, Review::fail("no").judged_by("m")).await;
     assert_eq!(judged.reviewer, Some(Reviewer::Model("m".to_owned())));
     assert_eq!(judged.key_id, Some("key-1".into()));
-    assert_eq!(judged.feedback_text.as_deref(), Some("[judge m] no"));
-    assert_eq!(judged.comment(), Some("no"));
+    assert_eq!(judged.feedback_text.as_deref(), Some("no"));
 
     let person = review(&engine, &id, Review::pass()).await;
     assert_eq!(person.reviewer, Some(Reviewer::Human));
-    assert_eq!((person.key_id.clone(), person.comment()), (None, None));
+    assert_eq!((person.key_id, person.feedback_text), (None, None));
     assert_eq!(person.overruled, Some(said(Verdict::Fail)));
-    assert_eq!(person.feedback_text.as_deref(), Some("[judge m said fail]"));
-}
-
-#[tokio::test]
-async fn a_person_who_types_the_note_of_a_model_stays_a_person() {
-    let engine = engine();
-    let id = record(&engine).await;
-    let typed = review(&engine, &id, Review::fail("[judge gpt] fine")).await;
-    assert_eq!(typed.reviewer, Some(Reviewer::Human));
-    assert_eq!(typed.feedback_text.as_deref(), Some("[judge gpt] fine"));
-    let other = engine.review_trace(&project(), &id, Review::pass()).await;
-    assert!(other.is_err(), "only a model's review gives way");
 }
 
 #[tokio::test]
@@ -119,31 +106,4 @@ async fn an_export_carries_the_reviewers() {
     let typed = &exported(&copy).await[4].trace;
     let person = Some(&Reviewer::Human);
     assert_eq!(reviewer(typed), (person, Some("[judge m] no"), None));
-}
-
-#[tokio::test]
-async fn the_notes_of_an_old_export_become_reviewers() {
-    let from = engine();
-    fill(&from).await;
-    let old = exported(&from).await.into_iter().map(|trace| {
-        let mut json = serde_json::to_value(trace).unwrap();
-        json.as_object_mut().unwrap().remove("withdrawn_verdict");
-        if let Some(review) = json["review"].as_object_mut() {
-            for field in ["reviewer", "key_id", "overruled"] {
-                review.remove(field);
-            }
-        }
-        json
-    });
-    let copy = imported(old.collect()).await;
-    let traces: Vec<Trace> = exported(&copy).await.into_iter().map(|t| t.trace).collect();
-    let (person, model) = (Some(&Reviewer::Human), Reviewer::Model("m".to_owned()));
-    assert_eq!(reviewer(&traces[0]), (person, None, None));
-    assert_eq!(reviewer(&traces[1]), (Some(&model), Some("no"), None));
-    let fail = Some(said(Verdict::Fail));
-    assert_eq!(reviewer(&traces[2]), (person, None, fail.as_ref()));
-    assert_eq!(traces[3].withdrawn_verdict, fail);
-    assert_eq!(traces[3].judge_note.as_deref(), Some("[judge m said fail]"));
-    // Old versions took it for a model's.
-    assert_eq!(reviewer(&traces[4]).0, Some(&model));
 }

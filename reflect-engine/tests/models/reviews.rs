@@ -138,10 +138,7 @@ async fn a_correction_survives_an_outage_and_moves_the_same_utilities() {
     assert_eq!(done.ingest_status, IngestStatus::Completed);
     let review = done.review.clone().unwrap();
     assert_eq!(review.result, Verdict::Fail);
-    assert_eq!(
-        review.feedback_text.as_deref(),
-        Some("[judge m said pass] It was too old")
-    );
+    assert_eq!(review.feedback_text.as_deref(), Some("It was too old"));
     assert_eq!(done.created_memory_id, judged.created_memory_id);
     assert!(!memory_of(&engine, &done).await.success);
     // Fail in the place of the judge's pass, then pass.
@@ -175,14 +172,10 @@ async fn a_withdrawn_review_of_a_judge_is_noted() {
     engine.review_trace(&project, &id, judge).await.unwrap();
     let waiting = engine.withdraw_review(&project, &id).await.unwrap();
     assert_eq!(waiting.withdrawn_verdict, Some(said(Verdict::Pass)));
-    assert_eq!(waiting.judge_note.as_deref(), Some("[judge m said pass]"));
     let person = Review::fail("It was too old");
     let after = engine.review_trace(&project, &id, person).await.unwrap();
     let review = after.review.unwrap();
-    assert_eq!(
-        review.feedback_text.as_deref(),
-        Some("[judge m said pass] It was too old")
-    );
+    assert_eq!(review.feedback_text.as_deref(), Some("It was too old"));
 }
 
 #[tokio::test]
@@ -228,10 +221,7 @@ async fn a_review_of_a_person_replaces_that_of_a_judge_and_notes_it() {
     let after = engine.review_trace(&project, &id, person).await.unwrap();
     let review = after.review.unwrap();
     assert_eq!(review.result, Verdict::Fail);
-    assert_eq!(
-        review.feedback_text.as_deref(),
-        Some("[judge m said pass] It was too old")
-    );
+    assert_eq!(review.feedback_text.as_deref(), Some("It was too old"));
     assert_eq!(after.created_memory_id, memory);
 
     // The judge does not get it back, and what it said is remembered.

@@ -72,6 +72,7 @@ async fn a_key_is_created_once_when_the_reply_is_lost() {
     let error = client(&server.uri())
         .admin()
         .create_api_key("nightly")
+        .scopes([reflect_sdk::types::Scope::TraceRead])
         .await
         .unwrap_err();
     assert_eq!(error.status(), Some(502));
@@ -92,6 +93,7 @@ async fn only_reflects_own_503_means_that_nothing_was_done() {
         let error = client(&server.uri())
             .admin()
             .create_api_key("nightly")
+            .scopes([reflect_sdk::types::Scope::TraceRead])
             .await;
         assert_eq!(error.unwrap_err().status(), Some(503));
     }

@@ -2,15 +2,17 @@
 
 use askama::Template;
 use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use reflect_console::{ProblemPage, ProblemPart};
 
-use crate::error::ApiError;
+use super::visit::is_by_script;
+use crate::error::{ApiError, ErrorDetail};
 use crate::reply::ReplySlot;
 
 /// Nothing but the console's own files, and no inline script or style.
@@ -22,10 +24,8 @@ const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 /// An error of a console's handler.
 #[derive(Debug)]
 pub(super) enum Problem {
-    /// A refusal, shown as a page.
+    /// A refusal, which [`refusals`] shows.
     Refused(ApiError),
-    /// The same, for a script that replaces a part of a page.
-    RefusedPart(ApiError),
     /// The visitor has to sign in, and goes on at this address.
     SignedOut {
         next: String,
@@ -45,20 +45,7 @@ impl<E: Into<ApiError>> From<E> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         match self {
-            Self::Refused(error) => {
-                error.log();
-                let status = error.status();
-                let page = ProblemPage {
-                    status: status.as_u16(),
-                    detail: error.detail().to_owned(),
-                };
-                html(status, &page)
-            }
-            Self::RefusedPart(error) => {
-                error.log();
-                let detail = error.detail().to_owned();
-                html(error.status(), &ProblemPart { detail })
-            }
+            Self::Refused(error) => error.into_response(),
             Self::SignedOut {
                 next,
                 by_script,
@@ -76,6 +63,24 @@ impl IntoResponse for Problem {
                 redirect(&address)
             }
         }
+    }
+}
+
+/// Shows refusals in the form that was asked for: a page, or a part of one that a script replaces.
+pub(super) async fn refusals(request: Request, next: Next) -> Response {
+    let by_script = is_by_script(request.headers());
+    let mut response = next.run(request).await;
+    let status = response.status();
+    match response.extensions_mut().remove() {
+        Some(ErrorDetail(detail)) if by_script => html(status, &ProblemPart { detail }),
+        Some(ErrorDetail(detail)) => {
+            let page = ProblemPage {
+                status: status.as_u16(),
+                detail,
+            };
+            html(status, &page)
+        }
+        None => response,
     }
 }
 
@@ -119,11 +124,8 @@ pub(super) fn protected(mut response: Response, media_type: &'static str) -> Res
     for (name, value) in [
         (CONTENT_TYPE, media_type),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
         (REFERRER_POLICY, "no-referrer"),
-        // The next user of the computer must not read it.
-        (CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

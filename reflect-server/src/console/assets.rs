@@ -2,7 +2,7 @@
 
 use axum::extract::Path;
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use reflect_console::assets;
 
@@ -15,7 +15,6 @@ pub(super) async fn get(Path(name): Path<String>) -> Result<Response, ApiError> 
         (CONTENT_TYPE, asset.media_type),
         // Its address changes with its contents.
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     Ok((StatusCode::OK, headers, asset.contents).into_response())
 }

@@ -6,10 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use jiff::Timestamp;
-use reflect_types::{
-    BundleCounts, BundleEnding, BundleHeading, ExportMemories, ExportOverview, ExportTraces,
-    ListUndos, Piece, UndoRecord,
-};
+use reflect_types::{BundleCounts, BundleEnding, BundleHeading, ExportOverview};
 use serde::Serialize;
 use tokio::sync::mpsc::{self, Sender};
 
@@ -31,7 +28,6 @@ pub(super) async fn download(visit: Visit) -> Result<Response, Problem> {
     tokio::spawn(async move {
         let ended = match send(&visit, &sender).await {
             Ok(()) | Err(Ended::Left) => return,
-            Err(Ended::Changed) => std::io::Error::other("the project changed during the export"),
             Err(Ended::Failed(error)) => {
                 error.log();
                 std::io::Error::other(error.detail().to_owned())
@@ -52,8 +48,6 @@ type Page = Result<Bytes, std::io::Error>;
 /// Why a download is not whole.
 enum Ended {
     Failed(ApiError),
-    /// The project changed meanwhile.
-    Changed,
     /// The browser has ended it.
     Left,
 }
@@ -65,78 +59,22 @@ impl<E: Into<ApiError>> From<E> for Ended {
 }
 
 async fn send(visit: &Visit, pages: &Sender<Page>) -> Result<(), Ended> {
-    let (engine, project) = (visit.engine(), &visit.project);
-    let before = engine.export_overview(project).await?;
+    let mut export = visit.engine().export(&visit.project, PAGE).await?;
     let mut counts = BundleCounts::default();
     let now = format!("{:.3}", Timestamp::now());
-    let heading = BundleHeading::new(project.clone(), now);
+    let heading = BundleHeading::new(visit.project.clone(), now);
     write(pages, &[heading]).await?;
-    let mut next = ExportMemories {
-        limit: Some(PAGE),
-        after: None,
-    };
     loop {
-        let slot = visit.app.replies().acquire().await?;
-        let page = engine.export_memories(project, &next).await?;
+        let slot = visit.slot().await?;
+        let page = export.next().await?;
         // A browser that reads slowly holds up no other reply.
         drop(slot);
-        let Some(last) = page.last() else { break };
-        next.after = Some(last.history.memory.id.clone());
-        let page = page
-            .into_iter()
-            .map(|memory| Piece::Memory(Box::new(memory)));
-        pieces(pages, page.collect(), &mut counts).await?;
-    }
-    let mut next = ExportTraces {
-        limit: Some(PAGE),
-        after: None,
-    };
-    loop {
-        let slot = visit.app.replies().acquire().await?;
-        let page = engine.export_traces(project, &next).await?;
-        drop(slot);
-        let Some(last) = page.last() else { break };
-        next.after = Some(last.trace.id.clone());
-        let page = page.into_iter().map(|trace| Piece::Trace(Box::new(trace)));
-        pieces(pages, page.collect(), &mut counts).await?;
-    }
-    let skill = before.skill.iter().cloned().map(Piece::Skill);
-    let undos = undos(visit).await?.into_iter();
-    let rest = skill.chain(undos.map(|undo| Piece::Undo(Box::new(undo))));
-    pieces(pages, rest.collect(), &mut counts).await?;
-    // Pages are read separately: a change in between may be in one page and not in another.
-    if engine.export_overview(project).await? != before {
-        return Err(Ended::Changed);
-    }
-    write(pages, &[BundleEnding::End(counts)]).await
-}
-
-/// All records of undos, oldest first.
-async fn undos(visit: &Visit) -> Result<Vec<UndoRecord>, ApiError> {
-    let mut records: Vec<UndoRecord> = Vec::new();
-    loop {
-        let list = ListUndos {
-            limit: Some(ListUndos::MAX_LIMIT),
-            before: records.last().map(|last| last.id.clone()),
-        };
-        let page = visit.engine().list_undos(&visit.project, &list).await?;
-        records.extend(page.items);
-        if !page.more {
-            records.reverse();
-            return Ok(records);
+        if page.is_empty() {
+            return write(pages, &[BundleEnding::End(counts)]).await;
         }
+        page.iter().for_each(|piece| counts.count(piece));
+        write(pages, &page).await?;
     }
-}
-
-async fn pieces(
-    pages: &Sender<Page>,
-    some: Vec<Piece>,
-    counts: &mut BundleCounts,
-) -> Result<(), Ended> {
-    for piece in &some {
-        counts.count(piece);
-    }
-    write(pages, &some).await
 }
 
 /// Sends a line for each value.

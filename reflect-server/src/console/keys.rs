@@ -21,9 +21,8 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 pub(super) async fn create(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<CreateApiKey>()?;
-    let key = new_key(&form).map_err(|error| visit.refused(error))?;
-    let created = key_grants::create(&visit.app, &visit.caller, &visit.project, key).await;
-    let created = created.map_err(|error| visit.refused(error))?;
+    let key = new_key(&form)?;
+    let created = key_grants::create(&visit.app, &visit.caller, &visit.project, key).await?;
     shown(&visit, Some(&created)).await
 }
 
@@ -32,8 +31,7 @@ pub(super) async fn revoke(change: Change) -> Result<Response, Problem> {
     let visit = change.visit;
     visit.require::<RevokeApiKey>()?;
     let id = KeyId::new(visit.segment("key_id"));
-    let revoked = key_grants::revoke(&visit.app, &visit.caller, &visit.project, &id).await;
-    revoked.map_err(|error| visit.refused(error))?;
+    key_grants::revoke(&visit.app, &visit.caller, &visit.project, &id).await?;
     Ok(redirect(&in_project(visit.project.as_str(), &["keys"])))
 }
 

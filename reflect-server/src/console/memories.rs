@@ -31,7 +31,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     let search = search(&visit, &engine).await?;
     let first = visit.first_trace();
     let Some(query) = search.query() else {
-        let slot = visit.app.replies().acquire().await?;
+        let slot = visit.slot().await?;
         let list = ListMemories {
             limit: Some(30),
             before: Some(search.before.clone())
@@ -45,8 +45,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
                 _ => None,
             },
         };
-        let found = engine.list_memories(&visit.project, &list).await;
-        let found = found.map_err(|error| visit.refused(error))?;
+        let found = engine.list_memories(&visit.project, &list).await?;
         let frame = visit.frame().await?;
         let now = Timestamp::now();
         let page = MemoriesPage::list(frame, search, &found, first, now);
@@ -54,11 +53,10 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     };
     visit.require::<QueryMemories>()?;
     let started = Instant::now();
-    let explanation = engine.explain_memories(&visit.project, &query).await;
-    let explanation = explanation.map_err(|error| visit.refused(error))?;
+    let explanation = engine.explain_memories(&visit.project, &query).await?;
     let took = started.elapsed();
     // Not before: the task is embedded, which may take long, and an explanation is bounded.
-    let slot = visit.app.replies().acquire().await?;
+    let slot = visit.slot().await?;
     let ids: Vec<_> = shown_memories(&explanation)
         .map(|memory| memory.id.clone())
         .collect();
@@ -71,12 +69,11 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
 /// A memory.
 pub(super) async fn one(visit: Visit) -> Result<Response, Problem> {
     visit.require::<GetMemory>()?;
-    let slot = visit.app.replies().acquire().await?;
+    let slot = visit.slot().await?;
     let found = visit
         .engine()
         .get_memory(&visit.project, &memory_id(&visit))
-        .await;
-    let found = found.map_err(|error| visit.refused(error))?;
+        .await?;
     let merged = found.merged.iter().map(|merged| &merged.memory_id);
     let others = found.memory.merged_into.iter().chain(merged);
     let others: Vec<MemoryId> = others.take(MAX_COMPARED).cloned().collect();
@@ -102,8 +99,7 @@ pub(super) async fn similar(visit: Visit) -> Result<Response, Problem> {
         lambda: 0.0,
         ..QueryMemories::new(&memory.task)
     };
-    let answer = engine.query_memories(&visit.project, &query).await;
-    let answer = answer.map_err(|error| visit.refused(error))?;
+    let answer = engine.query_memories(&visit.project, &query).await?;
     let others = answer.into_iter().map(|found| found.id);
     let others: Vec<MemoryId> = others.filter(|id| *id != memory.id).collect();
     let others = engine.find_memories(&visit.project, &others).await?;
@@ -137,7 +133,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         }
         if was != shown(stored) {
             let problem = "somebody has edited this memory meanwhile: yours was not saved. Copy your words, and load the page again";
-            return Err(visit.refused(ApiError::conflict(problem)));
+            return Err(ApiError::conflict(problem));
         }
         Ok(Some(text))
     };
@@ -146,7 +142,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
     let said = |name: &'static str, stored: &str| match edited(name, stored)? {
         Some(text) if text.trim().is_empty() => {
             let problem = "the summary and \"next time\" cannot be blank: write what to do instead, or set the memory aside";
-            Err(visit.refused(ApiError::field(name, problem)))
+            Err(ApiError::field(name, problem))
         }
         text => Ok(text),
     };
@@ -162,7 +158,7 @@ pub(super) async fn edit(change: Change) -> Result<Response, Problem> {
         let texts = ["summary", "guidance", "key_mistake", "correct_action"];
         if texts.into_iter().all(is_same) && !form.get("note").trim().is_empty() {
             let problem = "the reason goes with a change: edit a text too";
-            return Err(visit.refused(ApiError::field("note", problem)));
+            return Err(ApiError::field("note", problem).into());
         }
         return Ok(show(&visit, &memory.id));
     }
@@ -187,7 +183,7 @@ pub(super) async fn status(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     let Some(status) = status_of(form.get("action")) else {
         let problem = "must be `quarantine` or `restore`";
-        return Err(visit.refused(ApiError::field("action", problem)));
+        return Err(ApiError::field("action", problem).into());
     };
     let update = MemoryUpdate {
         status: Some(status),
@@ -200,11 +196,10 @@ pub(super) async fn status(change: Change) -> Result<Response, Problem> {
 pub(super) async fn delete(change: Change) -> Result<Response, Problem> {
     let visit = change.visit;
     visit.require::<DeleteMemory>()?;
-    let deleted = visit
+    visit
         .engine()
         .delete_memory(&visit.project, &memory_id(&visit))
-        .await;
-    deleted.map_err(|error| visit.refused(error))?;
+        .await?;
     Ok(redirect(&in_project(visit.project.as_str(), &["memories"])))
 }
 
@@ -213,7 +208,7 @@ async fn find(visit: &Visit) -> Result<MemoryRecord, Problem> {
     let id = [memory_id(visit)];
     let found = visit.engine().find_memories(&visit.project, &id).await?;
     let found = found.into_iter().next();
-    found.ok_or_else(|| visit.refused(ApiError::not_found("there is no such memory")))
+    Ok(found.ok_or_else(|| ApiError::not_found("there is no such memory"))?)
 }
 
 async fn store(visit: &Visit, form: &Fields, update: MemoryUpdate) -> Result<Response, Problem> {
@@ -225,8 +220,10 @@ async fn store(visit: &Visit, form: &Fields, update: MemoryUpdate) -> Result<Res
         ..update
     };
     let update = UpdateMemory::new(id.clone(), update);
-    let updated = visit.engine().update_memory(&visit.project, &update).await;
-    updated.map_err(|error| visit.refused(error))?;
+    visit
+        .engine()
+        .update_memory(&visit.project, &update)
+        .await?;
     Ok(show(visit, &id))
 }
 

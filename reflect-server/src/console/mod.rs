@@ -20,6 +20,7 @@ mod undo;
 mod visit;
 
 use axum::Router;
+use axum::middleware::from_fn;
 use axum::routing::{get, post};
 
 use crate::app::App;
@@ -71,4 +72,5 @@ pub(crate) fn routes() -> Router<App> {
         .route("/p/{project_id}/traces/{trace_id}", get(traces::one))
         .route("/p/{project_id}/traces/{trace_id}/raw", get(traces::raw))
         .route("/p/{project_id}/traces/{trace_id}/json", get(traces::json))
+        .route_layer(from_fn(answer::refusals))
 }

@@ -33,9 +33,8 @@ impl OpenTrace {
 
     /// The trace alone.
     pub(super) async fn held(visit: &Visit, id: &TraceId) -> Result<(ReplySlot, Trace), Problem> {
-        let slot = visit.app.replies().acquire().await?;
-        let found = visit.engine().get_trace(&visit.project, id).await;
-        let trace = found.map_err(|error| visit.refused(error))?;
+        let slot = visit.slot().await?;
+        let trace = visit.engine().get_trace(&visit.project, id).await?;
         Ok((slot, trace))
     }
 }

@@ -4,7 +4,8 @@ use axum::response::Response;
 use jiff::Timestamp;
 use reflect_console::{ReviewDesk, ReviewPage, next, review_address};
 use reflect_types::{
-    ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo, Verdict,
+    ErrorCode, ListTraces, Review, ReviewRecord, ReviewTrace, Reviewer, Trace, TraceId, Undo,
+    UnknownVerdict, Verdict,
 };
 
 use super::answer::{Problem, long_page, redirect};
@@ -29,15 +30,15 @@ pub(super) async fn queue(visit: Visit) -> Result<Response, Problem> {
             let OpenTrace { slot, trace, given } = OpenTrace::read(&visit, id).await?;
             (slot, Some((trace, given)))
         }
-        None => (visit.app.replies().acquire().await?, None),
+        None => (visit.slot().await?, None),
     };
     let last = match visit.query.get("last") {
         "" => None,
-        // It may have been deleted meanwhile.
-        id => engine
-            .get_trace(&visit.project, &TraceId::new(id))
-            .await
-            .ok(),
+        id => match engine.get_trace(&visit.project, &TraceId::new(id)).await {
+            // It was deleted meanwhile.
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            trace => Some(trace?),
+        },
     };
     let own = last.filter(|trace| is_own(trace, &visit));
     let frame = visit.frame().await?;
@@ -65,7 +66,7 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     let verdict: Verdict = form
         .get("verdict")
         .parse()
-        .map_err(|error| visit.refused(ApiError::field("verdict", format!("{error}"))))?;
+        .map_err(|error: UnknownVerdict| ApiError::field("verdict", error.to_string()))?;
     let id = TraceId::new(visit.segment("trace_id"));
     let engine = visit.engine();
     let open = read(&visit, &id).await?;
@@ -73,7 +74,7 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     let is_own = |trace: &Trace| is_own(trace, &visit);
     // A verdict that is confirmed without a word keeps the judge's.
     let confirmed = open.review.as_ref().filter(|by| by.result == verdict);
-    let confirmed = confirmed.and_then(ReviewRecord::comment);
+    let confirmed = confirmed.and_then(|review| review.feedback_text.as_deref());
     let feedback = match form.get("feedback").trim() {
         "" => confirmed.unwrap_or_default(),
         feedback => feedback,
@@ -81,21 +82,20 @@ pub(super) async fn review(change: Change) -> Result<Response, Problem> {
     if !feedback.is_empty() {
         review = review.feedback(feedback);
     }
-    let bounded = bound_alpha(&visit.caller, &visit.project, &mut review, &visit.app).await;
-    bounded.map_err(|error| visit.refused(error))?;
+    bound_alpha(&visit.caller, &visit.project, &mut review, &visit.app).await?;
     let late = || {
         let problem = "a person has reviewed this run meanwhile: yours was not saved. Copy your words, and load the page again";
-        visit.refused(ApiError::conflict(problem))
+        Problem::from(ApiError::conflict(problem))
     };
     if open.review.as_ref().is_some_and(is_by_a_person) {
         return Err(late());
     }
     let words = review.feedback_text.clone();
-    let reviewed = engine.review_trace(&visit.project, &id, review).await;
-    let reviewed = reviewed.map_err(|error| visit.refused(error))?;
+    let reviewed = engine.review_trace(&visit.project, &id, review).await?;
     // `review_trace` also returns the review of another caller with the same verdict.
-    let stored = reviewed.review.as_ref().and_then(ReviewRecord::comment);
-    if !is_own(&reviewed) || words.is_some_and(|words| stored != Some(words.as_str())) {
+    let stored = reviewed.review.as_ref();
+    let stored = stored.and_then(|review| review.feedback_text.as_ref());
+    if !is_own(&reviewed) || words.is_some_and(|words| stored != Some(&words)) {
         return Err(late());
     }
     // What there is to learn most from may be another run by now.
@@ -120,11 +120,11 @@ pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
         .is_none_or(|review| review.id != shown)
     {
         let problem = "this review was replaced or withdrawn meanwhile: load the page again";
-        return Err(visit.refused(ApiError::conflict(problem)));
+        return Err(ApiError::conflict(problem).into());
     }
     if !is_own(&trace, &visit) {
         let problem = "only a review of your own key can be undone here: see Undo";
-        return Err(visit.refused(ApiError::forbidden(problem)));
+        return Err(ApiError::forbidden(problem).into());
     }
     let engine = visit.engine();
     let overruled = trace
@@ -143,14 +143,13 @@ pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
         let withdrawn = engine.withdraw_review_if(&visit.project, &id, is_meant);
         withdrawn.await.map(drop)
     };
-    undone.map_err(|error| visit.refused(error))?;
+    undone?;
     let address = review_address(visit.project.as_str(), id.as_str(), "", &[]);
     Ok(redirect(&address))
 }
 
 async fn read(visit: &Visit, id: &TraceId) -> Result<Trace, Problem> {
-    let found = visit.engine().get_trace(&visit.project, id).await;
-    found.map_err(|error| visit.refused(error))
+    Ok(visit.engine().get_trace(&visit.project, id).await?)
 }
 
 /// Whether the review of a trace was given with the visitor's key.

@@ -28,7 +28,7 @@ pub(super) async fn page(visit: Visit) -> Result<Response, Problem> {
 pub(super) async fn update(change: Change) -> Result<Response, Problem> {
     let Change { visit, form } = change;
     visit.require::<UpdateProject>()?;
-    let update = of_form(&form).map_err(|error| visit.refused(error))?;
+    let update = of_form(&form)?;
     let settings = visit.engine().settings(&visit.project).await?;
     for (name, stored) in setting_values(&settings) {
         let was = format!("was_{name}");
@@ -36,12 +36,14 @@ pub(super) async fn update(change: Change) -> Result<Response, Problem> {
             form.has(&was) && form.get(&was) != stored && form.get(name).trim() != stored;
         if is_stale && is_changed(&form, name) {
             let problem = "somebody has changed the same setting meanwhile: yours was not saved. Load the page again";
-            return Err(visit.refused(ApiError::conflict(problem)));
+            return Err(ApiError::conflict(problem).into());
         }
     }
     if update != UpdateProject::default() {
-        let updated = visit.engine().update_project(&visit.project, &update).await;
-        updated.map_err(|error| visit.refused(error))?;
+        visit
+            .engine()
+            .update_project(&visit.project, &update)
+            .await?;
     }
     let page = reflect_console::in_project(visit.project.as_str(), &["settings"]);
     Ok(redirect(&format!("{page}?saved=1")))

@@ -1,8 +1,8 @@
 //! Signing in and out.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::Response;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
 use reflect_console::{FirstTrace, ProjectsPage, SignInPage, in_project};
 use reflect_types::Scope;
 
@@ -90,6 +90,10 @@ pub(super) async fn page(State(app): State<App>, request: Request) -> Result<Res
 
 /// Signs in with a link, which is used up.
 pub(super) async fn once(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    // A program that looks where a link leads must not use it up.
+    if request.method() == Method::HEAD {
+        return Ok(StatusCode::OK.into_response());
+    }
     let query = request.uri().query().unwrap_or_default();
     let token = Fields::parse(query.as_bytes())?.text("token");
     let headers = request.headers();

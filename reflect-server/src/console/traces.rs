@@ -26,8 +26,7 @@ pub(super) async fn list(visit: Visit) -> Result<Response, Problem> {
     let engine = visit.engine();
     let found = engine
         .browse_traces(&visit.project, &filters.search())
-        .await;
-    let found = found.map_err(|error| visit.refused(error))?;
+        .await?;
     let models = engine.trace_models(&visit.project).await?;
     let (frame, first) = (visit.frame().await?, visit.first_trace());
     Ok(page(&TracesPage::new(

@@ -11,7 +11,7 @@ use super::visit::{Change, Visit};
 /// The undos so far, and the preview of one.
 pub(super) async fn preview(visit: Visit) -> Result<Response, Problem> {
     visit.require::<Undo>()?;
-    let slot = visit.app.replies().acquire().await?;
+    let slot = visit.slot().await?;
     let engine = visit.engine();
     let key = visit.query.get("key");
     let preview = match key {
@@ -21,8 +21,7 @@ pub(super) async fn preview(visit: Visit) -> Result<Response, Problem> {
                 dry_run: true,
                 ..of_key(key)
             };
-            let report = engine.undo(&visit.project, &undo).await;
-            Some(report.map_err(|error| visit.refused(error))?)
+            Some(engine.undo(&visit.project, &undo).await?)
         }
     };
     let keys = visit.keys().await?;
@@ -44,8 +43,7 @@ pub(super) async fn undo(change: Change) -> Result<Response, Problem> {
         expect: Some(form.text("expect")),
         ..of_key(form.get("key"))
     };
-    let undone = visit.engine().undo(&visit.project, &undo).await;
-    undone.map_err(|error| visit.refused(error))?;
+    visit.engine().undo(&visit.project, &undo).await?;
     Ok(redirect(&in_project(visit.project.as_str(), &["undo"])))
 }
 

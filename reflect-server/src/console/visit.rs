@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract;
 use crate::keys::Caller;
+use crate::reply::ReplySlot;
 use crate::sessions::Session;
 
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -65,7 +66,6 @@ pub(super) struct Visit {
     segments: HashMap<String, String>,
     /// The parameters of the address.
     pub(super) query: Fields,
-    by_script: bool,
     base_url: String,
 }
 
@@ -83,7 +83,6 @@ impl FromRequestParts<App> for Visit {
         }
         Ok(Self {
             query: Fields::parse(parts.uri.query().unwrap_or_default().as_bytes())?,
-            by_script: is_by_script(&parts.headers),
             base_url: base_url(&parts.headers, app),
             app: app.clone(),
             project,
@@ -100,7 +99,7 @@ impl Visit {
         if self.may::<O>() {
             return Ok(());
         }
-        Err(self.refused(ApiError::missing_scope(O::SCOPES)))
+        Err(ApiError::missing_scope(O::SCOPES).into())
     }
 
     /// Whether the visitor's key may call the operation.
@@ -108,17 +107,14 @@ impl Visit {
         O::SCOPES.iter().any(|scope| self.caller.may(scope))
     }
 
-    /// A refusal in the form that was asked for: a page, or a part of one.
-    pub(super) fn refused(&self, error: impl Into<ApiError>) -> Problem {
-        if self.by_script {
-            return Problem::RefusedPart(error.into());
-        }
-        Problem::Refused(error.into())
-    }
-
     /// The engine with the visitor's rights.
     pub(super) fn engine(&self) -> Engine {
         access::engine(&self.caller, &self.app)
+    }
+
+    /// A slot for a reply that may be long.
+    pub(super) async fn slot(&self) -> Result<ReplySlot, ApiError> {
+        self.app.replies().acquire(&self.project).await
     }
 
     /// A further part of the path.
@@ -216,7 +212,7 @@ pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
     cookie(headers, &session_cookie(headers))
 }
 
-fn is_by_script(headers: &HeaderMap) -> bool {
+pub(super) fn is_by_script(headers: &HeaderMap) -> bool {
     headers.contains_key("hx-request")
 }
 

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 
+use super::sql::{Guard, Row, Sql, Statement};
+use super::sqlite::Sqlite;
 use super::*;
 
 fn in_seconds(seconds: i64) -> String {
@@ -24,9 +26,9 @@ fn expiring(at: &str) -> CreateApiKey {
 async fn key_is_valid_until_it_expires() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
-    let store = Sqlite::open(&path).unwrap();
+    let store = KeyStore::on_file(&path).await.unwrap();
     let (engine, project) = (Engine::builder().start().unwrap(), ProjectId::from("a"));
-    let keys = Keys::new(Arc::new(store), None);
+    let keys = Keys::new(store, None);
     let end = in_seconds(3_600);
     let created = keys.create(&engine, &project, expiring(&end)).await;
     let created = created.unwrap();
@@ -42,13 +44,13 @@ async fn key_is_valid_until_it_expires() {
         .execute("UPDATE api_key SET expires_at = ?1", [&past])
         .unwrap();
     // Without the cache of the first lookup.
-    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let keys = Keys::new(KeyStore::on_file(&path).await.unwrap(), None);
     let Recognition::Expired(at) = keys.recognise(&created.api_key).await.unwrap() else {
         panic!("the key is still valid");
     };
     assert_eq!(at, past);
     assert!(keys.recall(&created.api_key).is_none());
-    let child = keys.create_by(&caller, &project, CreateApiKey::new("child"));
+    let child = keys.create_by(&caller, &project, expiring(&in_seconds(60)));
     assert!(child.await.unwrap().is_none());
 }
 
@@ -56,7 +58,7 @@ async fn key_is_valid_until_it_expires() {
 async fn expired_master_key_is_replaced_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
-    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let keys = Keys::new(KeyStore::on_file(&path).await.unwrap(), None);
     let create = expiring(&in_seconds(3_600));
     let master = keys.create_master(create).await.unwrap();
     assert!(is_valid(&master.key));
@@ -70,7 +72,7 @@ async fn expired_master_key_is_replaced_at_the_next_start() {
 
 #[tokio::test]
 async fn expiry_is_a_time_in_the_future() {
-    let keys = Keys::new(Arc::new(Sqlite::in_memory().unwrap()), None);
+    let keys = Keys::new(KeyStore::in_memory().await.unwrap(), None);
     for wrong in [&in_seconds(-1), "tomorrow", "", "2027-01-31"] {
         let refused = keys.create_master(expiring(wrong)).await.unwrap_err();
         assert_eq!(
@@ -87,87 +89,54 @@ async fn expiry_is_a_time_in_the_future() {
     assert_eq!(expires_at.as_deref(), Some("2100-01-01T00:00:00.000Z"));
 }
 
-#[tokio::test]
-async fn keys_of_the_first_format_stay_valid() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("reflect.db");
-    let key = KeyText::generate(reflect_types::Environment::Live).unwrap();
-    let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("0001_keys.sql")).unwrap();
-    old.execute_batch(
-        "CREATE TABLE server_format (version INTEGER NOT NULL) STRICT;
-         INSERT INTO server_format VALUES (1);",
-    )
-    .unwrap();
-    old.execute(
-        "INSERT INTO api_key (id, public_id, hash, project, label, scopes, environment, created_at)
-         VALUES ('1', ?1, ?2, 'a', 'old', 'trace:read', 'live', '2026-01-02T03:04:05.678Z')",
-        rusqlite::params![key.public_id, key.hash().as_bytes()],
-    )
-    .unwrap();
-    let store = Sqlite::open(&path).unwrap();
-    assert!(!store.is_new());
-    let keys = Keys::new(Arc::new(store), None);
-    let recognised = keys.recognise(&key.reveal()).await.unwrap();
-    assert_eq!(recognised.caller().unwrap().max_alpha(), None);
-    let listed = keys.list(Some(&"a".into())).await.unwrap();
-    assert_eq!(listed[0].expires_at, None);
-}
-
 /// Counts lookups.
-struct Counting(Sqlite, AtomicUsize);
+struct Counting(Sqlite, Arc<AtomicUsize>);
 
 #[async_trait]
-impl KeyStore for Counting {
-    async fn insert(&self, key: KeyRecord) -> Result<()> {
-        self.0.insert(key).await
+impl Sql for Counting {
+    fn name(&self) -> String {
+        self.0.name()
     }
-    async fn insert_first(&self, key: KeyRecord) -> Result<bool> {
-        self.0.insert_first(key).await
+
+    fn find_format(&self) -> &'static str {
+        self.0.find_format()
     }
-    async fn insert_if_none_is_valid(&self, key: KeyRecord) -> Result<bool> {
-        self.0.insert_if_none_is_valid(key).await
-    }
-    async fn insert_by(&self, creator: &str, key: KeyRecord) -> Result<bool> {
-        self.0.insert_by(creator, key).await
-    }
-    async fn projects(&self) -> Result<Vec<ProjectId>> {
-        self.0.projects().await
-    }
-    async fn public_ids(&self) -> Result<HashSet<String>> {
+
+    async fn read(&self, query: Statement) -> Result<Vec<Row>> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.public_ids().await
+        self.0.read(query).await
     }
-    async fn find(&self, public_id: &str) -> Result<Option<KeyRecord>> {
-        self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.find(public_id).await
-    }
-    async fn list(&self, project: Option<&ProjectId>) -> Result<Vec<KeyRecord>> {
-        self.0.list(project).await
-    }
-    async fn max_alpha(&self, id: &KeyId) -> Result<Option<f64>> {
-        self.0.max_alpha(id).await
-    }
-    async fn revoke(
+
+    async fn write(
         &self,
-        project: Option<&ProjectId>,
-        id: &KeyId,
-        now: &str,
-    ) -> Result<Option<KeyRecord>> {
-        self.0.revoke(project, id, now).await
+        guard: Option<Guard>,
+        statements: Vec<Statement>,
+    ) -> Result<Option<Vec<Row>>> {
+        self.0.write(guard, statements).await
     }
-    async fn touch(&self, uses: Vec<(KeyId, String)>) -> Result<()> {
-        self.0.touch(uses).await
-    }
-    async fn delete_project(&self, project: &ProjectId) -> Result<bool> {
-        self.0.delete_project(project).await
-    }
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reflect.db");
+    let first = KeyStore::on_file(&path).await.unwrap();
+    let again = KeyStore::existing_on_file(&path).await.unwrap().unwrap();
+    assert!(first.is_new() && !again.is_new());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("UPDATE server_format SET version = 2", [])
+        .unwrap();
+    let refused = KeyStore::on_file(&path).await.err().unwrap();
+    assert!(matches!(refused, Error::Newer { found: 2, .. }));
 }
 
 #[tokio::test]
 async fn unknown_keys_are_not_looked_up_one_by_one() {
-    let store = Arc::new(Counting(Sqlite::in_memory().unwrap(), AtomicUsize::new(0)));
-    let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
+    let lookups = Arc::new(AtomicUsize::new(0));
+    let counting = Counting(Sqlite::in_memory().unwrap(), Arc::clone(&lookups));
+    let keys = Keys::new(KeyStore::open(Arc::new(counting)).await.unwrap(), None);
+    lookups.store(0, Ordering::SeqCst);
     let begun = Instant::now();
     for n in 0..1_000 {
         let guess = format!("rf_live_unknown{n}_secret");
@@ -176,7 +145,7 @@ async fn unknown_keys_are_not_looked_up_one_by_one() {
     }
     // One per second.
     let most = 1 + usize::try_from(begun.elapsed().as_secs()).unwrap();
-    assert!(store.1.load(Ordering::SeqCst) <= most);
+    assert!(lookups.load(Ordering::SeqCst) <= most);
     // A new key is found at once.
     let created = keys.create_master(CreateApiKey::new("new")).await.unwrap();
     let recognised = keys.recognise_listed(&created.api_key).await.unwrap();

@@ -19,6 +19,7 @@ mod new_key;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod recognition;
+mod sql;
 mod sqlite;
 mod store;
 mod strength;
@@ -33,10 +34,7 @@ mod tests;
 use new_key::new_key;
 
 pub use caller::Caller;
-#[cfg(feature = "postgres")]
-pub use postgres::Postgres;
 pub use recognition::Recognition;
-pub use sqlite::Sqlite;
 pub use store::{KeyRecord, KeyStore};
 pub use strength::{WeakSecret, check_strength};
 pub use text::{KeyText, SecretHash};
@@ -49,7 +47,7 @@ pub struct Keys {
 }
 
 struct Shared {
-    store: Arc<dyn KeyStore>,
+    store: KeyStore,
     /// The hash of the configured master key's text.
     configured: Option<SecretHash>,
     /// Recent lookups, by public id.
@@ -65,7 +63,7 @@ struct Shared {
 
 impl Keys {
     /// The keys in a store, and optionally a configured master key.
-    pub fn new(store: Arc<dyn KeyStore>, master: Option<&SecretString>) -> Self {
+    pub fn new(store: KeyStore, master: Option<&SecretString>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 store,

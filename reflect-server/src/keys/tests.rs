@@ -11,7 +11,7 @@ macro_rules! on_every_store {
                 #[tokio::test]
                 async fn $behaviour() {
                     let engine = Engine::builder().start().unwrap();
-                    super::$behaviour(Arc::new(Sqlite::in_memory().unwrap()), engine).await;
+                    super::$behaviour(KeyStore::in_memory().await.unwrap(), engine).await;
                 }
             )+
 
@@ -25,7 +25,7 @@ macro_rules! on_every_store {
                     let folder = tempfile::tempdir().unwrap();
                     let path = folder.path().join("reflect.db");
                     let engine = Engine::open_sqlite(&path).await.unwrap();
-                    let keys = Arc::new(Sqlite::open(&path).unwrap());
+                    let keys = KeyStore::on_file(&path).await.unwrap();
                     super::$behaviour(keys, engine.clone()).await;
                     engine.shutdown().await.unwrap();
                 }
@@ -63,19 +63,19 @@ on_every_store!(
 
 /// Keys and an engine in one empty database.
 #[cfg(feature = "postgres")]
-async fn postgres(behaviour: &str) -> (Arc<dyn KeyStore>, Engine) {
+async fn postgres(behaviour: &str) -> (KeyStore, Engine) {
     use reflect_engine::store::{Postgres as Database, scratch_database};
 
     // PostgreSQL cuts names at 63 bytes.
     let name: String = format!("keys_{behaviour}").chars().take(50).collect();
     let address = scratch_database(&name).await;
     let database = Arc::new(Database::connect_with(&address, 4).await.unwrap());
-    let keys = Postgres::open(Arc::clone(&database)).await.unwrap();
+    let keys = KeyStore::on_postgres(Arc::clone(&database)).await.unwrap();
     assert!(keys.is_new());
     let engine = Engine::builder()
         .clock(Arc::new(database.clock()))
         .store(database);
-    (Arc::new(keys), engine.start().unwrap())
+    (keys, engine.start().unwrap())
 }
 
 fn create(label: &str) -> CreateApiKey {
@@ -85,10 +85,7 @@ fn create(label: &str) -> CreateApiKey {
     }
 }
 
-async fn keys_are_found_listed_revoked_and_deleted_by_project(
-    store: Arc<dyn KeyStore>,
-    engine: Engine,
-) {
+async fn keys_are_found_listed_revoked_and_deleted_by_project(store: KeyStore, engine: Engine) {
     let keys = Keys::new(store, None);
     let [a, b] = ["a", "b"].map(ProjectId::from);
     let first = keys.create(&engine, &a, create("first")).await.unwrap();
@@ -141,8 +138,8 @@ async fn keys_are_found_listed_revoked_and_deleted_by_project(
     );
 }
 
-async fn last_use_is_stored_by_flush(store: Arc<dyn KeyStore>, engine: Engine) {
-    let keys = Keys::new(Arc::clone(&store), None);
+async fn last_use_is_stored_by_flush(store: KeyStore, engine: Engine) {
+    let keys = Keys::new(store.clone(), None);
     let project = ProjectId::from("a");
     let created = keys.create(&engine, &project, create("k")).await.unwrap();
     keys.recognise(&created.api_key).await.unwrap();
@@ -161,12 +158,9 @@ async fn last_use_is_stored_by_flush(store: Arc<dyn KeyStore>, engine: Engine) {
     assert_eq!(stored().await, shown);
 }
 
-async fn master_key_is_created_once_and_only_if_none_is_configured(
-    store: Arc<dyn KeyStore>,
-    _: Engine,
-) {
+async fn master_key_is_created_once_and_only_if_none_is_configured(store: KeyStore, _: Engine) {
     let configured = SecretString::from("rf_live_test_chosen");
-    let keys = Keys::new(Arc::clone(&store), Some(&configured));
+    let keys = Keys::new(store.clone(), Some(&configured));
     assert!(keys.ensure_master().await.unwrap().is_none());
     let caller = keys
         .recognise("rf_live_test_chosen")
@@ -183,7 +177,7 @@ async fn master_key_is_created_once_and_only_if_none_is_configured(
             .is_none()
     );
 
-    let keys = Keys::new(Arc::clone(&store), None);
+    let keys = Keys::new(store.clone(), None);
     let created = keys.ensure_master().await.unwrap().unwrap();
     assert!(created.key.is_master);
     assert!(keys.ensure_master().await.unwrap().is_none());
@@ -198,10 +192,10 @@ async fn master_key_is_created_once_and_only_if_none_is_configured(
     assert!(keys.ensure_master().await.unwrap().is_some());
 }
 
-async fn of_many_servers_one_creates_the_master_key(store: Arc<dyn KeyStore>, _: Engine) {
+async fn of_many_servers_one_creates_the_master_key(store: KeyStore, _: Engine) {
     let servers: Vec<_> = (0..8)
         .map(|_| {
-            let keys = Keys::new(Arc::clone(&store), None);
+            let keys = Keys::new(store.clone(), None);
             tokio::spawn(async move { keys.ensure_master().await.unwrap() })
         })
         .collect();
@@ -213,7 +207,7 @@ async fn of_many_servers_one_creates_the_master_key(store: Arc<dyn KeyStore>, _:
     assert_eq!(store.list(None).await.unwrap().len(), 1);
 }
 
-async fn largest_alpha_of_a_key_outlives_it(store: Arc<dyn KeyStore>, engine: Engine) {
+async fn largest_alpha_of_a_key_outlives_it(store: KeyStore, engine: Engine) {
     let keys = Keys::new(store, None);
     let project = ProjectId::from("a");
     let limit = CreateApiKey {
@@ -232,8 +226,8 @@ async fn largest_alpha_of_a_key_outlives_it(store: Arc<dyn KeyStore>, engine: En
 
 #[tokio::test]
 async fn no_secret_is_stored() {
-    let store = Arc::new(Sqlite::in_memory().unwrap());
-    let keys = Keys::new(Arc::clone(&store) as Arc<dyn KeyStore>, None);
+    let store = KeyStore::in_memory().await.unwrap();
+    let keys = Keys::new(store.clone(), None);
     let engine = Engine::builder().start().unwrap();
     let created = keys
         .create(&engine, &ProjectId::from("a"), create("k"))
@@ -245,7 +239,7 @@ async fn no_secret_is_stored() {
     assert!(!format!("{kept:?} {created:?} {keys:?}").contains(secret));
 }
 
-async fn deleted_key_creates_no_other(store: Arc<dyn KeyStore>, engine: Engine) {
+async fn deleted_key_creates_no_other(store: KeyStore, engine: Engine) {
     let keys = Keys::new(store, None);
     let project = ProjectId::from("a");
     let first = keys.create(&engine, &project, create("first")).await;
@@ -268,7 +262,7 @@ async fn deleted_key_creates_no_other(store: Arc<dyn KeyStore>, engine: Engine) 
     assert!(keys.list(Some(&project)).await.unwrap().is_empty());
 }
 
-async fn project_is_created_with_its_first_key_or_later(store: Arc<dyn KeyStore>, engine: Engine) {
+async fn project_is_created_with_its_first_key_or_later(store: KeyStore, engine: Engine) {
     let keys = Keys::new(store, None);
     let project = ProjectId::from("a");
     keys.create(&engine, &project, create("k")).await.unwrap();
@@ -286,7 +280,7 @@ async fn waiting_write_does_not_block_authentication() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
-    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let keys = Keys::new(KeyStore::on_file(&path).await.unwrap(), None);
     let project = ProjectId::from("a");
     let created = keys.create(&engine, &project, create("k")).await.unwrap();
     assert!(
@@ -316,7 +310,7 @@ async fn failed_flush_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reflect.db");
     let engine = Engine::open_sqlite(&path).await.unwrap();
-    let keys = Keys::new(Arc::new(Sqlite::open(&path).unwrap()), None);
+    let keys = Keys::new(KeyStore::on_file(&path).await.unwrap(), None);
     let project = ProjectId::from("a");
     let created = keys.create(&engine, &project, create("k")).await.unwrap();
     assert!(

@@ -5,6 +5,8 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::hex::{hex, random_hex};
+
 const PUBLIC_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 
@@ -65,28 +67,28 @@ impl KeyText {
 }
 
 /// The SHA-256 of a secret. A secret has 256 random bits, so a slower hash would not protect it more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SecretHash([u8; 32]);
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretHash(String);
 
 impl SecretHash {
     /// Hashes a secret.
     pub fn of(secret: &str) -> Self {
-        Self(Sha256::digest(secret.as_bytes()).into())
+        Self(hex(&Sha256::digest(secret.as_bytes())))
     }
 
-    /// A stored hash.
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+    /// A hash that was stored as its text.
+    pub(super) fn stored(text: String) -> Self {
+        Self(text)
     }
 
-    /// The bytes of the hash.
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    /// The hash in hexadecimal digits.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Compares two hashes in constant time.
     pub fn matches(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
     }
 }
 
@@ -94,19 +96,6 @@ impl std::fmt::Debug for SecretHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretHash(***)")
     }
-}
-
-fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
-    use std::fmt::Write as _;
-
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)?;
-    let mut text = String::with_capacity(2 * N);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Values of OpenTelemetry as JSON.
 
-use std::fmt::Write as _;
-
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use reflect_types::spans::Attributes;
 use serde_json::Value;
+
+use crate::hex::hex;
 
 /// Attributes; of several with one name, the last.
 pub(super) fn attributes(pairs: Vec<KeyValue>) -> Attributes {
@@ -35,10 +35,5 @@ pub(super) fn id(bytes: &[u8], length: usize) -> Option<String> {
     if bytes.len() != length || bytes.iter().all(|byte| *byte == 0) {
         return None;
     }
-    let mut text = String::with_capacity(2 * length);
-    for byte in bytes {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Some(text)
+    Some(hex(bytes))
 }

@@ -43,7 +43,7 @@ pub(super) async fn memories(
     access: Access<ExportMemories>,
     Params(page): Params<ExportMemories>,
 ) -> Result<Response, ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let engine = app.engine();
     let memories = engine.export_memories(&access.project, &page).await?;
     Ok(slot.array(memories))
@@ -65,7 +65,7 @@ pub(super) async fn traces(
     access: Access<ExportTraces>,
     Params(page): Params<ExportTraces>,
 ) -> Result<Response, ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let engine = app.engine();
     let traces = engine.export_traces_json(&access.project, &page).await?;
     Ok(slot.array(traces))

@@ -43,7 +43,7 @@ pub(super) async fn explain(
     access: Access<ExplainMemories>,
     Body(ExplainMemories(query)): Body<ExplainMemories>,
 ) -> Result<Json<Explanation>, ApiError> {
-    let _slot = app.replies().acquire().await?;
+    let _slot = app.replies().acquire(&access.project).await?;
     let engine = app.engine();
     Ok(Json(
         engine.explain_memories(&access.project, &query).await?,
@@ -74,7 +74,7 @@ pub(super) async fn list(
     access: Access<ListMemories>,
     Params(list): Params<ListMemories>,
 ) -> Result<(HeaderMap, Response), ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let page = app.engine().list_memories(&access.project, &list).await?;
     let next = page.cursor().map(|last| {
         ListMemories {
@@ -98,7 +98,7 @@ pub(super) async fn get(
     access: Access<GetMemory>,
     MemoryPath(id): MemoryPath,
 ) -> Result<Response, ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let memory = app.engine().get_memory(&access.project, &id).await?;
     Ok(slot.value(memory))
 }
@@ -163,7 +163,7 @@ pub(super) async fn changes(
     access: Access<ListMemoryChanges>,
     Params(list): Params<ListMemoryChanges>,
 ) -> Result<(HeaderMap, Response), ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let page = app
         .engine()
         .list_memory_changes(&access.project, &list)

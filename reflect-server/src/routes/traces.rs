@@ -8,7 +8,7 @@ use reflect_types::{
     TraceReceipt, WithdrawReview,
 };
 
-use crate::access::{Access, TracePath, bound_alpha, may_create};
+use crate::access::{Access, TracePath, bound_alpha, may_create, reviewed};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Body, IdempotencyKey, Params};
@@ -75,7 +75,7 @@ pub(super) async fn list(
     access: Access<ListTraces>,
     Params(list): Params<ListTraces>,
 ) -> Result<(HeaderMap, Response), ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let engine = app.engine();
     let page = engine.list_traces_json(&access.project, &list).await?;
     let next = page.cursor().map(|last| {
@@ -97,7 +97,7 @@ pub(super) async fn get(
     access: Access<GetTrace>,
     TracePath(id): TracePath,
 ) -> Result<Response, ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let trace = app.engine().get_trace_json(&access.project, &id).await?;
     Ok(slot.value(trace))
 }
@@ -119,11 +119,11 @@ pub(super) async fn review(
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
     bound_alpha(&access.caller, &access.project, &mut review, &app).await?;
-    let reviewed = access
+    let done = access
         .engine(&app)
         .review_trace(&access.project, &id, review)
         .await?;
-    Ok(Json(reviewed))
+    Ok(Json(reviewed(&access.caller, done)))
 }
 
 /// Reviews the one trace that has this idempotency key, or this metadata. If several have the metadata, it is
@@ -143,8 +143,8 @@ pub(super) async fn review_by_key(
     may_author(&access, &by_key.review)?;
     bound_alpha(&access.caller, &access.project, &mut by_key.review, &app).await?;
     let engine = access.engine(&app);
-    let reviewed = engine.review_by_key(&access.project, by_key).await?;
-    Ok(Json(reviewed))
+    let done = engine.review_by_key(&access.project, by_key).await?;
+    Ok(Json(reviewed(&access.caller, done)))
 }
 
 /// Replaces the review of a trace. The memory is rewritten under the same id, and the utilities are
@@ -164,11 +164,11 @@ pub(super) async fn change_review(
 ) -> Result<Json<Trace>, ApiError> {
     may_author(&access, &review)?;
     bound_alpha(&access.caller, &access.project, &mut review, &app).await?;
-    let reviewed = access
+    let done = access
         .engine(&app)
         .change_review(&access.project, &id, review)
         .await?;
-    Ok(Json(reviewed))
+    Ok(Json(reviewed(&access.caller, done)))
 }
 
 /// Withdraws the review of a trace: its memory is set aside, and the utilities are recomputed without it.
@@ -184,8 +184,8 @@ pub(super) async fn withdraw_review(
     TracePath(id): TracePath,
 ) -> Result<Json<Trace>, ApiError> {
     let engine = access.engine(&app);
-    let withdrawn = engine.withdraw_review(&access.project, &id).await?;
-    Ok(Json(withdrawn))
+    let done = engine.withdraw_review(&access.project, &id).await?;
+    Ok(Json(reviewed(&access.caller, done)))
 }
 
 /// Requires `memory:write` for a review with its own reflection.

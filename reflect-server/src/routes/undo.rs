@@ -28,7 +28,7 @@ pub(super) async fn undo(
     access: Access<Undo>,
     Body(undo): Body<Undo>,
 ) -> Result<Response, ApiError> {
-    let slot = app.replies().acquire().await?;
+    let slot = app.replies().acquire(&access.project).await?;
     let engine = access.engine(&app);
     Ok(slot.value(engine.undo(&access.project, &undo).await?))
 }

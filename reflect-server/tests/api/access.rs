@@ -147,7 +147,7 @@ fn administration() -> Vec<Endpoint> {
             Method::POST,
             "/api-keys",
             Scope::KeyAdmin,
-            Some(json!({"label": "l", "scopes": []})),
+            Some(json!({"label": "l", "scopes": ["key:admin"]})),
         ),
         endpoint(
             Method::POST,
@@ -330,4 +330,31 @@ async fn deleting_and_authoring_memories_needs_memory_write() {
             .unwrap()
             .contains("memory:write")
     );
+}
+
+#[tokio::test]
+async fn a_key_that_only_reviews_is_not_shown_the_run() {
+    let service = Service::start().await;
+    let trace = service.trace("a secret task").await;
+    let path = at(&format!("/traces/{trace}/review"));
+    let said = json!({"result": "fail", "feedback_text": "words of another"});
+    service.post(&path, said).await;
+    let key = service.key(PROJECT, &[Scope::ReviewWrite]).await;
+    let own = json!({"result": "pass", "feedback_text": "own words"});
+    for (method, body, words) in [
+        (Method::POST, Some(json!({"result": "fail"})), None),
+        (Method::PUT, Some(own), Some("own words")),
+        (Method::DELETE, None, None),
+    ] {
+        let answer = service.call_as(Some(&key), method, &path, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+        assert_eq!(answer.body["id"], trace);
+        assert_eq!(answer.body["task"], "");
+        assert_eq!(answer.body["trajectory"], json!([]));
+        let shown = &answer.body["review"]["feedback_text"];
+        assert_eq!(shown.as_str(), words, "{answer:?}");
+    }
+    let headers = service.get(&at("/traces")).await.headers;
+    assert_eq!(headers["cache-control"], "no-store");
+    assert_eq!(headers["x-content-type-options"], "nosniff");
 }

@@ -173,7 +173,7 @@ async fn replies_have_every_required_field_of_the_document() {
     let query = service
         .post(&at("/memory/query"), json!({"task": "t"}))
         .await;
-    let key = json!({"label": "l", "scopes": []});
+    let key = json!({"label": "l", "scopes": ["trace:read"]});
     service.post(&at("/api-keys"), key).await;
     let skill = service.call(Method::POST, &at("/skill/create"), None).await;
     let delete = json!({"trace_ids": [trace]});

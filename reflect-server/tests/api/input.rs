@@ -191,10 +191,22 @@ async fn invalid_field_of_other_requests_is_named() {
             other("/api-keys", json!({"label": "l", "scopes": ["root"]})),
             "scopes",
         ),
+        (other("/api-keys", json!({"label": "l"})), "scopes"),
+        (
+            other("/api-keys", json!({"label": "l", "scopes": []})),
+            "scopes",
+        ),
         (
             other(
                 "/api-keys",
-                json!({"label": "l", "scopes": [], "environment": "moon"}),
+                json!({"label": "a\u{0}b", "scopes": ["trace:read"]}),
+            ),
+            "label",
+        ),
+        (
+            other(
+                "/api-keys",
+                json!({"label": "l", "scopes": ["trace:read"], "environment": "moon"}),
             ),
             "environment",
         ),
@@ -314,7 +326,7 @@ async fn values_over_their_limits_are_refused() {
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(refused.body["field"], field, "{refused:?}");
     }
-    let long = json!({"label": "ü".repeat(200), "scopes": []});
+    let long = json!({"label": "ü".repeat(200), "scopes": ["trace:read"]});
     let made = service.post(&at("/api-keys"), long).await;
     assert_eq!(made.status, StatusCode::CREATED);
     let many = json!({"trace_ids": ids[..1_000]});

@@ -58,7 +58,8 @@ async fn expired_key_is_401_and_says_when_it_expired() {
     );
     let listed = service.get(&at("/api-keys")).await;
     assert_eq!(listed.body[0]["expires_at"], expires_at);
-    let past = json!({"label": "l", "expires_at": "2020-01-01T00:00:00Z"});
+    let past =
+        json!({"label": "l", "scopes": ["trace:read"], "expires_at": "2020-01-01T00:00:00Z"});
     let refused = create_as(&service, &service.master, past).await;
     assert_eq!(refused.body["field"], "expires_at", "{refused:?}");
 }
@@ -130,7 +131,12 @@ async fn key_hands_its_limits_to_the_keys_it_creates() {
         "label": "l", "scopes": ["key:admin"], "expires_at": end, "max_alpha": 0.2,
     });
     let (key, _) = created(&service, limited).await;
-    let child = create_as(&service, &key, json!({"label": "child"})).await;
+    let child = create_as(
+        &service,
+        &key,
+        json!({"label": "child", "scopes": ["key:admin"]}),
+    )
+    .await;
     assert_eq!(child.body["key"]["expires_at"], end, "{child:?}");
     assert_eq!(child.body["key"]["max_alpha"], 0.2);
     for (stronger, named) in [
@@ -138,9 +144,12 @@ async fn key_hands_its_limits_to_the_keys_it_creates() {
             json!({"label": "l", "scopes": ["trace:read"]}),
             "`trace:read`",
         ),
-        (json!({"label": "l", "max_alpha": 0.3}), "0.2"),
         (
-            json!({"label": "l", "expires_at": "2100-01-01T00:00:00Z"}),
+            json!({"label": "l", "scopes": ["key:admin"], "max_alpha": 0.3}),
+            "0.2",
+        ),
+        (
+            json!({"label": "l", "scopes": ["key:admin"], "expires_at": "2100-01-01T00:00:00Z"}),
             "expires",
         ),
     ] {

@@ -95,7 +95,7 @@ async fn a_bad_change_of_a_memory_names_its_field() {
 async fn a_key_sees_its_own_project_and_the_master_key_all() {
     let service = Service::start().await;
     service.trace("one").await;
-    let other = service.key("other", &[]).await;
+    let other = service.key("other", &[Scope::SkillRead]).await;
     let ids = |body: &Value| -> Vec<String> {
         let projects = body.as_array().unwrap().iter();
         let id = |project: &Value| project["project_id"].as_str().unwrap().to_owned();
@@ -133,7 +133,7 @@ async fn a_new_project_has_a_printable_id() {
             (
                 Method::POST,
                 "/api-keys",
-                json!({"label": "l", "scopes": []}),
+                json!({"label": "l", "scopes": ["trace:read"]}),
             ),
             (Method::POST, "/archive", json!({"pieces": []})),
             (Method::PATCH, "", json!({"approve": "first"})),

@@ -1,9 +1,7 @@
 //! The master key that a server is configured with.
 
-use std::sync::Arc;
-
 use reflect_engine::Engine;
-use reflect_server::keys::{self, Keys};
+use reflect_server::keys::{KeyStore, Keys};
 use reflect_server::{App, Settings, router};
 use reflect_types::{KeyId, Scope};
 use serde_json::{Value, json};
@@ -12,8 +10,8 @@ use super::support::{PROJECT, Service, at};
 
 const MASTER: &str = "rf_live_test_9f86d081884c7d659a2feaa0c55ad015";
 
-fn configured() -> Service {
-    let store = Arc::new(keys::Sqlite::in_memory().unwrap());
+async fn configured() -> Service {
+    let store = KeyStore::in_memory().await.unwrap();
     let keys = Keys::new(store, Some(&MASTER.into()));
     let engine = Engine::builder().start().unwrap();
     let app = App::new(engine, keys, Settings::default());
@@ -31,7 +29,7 @@ fn lesson() -> Value {
 
 #[tokio::test]
 async fn what_the_configured_master_key_has_taught_can_be_taken_back() {
-    let service = configured();
+    let service = configured().await;
     let other = service.key(PROJECT, Scope::KNOWN).await;
     let method = axum::http::Method::POST;
     let kept = service
@@ -52,7 +50,7 @@ async fn what_the_configured_master_key_has_taught_can_be_taken_back() {
 
 #[tokio::test]
 async fn configured_master_key_is_neither_listed_nor_revoked() {
-    let service = configured();
+    let service = configured().await;
     service.trace("t").await;
     assert_eq!(service.get(&at("/api-keys")).await.body, json!([]));
     let path = at("/api-keys/master/revoke");

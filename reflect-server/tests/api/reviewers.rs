@@ -37,7 +37,6 @@ async fn a_review_names_the_key_of_its_caller_and_no_other() {
         (&json!("human"), &key_id)
     );
     assert_eq!(review["overruled"], json!({"model": "m", "result": "fail"}));
-    assert_eq!(review["feedback_text"], "[judge m said fail]");
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! An in-memory service and requests to it.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use reflect_engine::Engine;
-use reflect_server::keys::{self, Keys};
+use reflect_server::keys::{KeyStore, Keys};
 use reflect_server::{App, Settings, router};
 use reflect_types::{CreateApiKey, ProjectId, Scope};
 use serde_json::{Value, json};
@@ -43,7 +41,7 @@ impl Service {
     }
 
     pub(crate) async fn of(engine: Engine, settings: Settings) -> Self {
-        let keys = Keys::new(Arc::new(keys::Sqlite::in_memory().unwrap()), None);
+        let keys = Keys::new(KeyStore::in_memory().await.unwrap(), None);
         let master = keys.ensure_master().await.unwrap().unwrap().api_key;
         let app = App::new(engine, keys, settings);
         Self {

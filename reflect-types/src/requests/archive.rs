@@ -1,26 +1,20 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{sent_as_json, without_parts};
 use crate::archive::Piece;
 use crate::id::{MemoryId, TraceId};
-use crate::layout::Layout;
+use crate::layout::{Layout, given, text};
 use crate::validate::{InvalidField, Validate, page_limit};
 
-/// Reads what an export holds beside memories and traces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ExportOverview;
+without_parts! {
+    /// Reads what an export holds beside memories and traces.
+    ExportOverview;
+}
 
 impl ExportOverview {
     /// The maximum length of a page of an export, and its default.
     pub const MAX_LIMIT: u32 = 200;
 }
-
-impl Validate for ExportOverview {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
-}
-
-impl Layout for ExportOverview {}
 
 /// Exports memories in the order they were learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,9 +57,8 @@ macro_rules! page_of_an_export {
 
         impl Layout for $name {
             fn parameters(&self) -> Vec<(&'static str, String)> {
-                let limit = self.limit.map(|limit| ("limit", limit.to_string()));
-                let after = self.after.as_ref().map(|id| ("after", id.to_string()));
-                limit.into_iter().chain(after).collect()
+                let (limit, after) = (self.limit.as_ref(), self.after.as_ref());
+                given([("limit", text(limit)), ("after", text(after))])
             }
         }
     )+};
@@ -87,8 +80,4 @@ impl Validate for ImportProject {
     }
 }
 
-impl Layout for ImportProject {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(ImportProject);

@@ -145,18 +145,12 @@ impl CreateTrace {
 
 impl CreateTrace {
     fn consistent_arm(&self) -> Result<(), InvalidField> {
-        match &self.arm {
-            Some(Arm::Other(other)) => {
-                let problem = format!("must be `control` or `memories`, got `{other}`");
-                Err(InvalidField::new("arm", problem))
-            }
-            Some(Arm::Control) if !self.retrieved_memory_ids.is_empty() => Err(InvalidField::new(
-                "arm",
-                "must not be `control` for a run with `retrieved_memory_ids`: the control arm is \
-                 given no memories",
-            )),
-            _ => Ok(()),
+        if self.arm == Some(Arm::Control) && !self.retrieved_memory_ids.is_empty() {
+            let problem = "must not be `control` for a run with `retrieved_memory_ids`: the control arm is \
+                           given no memories";
+            return Err(InvalidField::new("arm", problem));
         }
+        Arm::check("arm", self.arm.as_ref())
     }
 }
 

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{about_one, sent_as_json};
 use crate::Metadata;
 use crate::id::MemoryId;
 use crate::integer;
-use crate::layout::Layout;
+use crate::layout::{Layout, given, text};
 use crate::memory_status::MemoryStatus;
 use crate::ranking::Ranking;
 use crate::requests::CreateTrace;
@@ -117,21 +118,11 @@ impl Validate for QueryMemories {
         if let Some(threshold) = self.similarity_threshold {
             within("similarity_threshold", threshold, -1.0..=1.0)?;
         }
-        match &self.ranking {
-            Some(Ranking::Other(other)) => Err(InvalidField::new(
-                "ranking",
-                format!("must be `learned` or `classic`, got `{other}`"),
-            )),
-            _ => Ok(()),
-        }
+        Ranking::check("ranking", self.ranking.as_ref())
     }
 }
 
-impl Layout for QueryMemories {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(QueryMemories, ExplainMemories);
 
 /// Explains the answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,12 +132,6 @@ pub struct ExplainMemories(pub QueryMemories);
 impl Validate for ExplainMemories {
     fn validate(&self) -> Result<(), InvalidField> {
         self.0.validate()
-    }
-}
-
-impl Layout for ExplainMemories {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        self.0.body()
     }
 }
 
@@ -187,38 +172,20 @@ impl Validate for ListMemories {
 
 impl Layout for ListMemories {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
-        let before = self.before.as_ref().map(|id| ("before", id.to_string()));
-        let status = self.status.as_ref().map(|s| ("status", s.to_string()));
-        limit.into_iter().chain(before).chain(status).collect()
+        given([
+            ("limit", text(self.limit.as_ref())),
+            ("before", text(self.before.as_ref())),
+            ("status", text(self.status.as_ref())),
+        ])
     }
 }
 
-/// Reads a memory with its events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GetMemory {
-    /// The memory to read.
-    pub memory_id: MemoryId,
-}
-
-impl GetMemory {
-    /// The request for this memory.
-    pub fn new(memory_id: impl Into<MemoryId>) -> Self {
-        let memory_id = memory_id.into();
-        Self { memory_id }
-    }
-}
-
-impl Validate for GetMemory {
-    fn validate(&self) -> Result<(), InvalidField> {
-        self.memory_id.validate()
-    }
-}
-
-impl Layout for GetMemory {
-    fn id(&self) -> Option<&str> {
-        Some(self.memory_id.as_str())
-    }
+about_one! {
+    /// Reads a memory with its events.
+    GetMemory(
+        /// The memory to read.
+        memory_id: MemoryId
+    );
 }
 
 #[cfg(test)]

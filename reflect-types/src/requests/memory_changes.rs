@@ -1,10 +1,11 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{about_one, newest_first};
 use crate::id::MemoryId;
 use crate::layout::Layout;
 use crate::memory_status::MemoryStatus;
 use crate::reflection::ReflectionEdit;
-use crate::validate::{InvalidField, Validate, at_most, page_limit};
+use crate::validate::{InvalidField, Validate, at_most};
 
 /// What to change of a memory. What is not set stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,63 +107,17 @@ impl Layout for UpdateMemory {
     }
 }
 
-/// Deletes a memory with its events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeleteMemory {
-    /// The memory to delete.
-    pub memory_id: MemoryId,
+about_one! {
+    /// Deletes a memory with its events.
+    DeleteMemory(
+        /// The memory to delete.
+        memory_id: MemoryId
+    );
 }
 
-impl DeleteMemory {
-    /// The request for this memory.
-    pub fn new(memory_id: impl Into<MemoryId>) -> Self {
-        let memory_id = memory_id.into();
-        Self { memory_id }
-    }
-}
-
-impl Validate for DeleteMemory {
-    fn validate(&self) -> Result<(), InvalidField> {
-        self.memory_id.validate()
-    }
-}
-
-impl Layout for DeleteMemory {
-    fn id(&self) -> Option<&str> {
-        Some(self.memory_id.as_str())
-    }
-}
-
-/// Lists the changes of all memories, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ListMemoryChanges {
-    /// The maximum number of changes, from 1 to 1,000; 100 by default.
-    #[serde(default)]
-    pub limit: Option<u32>,
-    /// Only changes older than this one: the last of the previous page.
-    #[serde(default)]
-    pub before: Option<String>,
-}
-
-impl ListMemoryChanges {
-    /// The default length of a page.
-    pub const DEFAULT_LIMIT: u32 = 100;
-    /// The maximum length of a page.
-    pub const MAX_LIMIT: u32 = 1_000;
-}
-
-impl Validate for ListMemoryChanges {
-    fn validate(&self) -> Result<(), InvalidField> {
-        page_limit(self.limit, Self::MAX_LIMIT)
-    }
-}
-
-impl Layout for ListMemoryChanges {
-    fn parameters(&self) -> Vec<(&'static str, String)> {
-        let limit = self.limit.map(|limit| ("limit", limit.to_string()));
-        let before = self.before.clone().map(|id| ("before", id));
-        limit.into_iter().chain(before).collect()
-    }
+newest_first! {
+    /// Lists the changes of all memories, newest first.
+    ListMemoryChanges;
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod memory_changes;
 mod project;
 mod report;
 mod reviews;
+mod shapes;
 mod skill;
 mod traces;
 mod undo;

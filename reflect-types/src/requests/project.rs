@@ -1,35 +1,28 @@
 use serde::{Deserialize, Serialize};
 
 use super::CreateApiKey;
+use super::shapes::{sent_as_json, without_parts};
 use crate::approval::Approval;
 use crate::arm::Arm;
 use crate::id::ProjectId;
 use crate::integer;
 use crate::key::Environment;
-use crate::layout::Layout;
 use crate::project::ProjectSettings;
 use crate::ranking::Ranking;
-use crate::validate::{InvalidField, Validate, at_most, not_blank, within};
+use crate::validate::{InvalidField, Validate, at_most, not_blank, within, without_controls};
 
-/// Asks whether the server is up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GetHealth;
-
-/// Reads the settings of the project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GetSettings;
-
-/// Reads the project's numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GetStats;
-
-/// Removes the project with everything in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeleteProject;
-
-/// Lists the projects that the key opens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListProjects;
+without_parts! {
+    /// Asks whether the server is up.
+    GetHealth;
+    /// Reads the settings of the project.
+    GetSettings;
+    /// Reads the project's numbers.
+    GetStats;
+    /// Removes the project with everything in it.
+    DeleteProject;
+    /// Lists the projects that the key opens.
+    ListProjects;
+}
 
 /// Changes the settings of the project. What is absent stays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -145,43 +138,13 @@ impl Validate for UpdateProject {
             let problem = format!("must be from 1 to {}", Self::MAX_MEMORIES);
             return Err(InvalidField::new("max_memories", problem));
         }
-        if let Some(Some(Ranking::Other(other))) = &self.ranking {
-            let problem = format!("must be `learned` or `classic`, got `{other}`");
-            return Err(InvalidField::new("ranking", problem));
-        }
-        if let Some(Some(Approval::Other(other))) = &self.approve {
-            let problem = format!("must be `first` or `models`, got `{other}`");
-            return Err(InvalidField::new("approve", problem));
-        }
+        Ranking::check("ranking", self.ranking.iter().flatten().next())?;
+        Approval::check("approve", self.approve.iter().flatten().next())?;
         self.control.flatten().map_or(Ok(()), Arm::check_share)
     }
 }
 
-impl Layout for UpdateProject {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
-
-macro_rules! without_parts {
-    ($($name:ident),+) => {$(
-        impl Validate for $name {
-            fn validate(&self) -> Result<(), InvalidField> {
-                Ok(())
-            }
-        }
-
-        impl Layout for $name {}
-    )+};
-}
-
-without_parts!(
-    GetHealth,
-    GetSettings,
-    GetStats,
-    DeleteProject,
-    ListProjects
-);
+sent_as_json!(UpdateProject);
 
 /// Creates the first key of a project, for the holder of the server's bootstrap token. It travels
 /// outside the table of operations: no key exists yet.
@@ -189,17 +152,14 @@ without_parts!(
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bootstrap {
     /// The owner of the key.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, pattern = "\\S"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::owner))]
     pub user_id: String,
     /// The project to create; an existing one is refused.
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::new_project_id))]
     pub project_id: ProjectId,
     /// What the key is for.
     #[serde(default = "Bootstrap::default_label")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(min_length = 1, max_length = 200, pattern = "\\S", default = Bootstrap::default_label)
-    )]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::first_label))]
     pub key_label: String,
     /// Live or test.
     #[serde(default)]
@@ -229,16 +189,13 @@ impl Bootstrap {
 
 impl Validate for Bootstrap {
     fn validate(&self) -> Result<(), InvalidField> {
-        not_blank(
-            "user_id",
-            &self.user_id,
-            "name the user who will own the key",
-        )?;
+        let owner = "name the user who will own the key";
+        not_blank("user_id", &self.user_id, owner)?;
+        without_controls("user_id", &self.user_id)?;
         not_blank("key_label", &self.key_label, "say what the key is for")?;
         at_most("key_label", &self.key_label, CreateApiKey::MAX_LABEL)?;
-        if !self.environment.is_known() {
-            return Err(InvalidField::new("environment", "must be `live` or `test`"));
-        }
+        without_controls("key_label", &self.key_label)?;
+        Environment::check("environment", Some(&self.environment))?;
         self.project_id.validate_new()
     }
 }

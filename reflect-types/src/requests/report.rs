@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, given};
 use crate::validate::{InvalidField, Validate, at_most};
 
 /// Asks for the pass rates of a period, and whether memories help.
@@ -72,11 +72,7 @@ impl Validate for GetReport {
 impl Layout for GetReport {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let Self { since, until, by } = self.clone();
-        let all = [("since", since), ("until", until), ("by", by)];
-        let given = all.into_iter();
-        given
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect()
+        given([("since", since), ("until", until), ("by", by)])
     }
 }
 

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::create_trace::usable_key;
+use super::shapes::{about_one, sent_as_json};
 use crate::Metadata;
 use crate::id::TraceId;
 use crate::layout::Layout;
@@ -25,11 +26,12 @@ pub struct ChangeReview {
     pub review: Review,
 }
 
-/// Withdraws the review of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WithdrawReview {
-    /// The reviewed trace.
-    pub trace_id: TraceId,
+about_one! {
+    /// Withdraws the review of a trace.
+    WithdrawReview(
+        /// The reviewed trace.
+        trace_id: TraceId
+    );
 }
 
 macro_rules! carries_a_review {
@@ -61,26 +63,6 @@ macro_rules! carries_a_review {
 }
 
 carries_a_review!(ReviewTrace, ChangeReview);
-
-impl WithdrawReview {
-    /// The request for this trace.
-    pub fn new(trace_id: impl Into<TraceId>) -> Self {
-        let trace_id = trace_id.into();
-        Self { trace_id }
-    }
-}
-
-impl Validate for WithdrawReview {
-    fn validate(&self) -> Result<(), InvalidField> {
-        self.trace_id.validate()
-    }
-}
-
-impl Layout for WithdrawReview {
-    fn id(&self) -> Option<&str> {
-        Some(self.trace_id.as_str())
-    }
-}
 
 /// Reviews the one trace that has this idempotency key or this metadata; with both, that has both.
 ///
@@ -179,11 +161,7 @@ impl Validate for ReviewByKey {
     }
 }
 
-impl Layout for ReviewByKey {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(ReviewByKey);
 
 #[cfg(test)]
 mod tests {
@@ -223,14 +201,5 @@ mod tests {
             let invalid = read(refused.clone()).validate().unwrap_err();
             assert_eq!(invalid.field, field, "{refused}");
         }
-    }
-
-    #[test]
-    fn the_note_of_a_model_is_read_once() {
-        let review = Review::fail("no").judged_by("m");
-        let wire = serde_json::to_value(ReviewByKey::new("k", review.clone())).unwrap();
-        assert_eq!(wire["feedback_text"], "[judge m] no");
-        let read: ReviewByKey = serde_json::from_value(wire).unwrap();
-        assert_eq!(read.review, review);
     }
 }

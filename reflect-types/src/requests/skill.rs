@@ -1,20 +1,13 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{sent_as_json, without_parts};
 use crate::integer;
-use crate::layout::Layout;
 use crate::validate::{InvalidField, Validate};
 
-/// Reads the skill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GetSkill;
-
-impl Validate for GetSkill {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
+without_parts! {
+    /// Reads the skill.
+    GetSkill;
 }
-
-impl Layout for GetSkill {}
 
 /// Writes a new version of the skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +59,4 @@ impl Validate for CreateSkill {
     }
 }
 
-impl Layout for CreateSkill {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(CreateSkill);

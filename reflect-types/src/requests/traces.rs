@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+use super::shapes::{about_one, sent_as_json};
 use crate::id::TraceId;
-use crate::layout::Layout;
+use crate::layout::{Layout, given, text};
 use crate::trace::{IngestStatus, ReviewStatus};
 use crate::validate::{InvalidField, Validate, page_limit};
 use crate::wire_enum::wire_enum;
@@ -68,29 +69,9 @@ impl ListTraces {
 
 impl Validate for ListTraces {
     fn validate(&self) -> Result<(), InvalidField> {
-        if self
-            .review_status
-            .as_ref()
-            .is_some_and(|status| !status.is_known())
-        {
-            return Err(InvalidField::new(
-                "review_status",
-                "must be `pending` or `reviewed`",
-            ));
-        }
-        if self
-            .ingest_status
-            .as_ref()
-            .is_some_and(|status| !status.is_known())
-        {
-            return Err(InvalidField::new(
-                "ingest_status",
-                "must be `queued`, `processing`, `completed` or `failed`",
-            ));
-        }
-        if self.order.as_ref().is_some_and(|order| !order.is_known()) {
-            return Err(InvalidField::new("order", "must be `newest` or `oldest`"));
-        }
+        ReviewStatus::check("review_status", self.review_status.as_ref())?;
+        IngestStatus::check("ingest_status", self.ingest_status.as_ref())?;
+        ListOrder::check("order", self.order.as_ref())?;
         if self.before.is_some() && self.is_oldest_first() {
             let problem =
                 "is for newest first: use `after` with oldest first, and only one of them";
@@ -106,73 +87,28 @@ impl Validate for ListTraces {
 
 impl Layout for ListTraces {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let review_status = self.review_status.as_ref().map(ToString::to_string);
-        let ingest_status = self.ingest_status.as_ref().map(ToString::to_string);
-        let limit = self.limit.map(|limit| limit.to_string());
-        let before = self.before.as_ref().map(ToString::to_string);
-        let after = self.after.as_ref().map(ToString::to_string);
-        let order = self.order.as_ref().map(ToString::to_string);
-        [
-            ("review_status", review_status),
-            ("ingest_status", ingest_status),
-            ("limit", limit),
-            ("before", before),
-            ("after", after),
-            ("order", order),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+        given([
+            ("review_status", text(self.review_status.as_ref())),
+            ("ingest_status", text(self.ingest_status.as_ref())),
+            ("limit", text(self.limit.as_ref())),
+            ("before", text(self.before.as_ref())),
+            ("after", text(self.after.as_ref())),
+            ("order", text(self.order.as_ref())),
+        ])
     }
 }
 
-/// Reads a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GetTrace {
-    /// The trace to read.
-    pub trace_id: TraceId,
-}
-
-/// Retries a failed ingestion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetryTrace {
-    /// The trace whose ingestion failed.
-    pub trace_id: TraceId,
-}
-
-macro_rules! about_a_trace {
-    ($($name:ident),+) => {$(
-        impl $name {
-            /// The request for this trace.
-            pub fn new(trace_id: impl Into<TraceId>) -> Self {
-                Self { trace_id: trace_id.into() }
-            }
-        }
-
-        impl Validate for $name {
-            fn validate(&self) -> Result<(), InvalidField> {
-                self.trace_id.validate()
-            }
-        }
-    )+};
-}
-
-about_a_trace!(GetTrace, RetryTrace);
-
-impl Layout for GetTrace {
-    fn id(&self) -> Option<&str> {
-        Some(self.trace_id.as_str())
-    }
-}
-
-impl Layout for RetryTrace {
-    fn id(&self) -> Option<&str> {
-        Some(self.trace_id.as_str())
-    }
-
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        Ok(b"{}".to_vec())
-    }
+about_one! {
+    /// Reads a trace.
+    GetTrace(
+        /// The trace to read.
+        trace_id: TraceId
+    );
+    /// Retries a failed ingestion.
+    RetryTrace(
+        /// The trace whose ingestion failed.
+        trace_id: TraceId
+    ) sends b"{}";
 }
 
 /// Removes traces.
@@ -214,11 +150,7 @@ impl Validate for DeleteTraces {
     }
 }
 
-impl Layout for DeleteTraces {
-    fn body(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self)
-    }
-}
+sent_as_json!(DeleteTraces);
 
 #[cfg(test)]
 mod tests {

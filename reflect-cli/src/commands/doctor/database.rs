@@ -11,9 +11,13 @@ use crate::file::File;
 use crate::output;
 
 /// Checks the database, if it is one.
-pub(super) async fn check(file: &File, connections: Connections, findings: &mut Findings) {
+pub(super) async fn check(
+    file: &File,
+    connections: Connections,
+    findings: &mut Findings,
+) -> reflect_engine::Result<()> {
     let Opened::Postgres(store) = &file.opened else {
-        return;
+        return Ok(());
     };
     match store.examine().await {
         Ok(found) => report(&found, connections, findings),
@@ -22,23 +26,19 @@ pub(super) async fn check(file: &File, connections: Connections, findings: &mut 
             "grant this user the right to read pg_stat_database and pg_stat_replication",
         ),
     }
-    match file.engine.gauges().await {
-        Ok(gauges) => {
-            for queue in gauges.queues {
-                let jobs = output::counted(queue.jobs, &format!("{} job", queue.kind.as_str()));
-                let waits = queue.delay.as_secs();
-                if waits > 60 {
-                    findings.warn(
-                        format!("the first of {jobs} waits for {waits} s"),
-                        "start a server, or more of them, or raise --workers",
-                    );
-                } else {
-                    findings.good(format!("{jobs} in the queue"));
-                }
-            }
+    for queue in file.engine.gauges().await?.queues {
+        let jobs = output::counted(queue.jobs, &format!("{} job", queue.kind.as_str()));
+        let waits = queue.delay.as_secs();
+        if waits > 60 {
+            findings.warn(
+                format!("the first of {jobs} waits for {waits} s"),
+                "start a server, or more of them, or raise --workers",
+            );
+        } else {
+            findings.good(format!("{jobs} in the queue"));
         }
-        Err(error) => findings.bad(error.to_string(), "check the database"),
     }
+    Ok(())
 }
 
 fn report(found: &Examination, connections: Connections, findings: &mut Findings) {

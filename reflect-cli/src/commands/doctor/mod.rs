@@ -114,9 +114,14 @@ async fn check_file(place: &Place, findings: &mut Findings) {
     };
     findings.good("the database opens");
     check_permissions(place, findings);
-    database::check(&file, place.connections, findings).await;
-    check_embedders(&file, findings).await;
-    check_contents(place, &file, findings).await;
+    let checked = async {
+        database::check(&file, place.connections, findings).await?;
+        check_embedders(&file, findings).await?;
+        check_contents(place, &file, findings).await
+    };
+    if let Err(error) = checked.await {
+        findings.bad(error.to_string(), "check the database");
+    }
     // The checks are done, so an error while closing changes nothing.
     let _ = file.engine.shutdown().await;
 }
@@ -126,12 +131,8 @@ const ANOTHER_ADDRESS: &str = "set --data (REFLECT_DATA) to the address that `re
                                try it with `psql`: the server, its pg_hba.conf and the network between";
 
 /// Says which embedders the memories have vectors of. A server with another one adds its own.
-async fn check_embedders(file: &File, findings: &mut Findings) {
-    let known = match file.engine.embedders().await {
-        Ok(known) => known,
-        Err(error) => return findings.bad(error.to_string(), "check the database"),
-    };
-    for (known, lacking) in known {
+async fn check_embedders(file: &File, findings: &mut Findings) -> reflect_engine::Result<()> {
+    for (known, lacking) in file.engine.embedders().await? {
         let (space, seen) = (&known.space, known.seen_at);
         let name = format!("`{}` ({} dimensions)", space.embedder, space.dims);
         if lacking == 0 {
@@ -146,62 +147,56 @@ async fn check_embedders(file: &File, findings: &mut Findings) {
             );
         }
     }
+    Ok(())
 }
 
-async fn check_contents(place: &Place, file: &File, findings: &mut Findings) {
-    check_master_key(file, findings).await;
-    match file.engine.list_projects().await {
-        Ok(projects) if projects.is_empty() => findings.warn(
+async fn check_contents(
+    place: &Place,
+    file: &File,
+    findings: &mut Findings,
+) -> reflect_engine::Result<()> {
+    check_master_key(file, findings).await?;
+    let projects = file.engine.list_projects().await?;
+    if projects.is_empty() {
+        findings.warn(
             "no runs are recorded yet",
             &format!("record a run: see `{}` and the SDK", hint("serve")),
-        ),
-        Ok(projects) => {
-            findings.good(output::counted(projects.len() as u64, "project"));
-            if let Some(problem) = project::absence(&place.project(), &projects, "in the database")
-            {
-                no_project(problem, findings);
-            }
-            for project in projects {
-                match file.engine.stats(&project).await {
-                    Ok(stats) => {
-                        check_queue(&project, &stats, findings);
-                        check_ingestion(file, &project, &stats, findings).await;
-                        check_memories(&project, &stats, findings);
-                    }
-                    Err(error) => findings.bad(error.to_string(), "check the database"),
-                }
-            }
-        }
-        Err(error) => findings.bad(error.to_string(), "check the database"),
+        );
+        return Ok(());
     }
+    findings.good(output::counted(projects.len() as u64, "project"));
+    if let Some(problem) = project::absence(&place.project(), &projects, "in the database") {
+        no_project(problem, findings);
+    }
+    for project in projects {
+        let stats = file.engine.stats(&project).await?;
+        check_queue(&project, &stats, findings);
+        check_ingestion(file, &project, &stats, findings).await?;
+        check_memories(&project, &stats, findings);
+    }
+    Ok(())
 }
 
-async fn check_master_key(file: &File, findings: &mut Findings) {
+async fn check_master_key(file: &File, findings: &mut Findings) -> reflect_engine::Result<()> {
     const UNLESS: &str = "unless the server gets one with --master-key";
 
-    let masters = match file.existing_keys().await {
-        Ok(Some(keys)) => keys.list(None).await,
-        Ok(None) => {
-            return findings.warn(
-                "no server has used the database: it has no master key",
-                &format!(
-                    "`{}` creates one and shows it once, {UNLESS}",
-                    hint("serve")
-                ),
-            );
-        }
-        Err(error) => Err(error),
-    };
-    match masters {
-        Ok(keys) if keys.iter().any(is_valid) => {
+    match file.existing_keys().await? {
+        Some(keys) if keys.list(None).await?.iter().any(is_valid) => {
             findings.good("the database has a master key");
         }
-        Ok(_) => findings.warn(
+        Some(_) => findings.warn(
             "the database has no master key",
             &format!("run `{}`, {UNLESS}", hint("keys create LABEL --master")),
         ),
-        Err(error) => findings.bad(error.to_string(), "check the database"),
+        None => findings.warn(
+            "no server has used the database: it has no master key",
+            &format!(
+                "`{}` creates one and shows it once, {UNLESS}",
+                hint("serve")
+            ),
+        ),
     }
+    Ok(())
 }
 
 fn no_project(problem: String, findings: &mut Findings) {
@@ -250,25 +245,22 @@ fn check_queue(project: &ProjectId, stats: &Stats, findings: &mut Findings) {
     }
 }
 
-async fn check_ingestion(file: &File, project: &ProjectId, stats: &Stats, findings: &mut Findings) {
+async fn check_ingestion(
+    file: &File,
+    project: &ProjectId,
+    stats: &Stats,
+    findings: &mut Findings,
+) -> reflect_engine::Result<()> {
     if stats.ingest_failed == 0 {
-        return;
+        return Ok(());
     }
-    let found = failed_ids(file, project).await;
-    match found {
-        Ok(ids) => findings.warn(
-            format!("the ingestion of reviews failed in project `{project}`"),
-            &format!(
-                "`{}` queues one again: {}",
-                hint(&format!(
-                    "traces retry ID --project {}",
-                    quoted(project.as_str())
-                )),
-                ids.join(", ")
-            ),
-        ),
-        Err(error) => findings.bad(error.to_string(), "check the database"),
-    }
+    let retry = format!("traces retry ID --project {}", quoted(project.as_str()));
+    let ids = failed_ids(file, project).await?.join(", ");
+    findings.warn(
+        format!("the ingestion of reviews failed in project `{project}`"),
+        &format!("`{}` queues one again: {ids}", hint(&retry)),
+    );
+    Ok(())
 }
 
 /// Some of the traces whose ingestion failed.
@@ -345,10 +337,12 @@ async fn check_server(place: &Place, findings: &mut Findings) {
                 return no_project(problem, findings);
             }
             findings.good(format!("the key opens project `{}`", place.project()));
-            // A server of another version may not count.
-            if let Ok(stats) = client.admin().project_stats().await {
-                check_queue(client.project(), &stats, findings);
-                check_memories(client.project(), &stats, findings);
+            match client.admin().project_stats().await {
+                Ok(stats) => {
+                    check_queue(client.project(), &stats, findings);
+                    check_memories(client.project(), &stats, findings);
+                }
+                Err(error) => findings.bad(error.to_string(), "see the server's log"),
             }
         }
         Err(error) if error.status() == Some(401) => findings.bad(

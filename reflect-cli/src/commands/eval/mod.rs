@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use indicatif::{ProgressBar, ProgressStyle};
 use reflect_engine::store::Tally;
 use reflect_sdk::{AugmentedTask, Message, ReflectClient};
 use reflect_types::{Arm, Metadata, Outcomes, Review, Trajectory, Verdict};
@@ -17,10 +16,10 @@ use self::process::{End, Written};
 use super::report;
 use crate::failure::Failure;
 use crate::labels::{Label, metadata};
-use crate::output;
 use crate::place::Place;
 use crate::signals::Signalled;
 use crate::tasks::{self, Task};
+use crate::{input, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -69,7 +68,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         metadata: metadata(&options.metadata),
         tallies: Vec::new(),
     };
-    let bar = bar(tasks.len());
+    let bar = output::bar(tasks.len() as u64);
     let mut ended = Ok(());
     for task in &tasks {
         match evaluation.run(task, signals.times(1)).await {
@@ -93,11 +92,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 fn read(file: &Path) -> Result<Vec<Task>, Failure> {
     let named = |error| Failure::general(format!("{}: {error}. Nothing was run", file.display()));
-    let text = if file.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(file)
-    };
+    let text = input::read(file);
     let text = text.map_err(|error| named(error.to_string()))?;
     tasks::parse(&text).map_err(named)
 }
@@ -250,14 +245,5 @@ fn show(summary: &Summary, json: bool) -> Result<(), Failure> {
     } = summary;
     let tasks = output::counted(*tasks as u64, "task");
     output::say(format_args!("{done} of {tasks} run\n"))?;
-    let [_, heading @ ..] = report::HEADING;
-    let [_, row @ ..] = report::row("", outcomes);
-    output::table(heading, &[row])
-}
-
-/// A progress bar on standard error, visible only in a terminal.
-fn bar(length: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg} {eta}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(length as u64).with_style(style)
+    report::outcomes(None, &[(String::new(), outcomes)])
 }

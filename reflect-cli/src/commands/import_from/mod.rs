@@ -8,7 +8,6 @@ mod time;
 use std::path::PathBuf;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use reflect_sdk::ReflectClient;
 use reflect_types::{
     Memory, MemoryId, Piece, QueryMemories, ReviewStatus, Trace, TraceId, Validate,
@@ -29,8 +28,6 @@ use crate::{project, secret};
 const PAGE: u32 = 100;
 /// The memories of a task among which that of its run is looked for.
 const CANDIDATES: u32 = 20;
-/// The parts that are listed.
-const MAX_LISTED: usize = 20;
 
 /// The other server.
 #[derive(Debug, Args)]
@@ -75,11 +72,7 @@ struct NotCarried {
     reason: String,
 }
 
-pub(crate) async fn import(
-    source: Source,
-    place: &Place,
-    bar: impl Fn(u64) -> ProgressBar,
-) -> Result<(), Failure> {
+pub(crate) async fn import(source: Source, place: &Place) -> Result<(), Failure> {
     let there = source.client(place)?;
     let refused = |failure: Failure| {
         if failure.is_not_allowed() {
@@ -100,7 +93,7 @@ pub(crate) async fn import(
         now: format!("{:.3}", jiff::Timestamp::now()),
     };
     let mut report = Report::default();
-    let pulled = pull.run(ledger, &mut report, bar).await;
+    let pulled = pull.run(ledger, &mut report).await;
     drop(pull);
     show(&report, place)?;
     pulled.map_err(|failure| {
@@ -142,13 +135,8 @@ struct Pull {
 }
 
 impl Pull {
-    async fn run(
-        &self,
-        ledger: Ledger,
-        report: &mut Report,
-        bar: impl Fn(u64) -> ProgressBar,
-    ) -> Result<(), Failure> {
-        let progress = bar(ledger.len() as u64);
+    async fn run(&self, ledger: Ledger, report: &mut Report) -> Result<(), Failure> {
+        let progress = output::bar(ledger.len() as u64);
         let (runs, moves) = ledger.finish();
         let mut batch = Batch::default();
         for id in runs {
@@ -314,12 +302,5 @@ fn show(report: &Report, place: &Place) -> Result<(), Failure> {
         output::counted(*present, "run"),
         not_carried.len()
     ))?;
-    for NotCarried { what, reason } in not_carried.iter().take(MAX_LISTED) {
-        output::say(format_args!("  {what}: {reason}"))?;
-    }
-    if not_carried.len() > MAX_LISTED {
-        let more = not_carried.len() - MAX_LISTED;
-        output::say(format_args!("  and {more} more: see them with --json"))?;
-    }
-    Ok(())
+    output::left_out(not_carried, |one| (&one.what, &one.reason))
 }

@@ -30,6 +30,7 @@ impl Bank for ClientBank {
         if has_review && stored.ingest_status == IngestStatus::Completed {
             // A key that may only write is not told.
             let trace = self.0.get_trace(&stored.trace_id).await;
+            let trace = trace.inspect_err(|error| tracing::debug!(%error, "its memory is unknown"));
             memory_id = trace.ok().and_then(|trace| trace.created_memory_id);
         }
         Ok(Recorded {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::junit::{RunName, TestCase, parse};
-use crate::output;
+use crate::{input, output};
 
 /// The largest report, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -85,11 +85,7 @@ pub(super) async fn run(
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    let input: Box<dyn std::io::Read> = if file.as_os_str() == "-" {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(std::fs::File::open(file).map_err(|error| error.to_string())?)
-    };
+    let (input, _) = input::open(file).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let read = input.take(MAX_BYTES + 1).read_to_string(&mut text);
     let bytes = read.map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use reflect_sdk::ReflectClient;
-use reflect_types::{Review, ReviewByKey, ReviewRecord, Trace, TraceId, Verdict};
+use reflect_types::{Review, ReviewByKey, Trace, TraceId, Verdict};
 
 use crate::command_line::{hint, quoted};
 use crate::failure::Failure;
@@ -150,8 +150,8 @@ fn refusal(error: reflect_sdk::Error, id: &str) -> Failure {
 
 /// Whether the run had the verdict before, with words that stay.
 fn has_other_words(trace: &Trace, words: Option<&str>) -> bool {
-    let stored = trace.review.as_ref().map(ReviewRecord::comment);
-    stored.is_some_and(|stored| stored != words)
+    let stored = trace.review.as_ref();
+    stored.is_some_and(|stored| stored.feedback_text.as_deref() != words)
 }
 
 /// Tells what became of a review, or that the one before `is_kept`.

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use reflect_sdk::ReflectClient;
-use reflect_types::{IngestStatus, Page, Review, ReviewStatus, Trace, TraceId, Verdict};
+use reflect_types::{IngestStatus, Review, ReviewStatus, Trace, TraceId, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -86,46 +86,21 @@ async fn queue(
         Status::Pending
     };
     let limit = limit.unwrap_or(usize::MAX);
-    // Two at least, which show their order.
-    let length = u32::try_from(limit).map_or(PAGE, |limit| limit.clamp(2, PAGE));
+    let length = u32::try_from(limit).map_or(PAGE, |limit| limit.clamp(1, PAGE));
     let mut listing = Listing::new(client, status).oldest_first();
     let mut ids = Vec::new();
-    let mut order_is_known = true;
     while ids.len() < limit
         && let Some(page) = listing.next(length).await?
     {
-        order_is_known = is_oldest_first(&page);
-        let more = page.more && order_is_known;
-        ids.extend(wanted(page, judged));
+        let more = page.more;
+        let wanted = page.into_iter().filter(|trace| is_wanted(trace, judged));
+        ids.extend(wanted.map(|trace| trace.id));
         if !more {
             break;
         }
     }
-    if !order_is_known {
-        ids.clear();
-        let mut listing = Listing::new(client, status);
-        while let Some(page) = listing.next(PAGE).await? {
-            ids.extend(wanted(page, judged));
-        }
-        ids.reverse();
-    }
     ids.truncate(limit);
     Ok(ids)
-}
-
-fn wanted(page: Page<Trace>, judged: bool) -> impl Iterator<Item = TraceId> {
-    let wanted = page
-        .into_iter()
-        .filter(move |trace| is_wanted(trace, judged));
-    wanted.map(|trace| trace.id)
-}
-
-/// Whether the server knew the order that was asked for.
-fn is_oldest_first(page: &Page<Trace>) -> bool {
-    match &page[..] {
-        [first, .., last] => first.created_at.is_some() && first.created_at <= last.created_at,
-        _ => true,
-    }
 }
 
 /// The run as it is now; `None` if it was deleted or reviewed since it was listed.
@@ -241,7 +216,6 @@ mod tests {
     struct Counting {
         engine: Engine,
         listed: Arc<AtomicUsize>,
-        knows_orders: bool,
     }
 
     impl Transport for Counting {
@@ -251,11 +225,7 @@ mod tests {
             request: &'a Request,
         ) -> BoxFuture<'a, Result<Reply>> {
             Box::pin(async move {
-                let mut request = request.clone();
-                if let (Request::ListTraces(list), false) = (&mut request, self.knows_orders) {
-                    (list.order, list.after) = (None, None);
-                }
-                let reply = self.engine.call(project, &request).await.unwrap();
+                let reply = self.engine.call(project, request).await.unwrap();
                 if let Reply::ListTraces(page) = &reply {
                     self.listed.fetch_add(page.len(), Ordering::SeqCst);
                 }
@@ -265,7 +235,7 @@ mod tests {
     }
 
     /// The tasks of the queue of a project with six runs, and the number of traces that were listed.
-    async fn queued(knows_orders: bool, limit: Option<usize>) -> (Vec<String>, usize) {
+    async fn queued(limit: Option<usize>) -> (Vec<String>, usize) {
         let clock = Manual::at(jiff::Timestamp::UNIX_EPOCH);
         let engine = Engine::builder().clock(Arc::new(clock.clone()));
         let engine = engine.start().unwrap();
@@ -279,7 +249,6 @@ mod tests {
         let transport = Counting {
             engine,
             listed: Arc::clone(&listed),
-            knows_orders,
         };
         let client = ReflectClient::builder()
             .transport(Arc::new(transport))
@@ -293,19 +262,13 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_limited_queue_reads_the_oldest_runs_only() {
-        let (tasks, listed) = queued(true, Some(1)).await;
+        let (tasks, listed) = queued(Some(1)).await;
         assert_eq!(tasks, ["Pay bill 0"]);
-        assert_eq!(listed, 2);
-        let (tasks, listed) = queued(true, Some(3)).await;
+        assert_eq!(listed, 1);
+        let (tasks, listed) = queued(Some(3)).await;
         assert_eq!(tasks, ["Pay bill 0", "Pay bill 1", "Pay bill 2"]);
         assert_eq!(listed, 3);
-        let (tasks, listed) = queued(true, None).await;
+        let (tasks, listed) = queued(None).await;
         assert_eq!((tasks.len(), listed), (6, 6));
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_queue_of_a_server_without_that_order_begins_with_the_oldest_run_too() {
-        let (tasks, _) = queued(false, Some(2)).await;
-        assert_eq!(tasks, ["Pay bill 0", "Pay bill 1"]);
     }
 }

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use reflect_types::{
     ArchivedMemory, ArchivedTrace, IngestStatus, MemoryStatus, ProjectId, Review, ReviewStatus,
-    Reviewer,
 };
 
 use super::db::Db;
@@ -174,11 +173,11 @@ fn review(archived: &ArchivedTrace, now: Timestamp) -> Option<NewReview> {
     Some(NewReview {
         id: review.id.clone(),
         verdict: review.result,
-        feedback: review.comment().map(str::to_owned),
+        feedback: review.feedback_text.clone(),
         alpha: judgement.map_or(Review::DEFAULT_ALPHA, |kept| kept.alpha),
         reflection: judgement.and_then(|kept| kept.reflection.clone()),
         mode: review.mode.clone(),
-        reviewer: review.reviewer.clone().unwrap_or(Reviewer::Human),
+        reviewer: review.reviewer.clone().unwrap_or_default(),
         key_id: review.key_id.clone(),
         overruled: review.overruled.clone(),
         created_at: created_at.unwrap_or(now),

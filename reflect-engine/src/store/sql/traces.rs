@@ -105,7 +105,6 @@ pub(super) fn read(row: &Row) -> Result<Undecoded<Trace>, Fault> {
         created_memory_id: row.get("created_memory")?,
         review,
         withdrawn_verdict: row.model_verdict("withdrawn_model", "withdrawn_verdict")?,
-        judge_note: None,
         key_id: row.get("key_id")?,
         arm: row.get("arm")?,
         created_at: row.get("created_at")?,
