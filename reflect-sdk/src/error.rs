@@ -93,8 +93,8 @@ pub enum Error {
     #[error("this client is disabled: build one with `ReflectClient::builder()` or `from_env()`")]
     Disabled,
 
-    /// The embedded engine belongs to the process that forked this one.
-    #[error("an embedded engine does not survive a fork: build the client after the fork")]
+    /// The client belongs to the process that forked this one.
+    #[error("a client does not survive a fork: build one after the fork")]
     Forked,
 
     /// The I/O thread could not be started, or a call inside it panicked.
@@ -177,6 +177,11 @@ impl Error {
             Self::Invalid(_) | Self::Config(_) => true,
             _ => false,
         }
+    }
+
+    pub(crate) fn timeout(what: impl Into<String>, after: Duration) -> Self {
+        let what = what.into();
+        Self::Timeout { what, after }
     }
 
     /// The same error for another waiter, without its source.

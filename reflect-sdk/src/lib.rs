@@ -23,7 +23,6 @@ mod client;
 mod core;
 mod error;
 mod outbox;
-mod per_process;
 mod spool;
 mod trace;
 pub mod transport;

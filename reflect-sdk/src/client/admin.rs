@@ -15,7 +15,7 @@ use super::handle::Handle;
 use super::{Async, ReflectClient};
 use crate::core::Worker;
 use crate::error::Result;
-use crate::transport::{Connection, Http};
+use crate::transport::Http;
 
 /// The administration of a project; see [`ReflectClient::admin`].
 #[derive(Debug)]
@@ -343,7 +343,7 @@ pub fn bootstrap(
 ) -> Result<Call<BootstrapProject>> {
     let builder = ReflectClient::builder().project(&request.project_id);
     let http = Http::new(base_url.as_ref(), None, builder.timeouts())?;
-    let core = builder.core(Connection::http(http.clone()), Worker::default())?;
+    let core = builder.core(Arc::new(http.clone()), Worker::default())?;
     let token = SecretString::from(token.into());
     Ok(Call::new(
         Arc::new(Handle::new(core)),

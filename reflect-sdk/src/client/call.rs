@@ -103,7 +103,7 @@ impl<A: Action> IntoFuture for Call<A, Async> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let core = self.handle.core();
-            core.check_enabled()?;
+            core.transport()?;
             self.action.check()?;
             let context = CallContext(Arc::clone(core));
             core.worker().spawn(self.action.run(context))?.await?
@@ -118,7 +118,7 @@ impl<A: Action> Call<A, Blocking> {
         const GRACE: Duration = Duration::from_secs(5);
 
         let core = self.handle.core();
-        core.check_enabled()?;
+        core.transport()?;
         self.action.check()?;
         let limit = core.settings.deadline;
         let limit = limit.saturating_add(self.action.extra_time());

@@ -1,7 +1,5 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::per_process::PerProcess;
-
 /// The runs of this process since the client was built, by outcome; see
 /// [`ReflectClient::stats`](crate::ReflectClient::stats) and
 /// [`ReflectClient::flush`](crate::ReflectClient::flush).
@@ -39,11 +37,8 @@ impl DeliveryStats {
     }
 }
 
-/// The counters of this process.
-pub(crate) type Counters = PerProcess<Counts>;
-
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct Counters {
     pub(crate) sent: Counter,
     pub(crate) failed: Counter,
     pub(crate) dropped: Counter,

@@ -23,7 +23,6 @@ use self::file::{Stored, Unread, bytes_in, ignore_missing};
 use self::name::{Name, ServerTag, folder_of};
 use self::owner::Owner;
 use crate::error::{Error, Result};
-use crate::per_process::PerProcess;
 
 /// The folder of permanently refused runs.
 const REJECTED: &str = "rejected";
@@ -46,8 +45,8 @@ pub(crate) struct Spool {
     to: Destination,
     /// The size of the folder, as far as this process knows.
     bytes: AtomicU64,
-    /// The number of runs that this client sends from this process.
-    waiting: PerProcess<AtomicU64>,
+    /// The number of runs that this client sends.
+    waiting: AtomicU64,
 }
 
 /// A run on disk.
@@ -85,7 +84,7 @@ impl Spool {
             limit: settings.limit.unwrap_or(LIMIT),
             owner: Owner::new(),
             bytes: AtomicU64::new(0),
-            waiting: PerProcess::default(),
+            waiting: AtomicU64::new(0),
             folder,
             to,
         };

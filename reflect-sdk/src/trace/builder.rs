@@ -306,6 +306,7 @@ impl TraceBuilder {
     ) -> Result<Option<impl Future<Output = Retrieved> + Send + use<>>> {
         let query = self.query()?;
         let core = Arc::clone(self.client.core());
+        core.transport()?;
         let (draw, limit) = (draw.clone(), self.retrieval_timeout);
         Ok(query.map(|query| retrieve(core, draw, query, limit)))
     }

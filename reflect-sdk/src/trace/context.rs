@@ -14,7 +14,7 @@ use super::heard_spans::HeardSpans;
 use super::output::TraceOutput;
 use crate::client::{Style, augmented, idempotency_key};
 use crate::error::Error;
-use crate::outbox::DeliveryOutcome;
+use crate::outbox::Delivery;
 
 /// The task of a run and the memories retrieved for it.
 ///
@@ -46,7 +46,7 @@ struct Live {
     heard: Mutex<HeardSpans>,
     conclusion: Mutex<Conclusion>,
     ended: AtomicBool,
-    delivery: Arc<DeliveryOutcome>,
+    delivery: Arc<Delivery>,
     span: Span,
 }
 
@@ -205,7 +205,7 @@ impl TraceContext {
     }
 
     /// `None` for a run of a disabled client.
-    pub(super) fn delivery(&self) -> Option<&Arc<DeliveryOutcome>> {
+    pub(super) fn delivery(&self) -> Option<&Arc<Delivery>> {
         self.live().map(|live| &live.delivery)
     }
 

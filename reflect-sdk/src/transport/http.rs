@@ -44,13 +44,6 @@ impl Http {
         Ok(Self(builder.build()?))
     }
 
-    /// The same client with connections of its own.
-    pub(super) fn with_new_connections(&self) -> Self {
-        // It can only fail where the first client did, and that one was built.
-        let fresh = self.0.with_new_connections();
-        Self(fresh.unwrap_or_else(|_| self.0.clone()))
-    }
-
     /// Creates the first key of a project.
     pub(crate) async fn bootstrap(
         &self,

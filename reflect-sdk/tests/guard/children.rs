@@ -4,7 +4,7 @@ use std::process;
 use std::sync::Arc;
 use std::thread;
 
-use reflect_sdk::{ReflectClient, TraceOutput};
+use reflect_sdk::{Error, ReflectClient, TraceOutput};
 
 use crate::LIMIT;
 use crate::panicking::{OnDrop, run_with_panicking_options};
@@ -212,15 +212,14 @@ fn forks() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         end_one(&client);
-        let sent = client.blocking().flush(LIMIT).all_sent();
-        // What the parent sent is not the child's to count.
-        let counted = client.stats().sent == 1;
         let health = client.blocking().health().call();
-        // A run that is open in both processes is stored once: both have its key.
         open.set_output(TraceOutput::new("done"));
         let shared = open.finish_blocking(LIMIT);
+        let stats = client.blocking().flush(LIMIT);
         drop(client);
-        let code = i32::from(!(sent && counted && health.is_ok() && shared.is_ok()));
+        let forked = |result| matches!(result, Err(Error::Forked));
+        let told = forked(health.map(drop)) && forked(shared.map(drop));
+        let code = i32::from(!(told && stats.failed == 2 && stats.pending == 0));
         #[expect(
             unsafe_code,
             reason = "a forked child must not run its parent's clean-up"

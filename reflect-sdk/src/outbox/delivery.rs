@@ -1,31 +1,29 @@
 //! The outcome of one run, for everyone who waits for it.
 
 use std::pin::pin;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reflect_types::{TraceId, TraceReceipt};
 use tokio::sync::Notify;
 
+use crate::core::block_on;
 use crate::error::{Error, Result};
 
-/// The outcome of a run. Handles wait for it async or blocking, with no runtime needed.
+/// A cell that is settled once the run has arrived, or will not.
 #[derive(Debug, Default)]
-pub(crate) struct DeliveryOutcome {
+pub(crate) struct Delivery {
     state: Mutex<State>,
-    settled: Condvar,
-    settled_async: Notify,
+    settled: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     trace_id: Option<TraceId>,
     outcome: Option<Result<TraceReceipt>>,
-    /// The number of waiting threads: without any there is no need for a wake-up.
-    waiting: usize,
 }
 
-impl DeliveryOutcome {
+impl Delivery {
     /// Notes that the run is stored; its memory is still to come.
     pub(crate) fn stored(&self, id: &TraceId) {
         self.lock().trace_id = Some(id.clone());
@@ -40,21 +38,24 @@ impl DeliveryOutcome {
             return;
         }
         state.outcome = Some(outcome);
-        let waiting = state.waiting;
         drop(state);
-        if waiting > 0 {
-            self.settled.notify_all();
-        }
-        self.settled_async.notify_waiters();
+        self.settled.notify_waiters();
     }
 
     pub(crate) fn trace_id(&self) -> Option<TraceId> {
         self.lock().trace_id.clone()
     }
 
+    pub(crate) fn outcome(&self) -> Option<Result<TraceReceipt>> {
+        match self.lock().outcome.as_ref()? {
+            Ok(receipt) => Some(Ok(receipt.clone())),
+            Err(error) => Some(Err(error.duplicate())),
+        }
+    }
+
     pub(crate) async fn wait(&self) -> Result<TraceReceipt> {
         loop {
-            let mut settled = pin!(self.settled_async.notified());
+            let mut settled = pin!(self.settled.notified());
             // Register before looking, so that no change in between is missed.
             settled.as_mut().enable();
             if let Some(outcome) = self.outcome() {
@@ -65,24 +66,8 @@ impl DeliveryOutcome {
     }
 
     pub(crate) fn wait_blocking(&self, limit: Duration) -> Result<TraceReceipt> {
-        let mut state = self.lock();
-        state.waiting += 1;
-        let open = |state: &mut State| state.outcome.is_none();
-        let waited = self.settled.wait_timeout_while(state, limit, open);
-        waited.unwrap_or_else(PoisonError::into_inner).0.waiting -= 1;
-        self.outcome().unwrap_or_else(|| {
-            Err(Error::Timeout {
-                what: "the delivery of the run".to_owned(),
-                after: limit,
-            })
-        })
-    }
-
-    pub(crate) fn outcome(&self) -> Option<Result<TraceReceipt>> {
-        match self.lock().outcome.as_ref()? {
-            Ok(receipt) => Some(Ok(receipt.clone())),
-            Err(error) => Some(Err(error.duplicate())),
-        }
+        block_on(self.wait(), limit)
+            .unwrap_or_else(|| Err(Error::timeout("the delivery of the run", limit)))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
