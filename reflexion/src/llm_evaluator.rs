@@ -7,24 +7,23 @@ use crate::{prompt, verdict};
 
 /// An [`Evaluator`] that asks a model.
 ///
-/// The verdict is the first word of the reply's first line, or else of its last line: SUCCESS or
-/// PASS, FAILURE or FAIL. A JSON object `{"success": …, "score": …, "feedback": …}` is read too.
-/// Words like "successful" are not a verdict. The rest of the reply is the feedback.
+/// The model answers with JSON: `{"feedback": …, "score": …, "success": …}`. Without JSON, a reply that
+/// begins with FAILURE or FAIL is a failure with the rest as feedback, and one that is nothing but
+/// SUCCESS or PASS is a success.
 ///
-/// Doubt is never a pass: a reply without a verdict, with verdicts that contradict each other, or
-/// with a passing verdict that the text beside it denies ("SUCCESS: No, the file is missing") is a
-/// failure with [`Evaluation::unclear`] set and the whole reply as feedback.
+/// Doubt is never a pass: any other reply, and one whose verdicts contradict each other, is a failure
+/// with [`Evaluation::unclear`] set and the whole reply as feedback.
 ///
 /// ```
 /// use reflexion::{BoxError, Evaluator, LlmEvaluator, Trajectory};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), BoxError> {
-/// let evaluator = LlmEvaluator::new(|_: String| async { "FAILURE: it did not finish successfully" })
+/// let evaluator = LlmEvaluator::new(|_: String| async { r#"{"feedback": "No source.", "success": false}"# })
 ///     .criteria("The answer names a source.");
 /// let evaluation = evaluator.evaluate(Trajectory::new(1, "Who built it?", "Brunel")).await?;
 /// assert!(!evaluation.success && !evaluation.unclear);
-/// assert_eq!(evaluation.feedback, "it did not finish successfully");
+/// assert_eq!(evaluation.feedback, "No source.");
 /// # Ok(())
 /// # }
 /// ```

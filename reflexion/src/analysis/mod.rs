@@ -65,7 +65,7 @@ pub use self::context::ReflectionContext;
 pub use self::error::ReflectError;
 pub use self::general::{GeneralReflector, GeneralReflectorBuilder};
 pub use self::history::{ReflectionHistory, ReflectionSummary};
-pub use self::kind::{ReflectionLevel, ReflectionType, UnknownName};
+pub use self::kind::{ReflectionLevel, ReflectionType};
 pub use self::points::Points;
 pub use self::reflector::{Reflector, SharedReflector};
 pub use self::result::ReflectionResult;
